@@ -1,0 +1,28 @@
+"""eslabon: the dynamics of articulated rigid-body systems, serial and parallel robots alike.
+
+>>> import eslabon as es
+>>> es.load("planar_3rrr")
+<Mechanism planar_3rrr: 7 bodies, 7 joints, 2 loops, 3 actuators>
+"""
+
+from eslabon import algebra
+from eslabon.errors import AssemblyError, EslabonError, ModelError, ModelWarning, ReadError, RotationError
+from eslabon.mechanism import Builder, Mechanism, from_dh, load
+from eslabon.read import robots
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AssemblyError",
+    "Builder",
+    "EslabonError",
+    "Mechanism",
+    "ModelError",
+    "ModelWarning",
+    "ReadError",
+    "RotationError",
+    "algebra",
+    "from_dh",
+    "load",
+    "robots",
+]

@@ -1,0 +1,1 @@
+"""Where everything is: poses along the tree, and the loops that close on it."""

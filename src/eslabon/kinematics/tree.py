@@ -1,0 +1,49 @@
+"""Poses of the bodies along the tree, on numbers and on symbols alike."""
+
+from __future__ import annotations
+
+from eslabon.algebra.arrays import Array, is_symbolic, matmul, times, transpose
+from eslabon.model import GROUND, Joint, Mechanism, Pose
+
+Placement = tuple[Array, Array]  # rotation and position in the ground's frame
+
+
+def placements(m: Mechanism, q: Array) -> dict[str, Placement]:
+    """The pose of every body in the ground's frame, T_child = T_parent T_at T_joint(q) (Yime, eq. 3)."""
+    placed: dict[str, Placement] = {GROUND: _pose(Pose())}
+    for joint in m.joints:
+        inner = compose(placed[joint.parent], _pose(joint.at))
+        placed[joint.child] = compose(inner, joint.kind.transform(coordinates(m, q, joint)))
+    return placed
+
+
+def coordinates(m: Mechanism, q: Array, joint: Joint) -> Array:
+    """A joint's own coordinates."""
+    place = m.coordinates[joint.name]
+    return q[place] if is_symbolic(q) else q[..., place]
+
+
+def velocities(m: Mechanism, v: Array, joint: Joint) -> Array:
+    """A joint's own velocities."""
+    place = m.velocities[joint.name]
+    return v[place] if is_symbolic(v) else v[..., place]
+
+
+def compose(first: Placement, second: Placement) -> Placement:
+    """One pose after another."""
+    return matmul(first[0], second[0]), times(first[0], second[1]) + first[1]
+
+
+def relative(first: Placement, second: Placement) -> Placement:
+    """The second pose seen from the first."""
+    back = transpose(first[0])
+    return matmul(back, second[0]), times(back, second[1] - first[1])
+
+
+def on_body(placed: dict[str, Placement], body: str, at: Pose) -> Placement:
+    """The pose of a frame fixed on a body."""
+    return compose(placed[body], _pose(at))
+
+
+def _pose(at: Pose) -> Placement:
+    return at.rotation(), at.translation()

@@ -1,0 +1,259 @@
+"""The mechanism: a description with its numbers put in. Immutable, and ignorant of every algorithm."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from eslabon.errors import ModelError, ModelWarning, suggest
+from eslabon.model.expressions import Expression, number, substitute
+from eslabon.model.items import (
+    GROUND,
+    Body,
+    Coupling,
+    Description,
+    Frame,
+    Joint,
+    Loop,
+    Spring,
+    Triple,
+    Wrench,
+)
+from eslabon.model.validation import check_numbers, check_structure, suspicions, tree_order
+
+Item = TypeVar("Item", Body, Joint, Loop, Frame)
+
+
+class Mechanism:
+    """An articulated system: bodies on a tree of joints, loops that close it, and all that acts on it.
+
+    ``m.bodies[k]`` is the body that ``m.joints[k]`` carries, parents come before children, and ``q`` and ``v`` follow
+    the joints. The numbers are those of the parameters' values; `with_parameters` gives another mechanism.
+    """
+
+    def __init__(self, description: Description, symbols: Mapping[str, Any] | None = None) -> None:
+        self.description = description
+        self._symbols = dict(symbols or {})
+        if not self._symbols:
+            self.description = tree_order(check_structure(description))
+            check_numbers(self)
+
+    # -- what it is made of -------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self.description.name
+
+    @property
+    def note(self) -> str:
+        """Where the numbers come from, and what was inferred."""
+        return self.description.note
+
+    @cached_property
+    def gravity(self) -> Triple:
+        return self._put_in(self.description.gravity)
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        return self._put_in(self.description.bodies)
+
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        return self._put_in(self.description.joints)
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        return self._put_in(self.description.loops)
+
+    @cached_property
+    def couplings(self) -> tuple[Coupling, ...]:
+        return self._put_in(self.description.couplings)
+
+    @cached_property
+    def springs(self) -> tuple[Spring, ...]:
+        return self._put_in(self.description.springs)
+
+    @cached_property
+    def wrenches(self) -> tuple[Wrench, ...]:
+        return self._put_in(self.description.wrenches)
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        return self._put_in(self.description.frames)
+
+    @property
+    def actuated(self) -> tuple[str, ...]:
+        """The names of the actuated joints, in their order."""
+        return self.description.actuated
+
+    def _put_in(self, items: Any) -> Any:
+        return substitute(items, self._values)
+
+    # -- parameters ---------------------------------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The free parameters and their values; those defined by an expression follow them."""
+        return MappingProxyType({n: x for n, x in self.description.parameters if not isinstance(x, Expression)})
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        """Every parameter's value, symbols in place of the floats they stand for."""
+        values: dict[str, Any] = {**self.parameters, **self._symbols}
+        waiting = {n: x for n, x in self.description.parameters if isinstance(x, Expression)}
+        while waiting:  # the structure check has excluded circles
+            ready = {n: x for n, x in waiting.items() if values.keys() >= set(x.names())}
+            values.update((n, x.evaluate(values)) for n, x in ready.items())
+            waiting = {n: x for n, x in waiting.items() if n not in ready}
+        return values
+
+    def with_parameters(self, **values: float) -> Self:
+        """The mechanism with other values of some parameters, checked again.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> m.with_parameters(L2=0.05).parameters["L2"]
+        0.05
+        """
+        self.check_parameters(values)
+        changed = {name: number(x, f"parameter '{name}'") for name, x in values.items()}
+        for name, x in changed.items():
+            if isinstance(x, Expression):
+                raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {values[name]!r}.")
+        parameters = tuple((n, changed.get(n, x)) for n, x in self.description.parameters)
+        return type(self)(replace(self.description, parameters=parameters))
+
+    def with_symbols(self, symbols: Mapping[str, Any]) -> Self:
+        """The mechanism with CasADi symbols in place of some parameters' values: what the graphs are traced with."""
+        self.check_parameters(symbols)
+        return type(self)(self.description, symbols)
+
+    def check_parameters(self, names: Iterable[str]) -> None:
+        """Refuse names that are not free parameters of this mechanism."""
+        for name in names:
+            if name in self.parameters:
+                continue
+            definition = dict(self.description.parameters).get(name)
+            if definition is not None:
+                raise ModelError(
+                    f"{self.name}: parameter '{name}' is defined as '{definition}'; change what it is made of."
+                )
+            raise ModelError(f"{self.name}: there is no parameter '{name}'{suggest(name, self.parameters)}")
+
+    # -- structure ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def nq(self) -> int:
+        """The number of coordinates."""
+        return sum(j.nq for j in self.description.joints)
+
+    @cached_property
+    def nv(self) -> int:
+        """The number of velocities."""
+        return sum(j.nv for j in self.description.joints)
+
+    @cached_property
+    def nu(self) -> int:
+        """The number of actuator forces: the freedoms of the actuated joints."""
+        return sum(self.joint(name).nv for name in self.actuated)
+
+    @cached_property
+    def coordinates(self) -> Mapping[str, slice]:
+        """Where each joint's coordinates stand in q."""
+        return _slices((j.name, j.nq) for j in self.description.joints)
+
+    @cached_property
+    def velocities(self) -> Mapping[str, slice]:
+        """Where each joint's velocities stand in v."""
+        return _slices((j.name, j.nv) for j in self.description.joints)
+
+    @cached_property
+    def actuated_velocities(self) -> tuple[int, ...]:
+        """The places in v of the actuator forces."""
+        return tuple(k for name in self.actuated for k in range(self.nv)[self.velocities[name]])
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """For each joint the place of the body it starts from; -1 is the ground."""
+        place = {GROUND: -1, **{b.name: k for k, b in enumerate(self.description.bodies)}}
+        return tuple(place[j.parent] for j in self.description.joints)
+
+    @property
+    def closed(self) -> bool:
+        """Whether loops or couplings bind the coordinates."""
+        return bool(self.description.loops or self.description.couplings)
+
+    def body(self, name: str) -> Body:
+        return _find(self.bodies, name, f"{self.name} has no body")
+
+    def joint(self, name: str) -> Joint:
+        return _find(self.joints, name, f"{self.name} has no joint")
+
+    def loop(self, name: str) -> Loop:
+        return _find(self.loops, name, f"{self.name} has no loop")
+
+    def frame(self, name: str) -> Frame:
+        """A named frame; a body's name stands for the body's own frame, and `ground` for the ground's."""
+        own = (*self.frames, *(Frame(b.name, b.name) for b in self.bodies), Frame(GROUND, GROUND))
+        return _find(own, name, f"{self.name} has no frame or body")
+
+    def neutral(self) -> np.ndarray:
+        """The configuration in which every joint's outer frame is its inner one."""
+        return np.array([x for j in self.joints for x in j.kind.neutral()])
+
+    def home(self) -> np.ndarray:
+        """The configuration the description starts from: each joint's `home` where it has one, else neutral."""
+        return np.array([x for j in self.joints for x in (j.kind.neutral() if j.home is None else j.home)])
+
+    @cached_property
+    def suspicions(self) -> tuple[str, ...]:
+        """What is allowed but looks wrong, a sentence each."""
+        return tuple(suspicions(self))
+
+    def warn(self) -> Self:
+        """Say aloud what looks wrong, as `ModelWarning`."""
+        for sentence in self.suspicions:
+            warnings.warn(f"{self.name}: {sentence}", ModelWarning, stacklevel=3)
+        return self
+
+    # -- as a value ---------------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mechanism):
+            return NotImplemented
+        return self.description == other.description and self._symbols == other._symbols
+
+    def __hash__(self) -> int:
+        return hash(self.description)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in ("description", "_symbols") or (name in self.__dict__ and name != "description"):
+            raise AttributeError(f"a mechanism cannot be changed; build another one instead of setting '{name}'.")
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        d = self.description
+        counts = [(len(d.bodies), "body", "bodies"), (len(d.joints), "joint", "joints")]
+        counts += [(len(d.loops), "loop", "loops"), (self.nu, "actuator", "actuators")]
+        return f"<Mechanism {self.name}: {', '.join(f'{n} {one if n == 1 else many}' for n, one, many in counts)}>"
+
+
+def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
+    places, start = {}, 0
+    for name, size in sizes:
+        places[name] = slice(start, start + size)
+        start += size
+    return MappingProxyType(places)
+
+
+def _find(items: Iterable[Item], name: str, refusal: str) -> Item:
+    found = {item.name: item for item in items}
+    if name not in found:
+        raise ModelError(f"{refusal} '{name}'{suggest(name, found)}")
+    return found[name]

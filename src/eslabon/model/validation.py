@@ -1,0 +1,257 @@
+"""Is this a mechanism? Every refusal names the item and the cure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eslabon.errors import ModelError, suggest
+from eslabon.model.expressions import Expression, check_parameter_name, expressions
+from eslabon.model.items import GROUND, Body, Description, Joint
+
+if TYPE_CHECKING:
+    from eslabon.model.mechanism import Mechanism
+
+# Published moments carry about six digits; what they miss by is no reason to refuse or to warn.
+ROUNDING = 1e-6
+
+
+def check_structure(d: Description) -> Description:
+    """Names, references and the tree: everything that does not depend on the parameters' values."""
+    if not d.joints:
+        raise ModelError("the mechanism has no joints; add at least one with its body.")
+    _check_names(d)
+    _check_parameters(d)
+    _check_references(d)
+    _check_tree(d)
+    return d
+
+
+def _check_names(d: Description) -> None:
+    rooms: dict[str, list[str]] = {
+        "body or frame": [*(b.name for b in d.bodies), *(f.name for f in d.frames)],
+        "joint or loop": [*(j.name for j in d.joints), *(x.name for x in d.loops), *(c.name for c in d.couplings)],
+        "spring": [x.name for x in d.springs],
+        "wrench": [x.name for x in d.wrenches],
+        "parameter": [name for name, _ in d.parameters],
+    }
+    for what, names in rooms.items():
+        for name, count in Counter(names).items():
+            if not isinstance(name, str) or not name.strip():
+                raise ModelError(f"a {what} has no name; give it one.")
+            if count > 1:
+                raise ModelError(f"the name '{name}' is used for {count} items of the kind {what}; names are unique.")
+    for name in rooms["body or frame"]:
+        if name == GROUND:
+            raise ModelError(f"the name '{GROUND}' is the fixed frame's own; give the body or frame another name.")
+
+
+def _check_parameters(d: Description) -> None:
+    known = [check_parameter_name(name) for name, _ in d.parameters]
+    owners: list[Any] = [
+        d.gravity,
+        d.parameters,
+        *d.bodies,
+        *d.joints,
+        *d.loops,
+        *d.couplings,
+        *d.springs,
+        *d.wrenches,
+        *d.frames,
+    ]
+    for owner in owners:
+        for expression in expressions(owner):
+            for name in expression.names():
+                if name not in known:
+                    label = f"'{owner.name}' uses" if hasattr(owner, "name") else "the mechanism uses"
+                    raise ModelError(
+                        f"{label} the parameter '{name}' in '{expression}', and no parameter has that name"
+                        f"{suggest(name, known, '; add it to the parameters.')}"
+                    )
+    values = dict(d.parameters)
+
+    def follow(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            circle = " -> ".join((*path[path.index(name) :], name))
+            raise ModelError(f"parameter '{name}' is defined by itself ({circle}); give one of them a number.")
+        if isinstance(values[name], Expression):
+            for inner in dict.fromkeys(values[name].names()):
+                follow(inner, (*path, name))
+
+    for name in values:
+        follow(name, ())
+
+
+def _check_references(d: Description) -> None:
+    bodies = {GROUND, *(b.name for b in d.bodies)}
+    joints = {j.name: j for j in d.joints}
+
+    def body(name: str, owner: str) -> None:
+        if name not in bodies:
+            raise ModelError(
+                f"{owner} refers to the body '{name}', and there is none{suggest(name, bodies, '; add it.')}"
+            )
+
+    for j in d.joints:
+        body(j.parent, f"joint '{j.name}'")
+        body(j.child, f"joint '{j.name}'")
+    for what, ends in (("loop", d.loops), ("spring", d.springs)):
+        for x in ends:
+            body(x.first.body, f"{what} '{x.name}'")
+            body(x.second.body, f"{what} '{x.name}'")
+            if x.first.body == x.second.body:
+                raise ModelError(f"{what} '{x.name}' joins the body '{x.first.body}' to itself; name two bodies.")
+    for what, owners in (("wrench", d.wrenches), ("frame", d.frames)):
+        for y in owners:
+            body(y.body, f"{what} '{y.name}'")
+    for name, owner in [(n, "the list of actuated joints") for n in d.actuated] + [
+        (n, f"coupling '{c.name}'") for c in d.couplings for n in (c.joint, c.source)
+    ]:
+        if name not in joints:
+            hint = suggest(name, joints, "; add it.")
+            if any(loop.name == name for loop in d.loops):
+                hint = "; it is a loop, and a cut joint carries no coordinate: make it a tree joint and cut another."
+            raise ModelError(f"{owner} names the joint '{name}', and there is none{hint}")
+    for name, count in Counter(d.actuated).items():
+        if count > 1:
+            raise ModelError(f"the joint '{name}' is actuated {count} times; name it once.")
+        if joints[name].nv == 0:
+            raise ModelError(f"the joint '{name}' is fixed and cannot be actuated; take it from the list.")
+    for c in d.couplings:
+        if c.joint == c.source:
+            raise ModelError(f"coupling '{c.name}' couples the joint '{c.joint}' to itself; name two joints.")
+        for name in (c.joint, c.source):
+            if joints[name].nv != 1:
+                raise ModelError(
+                    f"coupling '{c.name}' needs joints of one freedom; '{name}' is {joints[name].kind.kind}."
+                )
+
+
+def _check_tree(d: Description) -> None:
+    carrier: dict[str, Joint] = {}
+    for j in d.joints:
+        if j.child == GROUND:
+            raise ModelError(f"joint '{j.name}' has the ground as its child; exchange its parent and child.")
+        if j.child in carrier:
+            raise ModelError(
+                f"the body '{j.child}' has two parents, through the joints '{carrier[j.child].name}' and '{j.name}'; "
+                "keep one and make the other a loop."
+            )
+        carrier[j.child] = j
+    for body in d.bodies:
+        path = [body.name]
+        while path[-1] != GROUND:
+            if path[-1] not in carrier:
+                raise ModelError(
+                    f"the body '{path[-1]}' hangs on nothing; add a joint with '{path[-1]}' as its child "
+                    "(of kind free if it moves freely)."
+                )
+            above = carrier[path[-1]].parent
+            if above in path:
+                circle = ", ".join(reversed(path[path.index(above) :]))
+                raise ModelError(f"the bodies {circle} hang on one another in a circle; hang one on the ground.")
+            path.append(above)
+
+
+def tree_order(d: Description) -> Description:
+    """The joints parents first, otherwise in the order they were written; the bodies in the order of their joints."""
+    placed, ordered, waiting = {GROUND}, [], list(d.joints)
+    while waiting:
+        following = next(j for j in waiting if j.parent in placed)
+        waiting.remove(following)
+        placed.add(following.child)
+        ordered.append(following)
+    bodies = {b.name: b for b in d.bodies}
+    rank = {j.name: k for k, j in enumerate(ordered)}
+    return replace(
+        d,
+        joints=tuple(ordered),
+        bodies=tuple(bodies[j.child] for j in ordered),
+        actuated=tuple(sorted(d.actuated, key=lambda name: rank[name])),
+    )
+
+
+def check_numbers(m: Mechanism) -> None:
+    """All that depends on the parameters' values."""
+    for body in m.bodies:
+        if body.mass < 0:
+            raise ModelError(f"body '{body.name}': the mass is {body.mass:g}; it cannot be negative.")
+        moments = _principal_moments(body)
+        if moments[0] < -ROUNDING * max(abs(moments)):
+            raise ModelError(
+                f"body '{body.name}': the inertia has the negative principal value {moments[0]:g}; "
+                "check its entries and that it is about the centre of mass."
+            )
+    for joint in (*m.joints, *m.loops):
+        _check_kind(joint)
+    for j in m.joints:
+        _check_joint_data(j)
+    for spring in m.springs:
+        for what in ("stiffness", "damping", "length"):
+            if getattr(spring, what) < 0:
+                raise ModelError(
+                    f"spring '{spring.name}': the {what} is {getattr(spring, what):g}; it cannot be negative."
+                )
+    for coupling in m.couplings:
+        if coupling.ratio == 0:
+            raise ModelError(f"coupling '{coupling.name}': the ratio is zero; make the joint '{coupling.joint}' fixed.")
+
+
+def _check_kind(joint: Any) -> None:
+    kind, label = joint.kind, f"{type(joint).__name__.lower()} '{joint.name}'"
+    axes = [np.array(a, dtype=float) for a in kind.axes]
+    for axis in axes:
+        if not np.linalg.norm(axis) > 1e-12:
+            raise ModelError(f"{label}: the axis is zero; give it a direction, such as 'z' or [0, 0, 1].")
+    if len(axes) == 2:
+        first, second = (a / np.linalg.norm(a) for a in axes)
+        if np.linalg.norm(np.cross(first, second)) < 1e-9:
+            raise ModelError(f"{label}: the two axes are parallel; a universal joint needs two directions.")
+    if getattr(kind, "pitch", None) == 0.0:
+        raise ModelError(
+            f"{label}: a helical joint needs a pitch (metres a radian) other than zero; without one it is revolute."
+        )
+
+
+def _check_joint_data(j: Joint) -> None:
+    for lower, upper in j.limits or ():
+        if lower > upper:
+            raise ModelError(
+                f"joint '{j.name}': the lower limit {lower:g} is above the upper {upper:g}; exchange them."
+            )
+    for what in ("velocity_limit", "effort_limit", "viscous", "coulomb", "stiffness", "motor_inertia"):
+        for value in getattr(j, what) or ():
+            if value < 0:
+                raise ModelError(f"joint '{j.name}': the {what.replace('_', ' ')} is {value:g}; it cannot be negative.")
+    for ratio in j.gear_ratio or ():
+        if ratio == 0:
+            raise ModelError(f"joint '{j.name}': the gear ratio is zero; it is motor turns a joint turn.")
+    if j.home is not None and j.nq != j.nv:
+        length = float(np.linalg.norm(j.home[-4:]))
+        if abs(length - 1) > 1e-6:
+            raise ModelError(f"joint '{j.name}': home's quaternion has the length {length:g}; it must be 1.")
+
+
+def _principal_moments(body: Body) -> np.ndarray:
+    return np.linalg.eigvalsh(np.asarray(body.inertia_matrix(), dtype=float))
+
+
+def suspicions(m: Mechanism) -> Iterator[str]:
+    """What is legal and yet looks like a slip."""
+    for body in m.bodies:
+        small, middle, large = _principal_moments(body)
+        if large > (small + middle) * (1 + ROUNDING):
+            yield (
+                f"body '{body.name}' has the principal moments {small:.4g}, {middle:.4g}, {large:.4g}, and no solid "
+                "body can: the largest exceeds the sum of the others. Published tables often give only the moments that matter."
+            )
+        if body.mass == 0 and large > 0:
+            yield f"body '{body.name}' has moments of inertia and no mass."
+    for j in m.joints:
+        for value, (lower, upper) in zip(j.home or (), j.limits or (), strict=False):
+            if not lower <= value <= upper:
+                yield f"joint '{j.name}' starts at {value:.4g}, outside its limits {lower:.4g} to {upper:.4g}."

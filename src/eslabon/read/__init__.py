@@ -1,0 +1,73 @@
+"""Readers: every way a mechanism comes in, all ending in the same object."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from eslabon.errors import EslabonError, ReadError, suggest
+from eslabon.model import Mechanism
+from eslabon.read.dh import from_dh
+from eslabon.read.toml import read_toml
+
+__all__ = ["from_dh", "library_text", "load", "read_toml", "robots"]
+
+LARGEST_FILE = 50_000_000  # bytes; a description is text, and a few kilobytes
+
+
+def robots() -> list[str]:
+    """The names of the mechanisms that come with the package."""
+    return sorted(f.name.removesuffix(".toml") for f in _library().iterdir() if f.name.endswith(".toml"))
+
+
+def load(source: str | Path, **options: Any) -> Mechanism:
+    """A mechanism from the library, by name, or from a file: .toml or .urdf.
+
+    Options go to the reader of that kind of file (for .urdf see `eslabon.read.urdf.read_urdf`).
+    """
+    text = str(source)
+    if isinstance(source, str) and not Path(text).suffix and "/" not in text and "\\" not in text:
+        return _from_library(text)
+    return _from_file(Path(source), options)
+
+
+def library_text(name: str) -> str:
+    """The TOML text of a mechanism of the library."""
+    known = robots()
+    if name not in known:
+        hint = suggest(name, known, "; `eslabon list` shows what there is, and a file's name ends in .toml or .urdf.")
+        raise ReadError(f"the library has no mechanism '{name}'{hint}")
+    return (_library() / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _from_library(name: str) -> Mechanism:
+    return read_toml(library_text(name))
+
+
+def _from_file(path: Path, options: dict[str, Any]) -> Mechanism:
+    suffix = path.suffix.lower()
+    if suffix not in (".toml", ".urdf"):
+        raise ReadError(f"{path}: files that end in '{suffix}' cannot be read; use .toml or .urdf.")
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ReadError(f"{path}: the file has {path.stat().st_size} bytes; a description is smaller than that.")
+        if suffix == ".urdf":
+            from eslabon.read.urdf import read_urdf
+
+            return read_urdf(path, **options)
+        if options:
+            raise ReadError(f"{path}: a .toml file takes no options; take away {', '.join(options)}.")
+        return read_toml(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ReadError(f"{path}: there is no such file.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReadError(f"{path}: the file cannot be read: {error}.") from None
+    except EslabonError as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _library() -> Any:
+    return resources.files("eslabon.robots")

@@ -1,0 +1,167 @@
+"""Our own format: a mechanism as a person writes it.
+
+Tables ``bodies``, ``joints``, ``loops``, ``couplings``, ``springs``, ``wrenches`` and ``frames`` hold one entry a
+name, with the keys of the `Builder` method of that item; ``[dh]`` holds a Denavit-Hartenberg table instead of bodies
+and joints. A key that ends in ``_deg`` is in degrees. Numbers may be expressions of the ``parameters``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eslabon.errors import ReadError, suggest
+from eslabon.model import Builder, Mechanism
+from eslabon.model.expressions import number
+from eslabon.read.dh import add_dh
+
+TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
+SECTIONS: Mapping[str, Callable[..., Any]] = {
+    "bodies": Builder.body,
+    "joints": Builder.joint,
+    "loops": Builder.loop,
+    "couplings": Builder.couple,
+    "springs": Builder.spring,
+    "wrenches": Builder.wrench,
+    "frames": Builder.frame,
+}
+REQUIRED = {
+    "joints": ("kind", "parent", "child"),
+    "loops": ("kind", "first", "second"),
+    "couplings": ("joint", "source"),
+    "springs": ("first", "second"),
+    "wrenches": ("body",),
+    "frames": ("body",),
+}
+ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset")  # keys that may end in _deg
+TURNING = ("revolute", "helical", "universal")  # kinds whose coordinates are all angles
+
+
+def read_toml(text: str) -> Mechanism:
+    """The mechanism a TOML text describes."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ReadError(f"this is not valid TOML: {error}.") from None
+    except RecursionError:
+        raise ReadError("this is not a mechanism: its lists are nested too deeply.") from None
+    _known(data, (*TOP, *SECTIONS), "the file")
+    if not isinstance(data.get("name"), str):
+        raise ReadError('the file needs a name, as in: name = "four_bar".')
+    b = Builder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)), _text(data.get("note", ""), "note"))
+    for name, value in _table(data.get("parameters", {}), "parameters").items():
+        b.parameter(name, value)
+    if "dh" in data:
+        _read_dh(b, _table(data["dh"], "dh"))
+    for section, method in SECTIONS.items():
+        for name, entry in _table(data.get(section, {}), section).items():
+            method(b, name, **_arguments(section, name, entry))
+    if "actuated" in data:
+        if not isinstance(data["actuated"], list) or not all(isinstance(j, str) for j in data["actuated"]):
+            raise ReadError('actuated is a list of joint names, as in: actuated = ["q1", "q4"].')
+        b.actuate(*data["actuated"])
+    return b.build()
+
+
+def _read_dh(b: Builder, table: Mapping[str, Any]) -> None:
+    _known(table, ("convention", "links", "base", "tool"), "the table 'dh'")
+    links = table.get("links", [])
+    if not isinstance(links, list):
+        raise ReadError("dh.links is a list of tables, written [[dh.links]] before each link.")
+    poses = {key: _pose(_table(table[key], f"dh.{key}"), f"dh.{key}") for key in ("base", "tool") if key in table}
+    add_dh(b, [_row(link, k) for k, link in enumerate(links, start=1)], table.get("convention", "standard"), **poses)
+
+
+def _row(link: Any, k: int) -> Mapping[str, Any]:
+    entry = dict(_table(link, f"dh.links number {k}"))
+    kind = {"R": "revolute", "P": "prismatic"}.get(str(entry.get("kind", "revolute")), entry.get("kind", "revolute"))
+    return _in_radians(entry, kind, f"dh.links number {k}", keep=("theta", "alpha"))
+
+
+def _arguments(section: str, name: str, entry: Any) -> dict[str, Any]:
+    """The keys of an entry as the arguments of the Builder's method."""
+    what = f"{section}.{name}"
+    table = dict(_table(entry, what))
+    known = [
+        k for k in inspect.signature(SECTIONS[section]).parameters if k not in ("self", "name", "body_a", "body_b")
+    ]
+    turned = section in ("joints", "frames")
+    angles = [k for k in ANGLES if k in known] + ["rpy"] * turned
+    _known(table, (*known, *angles, *(f"{k}_deg" for k in angles)), what)
+    for key in REQUIRED.get(section, ()):
+        if key not in table:
+            raise ReadError(f"{what} needs the key '{key}'.")
+    table = _in_radians(table, str(table.get("kind", "revolute")), what)
+    if turned:
+        table["at"] = _pose({k: table.pop(k) for k in ("at", "rpy") if k in table}, what)
+    if section in ("loops", "springs"):
+        for side, body in (("first", "body_a"), ("second", "body_b")):
+            end = dict(_table(table[side], f"{what}.{side}"))
+            if "body" not in end:
+                raise ReadError(f"{what}.{side} needs the key 'body'.")
+            table[body] = end.pop("body")
+            table[side] = _pose(end, f"{what}.{side}") if section == "loops" else _point(end, f"{what}.{side}")
+    return table
+
+
+def _in_radians(table: Mapping[str, Any], kind: str, what: str, keep: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The table with `key_deg` entries turned into `key` entries."""
+    made: dict[str, Any] = {}
+    for key, value in table.items():
+        plain = key.removesuffix("_deg")
+        if plain == key or plain in keep:
+            made[key] = value
+            continue
+        if plain in table:
+            raise ReadError(f"{what} gives both {plain} and {key}; keep one.")
+        if plain not in ("rpy", "offset") and kind not in TURNING:
+            raise ReadError(
+                f"{what}: {key} is in degrees, and a {kind} joint does not only turn; write {plain} in SI units."
+            )
+        made[plain] = _degrees(value, f"{what}: {key}")
+    return made
+
+
+def _degrees(value: Any, what: str) -> Any:
+    if isinstance(value, list):
+        return [_degrees(x, what) for x in value]
+    if isinstance(value, float) and abs(value) == float("inf"):
+        return value
+    return number(value, what) * number("deg")
+
+
+def _pose(table: Mapping[str, Any], what: str) -> Any:
+    """xyz or (xyz, rpy) or a 4x4 matrix from the keys at, rpy and rpy_deg."""
+    _known(table, ("at", "rpy", "rpy_deg"), what)
+    table = _in_radians(table, "revolute", what)
+    at = table.get("at", (0.0, 0.0, 0.0))
+    if "rpy" not in table:
+        return at
+    if isinstance(at, list) and len(at) == 4:
+        raise ReadError(f"{what} gives a 4x4 pose and rpy; keep one.")
+    return (at, table["rpy"])
+
+
+def _point(table: Mapping[str, Any], what: str) -> Any:
+    _known(table, ("at",), what)
+    return table.get("at", (0.0, 0.0, 0.0))
+
+
+def _table(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ReadError(f"{what} must be a table of keys and values; it is {value!r}.")
+    return value
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise ReadError(f"{what} must be text; it is {value!r}.")
+    return value
+
+
+def _known(table: Mapping[str, Any], known: Any, what: str) -> None:
+    for key in table:
+        if key not in known:
+            raise ReadError(f"{what} has the unknown key '{key}'{suggest(key, known)}")

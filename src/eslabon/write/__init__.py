@@ -1,0 +1,1 @@
+"""Writers: a mechanism as text."""

@@ -1,0 +1,78 @@
+"""A mechanism as TOML text that reads back to the same mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+import tomlkit
+
+from eslabon.model import Description, Expression, JointKind, Pose
+from eslabon.model.builder import NAMED_AXES
+from eslabon.model.items import ORIGIN, End
+
+LETTERS = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
+SECTIONS = ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames")
+
+
+def to_toml(d: Description) -> str:
+    """The text of a description. Defaults are left out, expressions stay expressions."""
+    table: dict[str, Any] = {"name": d.name}
+    if d.note:
+        table["note"] = tomlkit.string(d.note, multiline="\n" in d.note)
+    table["gravity"] = _plain(d.gravity)
+    table["actuated"] = list(d.actuated)
+    if d.parameters:
+        table["parameters"] = {name: _plain(value) for name, value in d.parameters}
+    for section in SECTIONS:
+        items = getattr(d, section)
+        if items:
+            table[section] = {item.name: _entry(item) for item in items}
+    return tomlkit.dumps(table)
+
+
+def _entry(item: Any) -> dict[str, Any]:
+    entry: dict[str, Any] = {}
+    for f in fields(item):
+        value = getattr(item, f.name)
+        if f.name == "name" or (f.default is not MISSING and value == f.default):
+            continue
+        if isinstance(value, JointKind):
+            entry.update(_kind(value))
+        elif isinstance(value, Pose):
+            entry.update(_pose(value))
+        elif isinstance(value, End):
+            entry[f.name] = {"body": value.body, **_pose(value.at)}
+        else:
+            entry[f.name] = _plain(_short(f.name, value))
+    return entry
+
+
+def _short(key: str, value: Any) -> Any:
+    """The shortest form the reader takes: a diagonal inertia by its three moments, one freedom by one number."""
+    if key == "inertia" and value[3:] == (0.0, 0.0, 0.0):
+        return value[:3]
+    return value[0] if isinstance(value, tuple) and len(value) == 1 else value
+
+
+def _kind(kind: JointKind) -> dict[str, Any]:
+    axes = [LETTERS.get(axis) or _plain(axis) for axis in kind.axes]
+    entry: dict[str, Any] = {"kind": kind.kind}
+    if axes:
+        entry["axis"] = axes if len(axes) > 1 else axes[0]
+    if hasattr(kind, "pitch"):
+        entry["pitch"] = _plain(kind.pitch)
+    return entry
+
+
+def _pose(pose: Pose) -> dict[str, Any]:
+    parts = {"at": pose.position, "rpy": pose.rpy}
+    return {key: _plain(value) for key, value in parts.items() if value != ORIGIN}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(x) for x in value]
+    if isinstance(value, Expression):
+        return str(value)
+    return value
