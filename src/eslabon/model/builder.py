@@ -249,7 +249,7 @@ def pose(at: PoseLike, what: str) -> Pose:
         return _pose_of_matrix(at, what)
     if len(rows) == 2 and all(isinstance(r, Iterable) and not isinstance(r, str) for r in rows):
         return Pose(triple(rows[0], f"{what}: xyz"), triple(rows[1], f"{what}: rpy"))
-    if len(rows) == 3 and not any(isinstance(r, list | tuple) for r in rows):
+    if len(rows) == 3 and not any(isinstance(r, list | tuple | np.ndarray) for r in rows):
         return Pose(triple(rows, f"{what}: xyz"))
     raise ModelError(f"{what}: a pose is {forms}; it was given {at!r}.")
 

@@ -37,11 +37,13 @@ class Mechanism:
     the joints. The numbers are those of the parameters' values; `with_parameters` gives another mechanism.
     """
 
+    description: Description
+    _symbols: dict[str, Any]
+
     def __init__(self, description: Description, symbols: Mapping[str, Any] | None = None) -> None:
-        self.description = description
-        self._symbols = dict(symbols or {})
-        if not self._symbols:
-            self.description = tree_order(check_structure(description))
+        ordered = description if symbols else tree_order(check_structure(description))
+        self.__dict__.update(description=ordered, _symbols=dict(symbols or {}))
+        if not symbols:
             check_numbers(self)
 
     # -- what it is made of -------------------------------------------------------------------------------------
@@ -233,9 +235,7 @@ class Mechanism:
         return hash(self.description)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in ("description", "_symbols") or (name in self.__dict__ and name != "description"):
-            raise AttributeError(f"a mechanism cannot be changed; build another one instead of setting '{name}'.")
-        super().__setattr__(name, value)
+        raise AttributeError(f"a mechanism cannot be changed; build another one instead of setting '{name}'.")
 
     def __repr__(self) -> str:
         d = self.description

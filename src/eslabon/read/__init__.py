@@ -42,7 +42,7 @@ def library_text(name: str) -> str:
 
 
 def _from_library(name: str) -> Mechanism:
-    return read_toml(library_text(name))
+    return Mechanism(read_toml(library_text(name)))  # what looks odd in published data is known, and shown on request
 
 
 def _from_file(path: Path, options: dict[str, Any]) -> Mechanism:
@@ -58,7 +58,7 @@ def _from_file(path: Path, options: dict[str, Any]) -> Mechanism:
             return read_urdf(path, **options)
         if options:
             raise ReadError(f"{path}: a .toml file takes no options; take away {', '.join(options)}.")
-        return read_toml(path.read_text(encoding="utf-8"))
+        return Mechanism(read_toml(path.read_text(encoding="utf-8"))).warn()
     except FileNotFoundError:
         raise ReadError(f"{path}: there is no such file.") from None
     except (OSError, UnicodeDecodeError) as error:

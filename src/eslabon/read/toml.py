@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eslabon.errors import ReadError, suggest
-from eslabon.model import Builder, Mechanism
+from eslabon.model import Builder, Description
 from eslabon.model.expressions import number
 from eslabon.read.dh import add_dh
 
@@ -39,8 +39,8 @@ ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset")  # keys t
 TURNING = ("revolute", "helical", "universal")  # kinds whose coordinates are all angles
 
 
-def read_toml(text: str) -> Mechanism:
-    """The mechanism a TOML text describes."""
+def read_toml(text: str) -> Description:
+    """What a TOML text says of a mechanism."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -62,7 +62,7 @@ def read_toml(text: str) -> Mechanism:
         if not isinstance(data["actuated"], list) or not all(isinstance(j, str) for j in data["actuated"]):
             raise ReadError('actuated is a list of joint names, as in: actuated = ["q1", "q4"].')
         b.actuate(*data["actuated"])
-    return b.build()
+    return b.describe()
 
 
 def _read_dh(b: Builder, table: Mapping[str, Any]) -> None:

@@ -1,0 +1,95 @@
+"""Random mechanisms of every joint kind: serial, branched and closed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eslabon.kinematics.tree import compose, on_body, placements, relative
+from eslabon.mechanism import Builder, Mechanism
+from eslabon.model import KINDS
+from eslabon.model.builder import joint_kind, pose
+
+MOVING = [k for k in KINDS if k != "fixed"]
+ONE_FREEDOM = ["revolute", "prismatic", "helical"]
+
+
+def random_rotation(rng: np.random.Generator) -> np.ndarray:
+    Q, R = np.linalg.qr(rng.normal(size=(3, 3)))
+    Q = Q * np.sign(np.diag(R))
+    return Q if np.linalg.det(Q) > 0 else -Q
+
+
+def random_pose(rng: np.random.Generator) -> np.ndarray:
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = random_rotation(rng), rng.normal(size=3) / 3
+    return T
+
+
+def random_kind(rng: np.random.Generator, kind: str) -> dict:
+    """Arguments for Builder.joint or Builder.loop."""
+    made: dict = {"kind": kind}
+    if kind == "universal":
+        made["axis"] = (rng.normal(size=3), rng.normal(size=3))
+    elif kind not in ("spherical", "free", "fixed"):
+        made["axis"] = rng.normal(size=3) if rng.random() < 0.7 else rng.choice(["x", "y", "z", "-x", "-z"])
+    if kind == "helical":
+        made["pitch"] = rng.choice([-1, 1]) * rng.uniform(0.05, 0.5)
+    return made
+
+
+def random_inertia(rng: np.random.Generator, mass: float) -> np.ndarray:
+    """The inertia of a cloud of points, which any solid body's is."""
+    x = rng.normal(size=(5, 3)) * 0.1
+    x -= x.mean(axis=0)
+    return mass / 5 * sum((p @ p) * np.eye(3) - np.outer(p, p) for p in x)
+
+
+def random_coordinates(rng: np.random.Generator, m: Mechanism) -> np.ndarray:
+    """Coordinates within reach of neutral, quaternions of unit length anywhere."""
+    q = rng.uniform(-1.5, 1.5, m.nq)
+    for joint in m.joints:
+        if joint.nq != joint.nv:
+            quaternion = q[m.coordinates[joint.name]][-4:]
+            quaternion[:] = rng.normal(size=4)
+            quaternion /= np.linalg.norm(quaternion)
+    return q
+
+
+def random_builder(rng: np.random.Generator, kinds: list[str], branched: bool = True) -> Builder:
+    b = Builder("random", gravity=rng.normal(size=3))
+    for k, kind in enumerate(kinds):
+        mass = rng.uniform(0.5, 2.0)
+        b.body(f"body{k}", mass, rng.normal(size=3) / 5, random_inertia(rng, mass))
+        start = rng.integers(-1, k) if branched else k - 1
+        parent = "ground" if start < 0 else f"body{start}"
+        b.joint(f"joint{k}", parent=parent, child=f"body{k}", at=random_pose(rng), **random_kind(rng, kind))
+    b.frame("tip", f"body{len(kinds) - 1}", random_pose(rng))
+    return b
+
+
+def random_tree(rng: np.random.Generator, kinds: list[str] | None = None, branched: bool = True) -> Mechanism:
+    """A tree with the given joint kinds, or a few of any kind."""
+    kinds = list(rng.choice(list(KINDS), size=rng.integers(2, 7))) if kinds is None else kinds
+    return random_builder(rng, kinds if any(k != "fixed" for k in kinds) else ["revolute"], branched).build()
+
+
+def random_closed(rng: np.random.Generator, kinds: list[str], cuts: list[str]) -> tuple[Mechanism, np.ndarray]:
+    """A tree with cut joints between random bodies, and a configuration that closes them."""
+    b = random_builder(rng, kinds)
+    tree = b.build()
+    q = random_coordinates(rng, tree)
+    placed = placements(tree, q)
+    for k, kind in enumerate(cuts):
+        here, there = rng.choice(len(kinds), size=2, replace=False)
+        arguments = random_kind(rng, kind)
+        cut = joint_kind(kind, arguments.get("axis"), arguments.get("pitch"), "cut")
+        first = pose(random_pose(rng), "first")
+        coordinate = rng.uniform(-1, 1, cut.nq) if cut.nq == cut.nv else rng.normal(size=cut.nq)
+        end = compose(on_body(placed, f"body{here}", first), cut.transform(coordinate))
+        R, p = relative(placed[f"body{there}"], end)
+        second = np.eye(4)
+        second[:3, :3], second[:3, 3] = R, p
+        b.loop(f"loop{k}", body_a=f"body{here}", body_b=f"body{there}", first=first, second=second, **arguments)
+    return b.build(), q
+
+
