@@ -91,5 +91,3 @@ def random_closed(rng: np.random.Generator, kinds: list[str], cuts: list[str]) -
         second[:3, :3], second[:3, 3] = R, p
         b.loop(f"loop{k}", body_a=f"body{here}", body_b=f"body{there}", first=first, second=second, **arguments)
     return b.build(), q
-
-

@@ -1,5 +1,90 @@
-"""The command line."""
+"""The command line: `eslabon list`, `eslabon show`, `eslabon demo`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import eslabon as es
+from eslabon.errors import EslabonError, ModelWarning
+
+app = typer.Typer(
+    help="The dynamics of articulated rigid-body systems, serial and parallel robots alike.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+console = Console()
+
+Source = Annotated[
+    str, typer.Argument(metavar="NAME|FILE", help="A mechanism of the library, or a .toml or .urdf file.")
+]
+Drawing = Annotated[Path | None, typer.Option("--svg", help="Also draw the topology into this file.")]
+
+
+@app.command("list")
+def list_library() -> None:
+    """The mechanisms that come with the package."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("name", "bodies", "joints", "loops", "actuators", "what it is"):
+        table.add_column(column, justify="right" if column[-1] == "s" and column != "what it is" else "left")
+    for name in es.robots():
+        m = es.load(name)
+        first = " ".join(m.note.split()).split(". ")[0].rstrip(".")
+        table.add_row(name, *(str(n) for n in (len(m.bodies), len(m.joints), len(m.loops), m.nu)), first)
+    console.print(table)
+
+
+@app.command()
+def show(source: Source, svg: Drawing = None) -> None:
+    """Tables of everything a mechanism is made of, its mobility, and what looks odd in it."""
+    from eslabon.study.describe import describe
+
+    m = _load(source)
+    console.print(describe(m))
+    if svg is not None:
+        _draw(m, svg)
+
+
+@app.command()
+def demo(folder: Annotated[Path, typer.Option(help="Where the drawing goes.")] = Path("out")) -> None:
+    """Describe a parallel robot that comes with the package and draw its topology."""
+    from eslabon.study.describe import describe
+
+    m = es.load("planar_3rrr")
+    console.print(describe(m))
+    _draw(m, folder / "planar_3rrr.svg")
+    console.print(
+        "Next: `eslabon list`, `eslabon show stewart_gough`, or docs/describe_your_mechanism.md for your own."
+    )
+
+
+def _load(source: str) -> es.Mechanism:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # the tables end with them
+        return es.load(source)
+
+
+def _draw(m: es.Mechanism, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(m.topology_svg(), encoding="utf-8")
+    except OSError as error:
+        raise es.ReadError(f"{path}: the drawing cannot be written: {error}.") from None
+    console.print(f"The topology is drawn in {path} (open it in a browser).")
 
 
 def main() -> None:
-    """Run the command `eslabon`."""
+    """Run the command; a mistake of the user ends in one sentence."""
+    try:
+        app()
+    except EslabonError as error:
+        Console(stderr=True).print(f"[red]eslabon:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(1)

@@ -116,6 +116,11 @@ def test_whole_quarter_turns_are_exact(turns):
     assert arrays.sin(angle + 1e-9) != arrays.sin(angle) or turns % 2
 
 
+@pytest.mark.parametrize("angle", [1e-300, 1e-17, -3e-16, 1e-9])
+def test_tiny_angles_are_not_rounded_away(angle):
+    assert arrays.sin(angle) == angle
+
+
 @pytest.mark.parametrize("angle", [math.nan, math.inf])
 def test_trigonometry_passes_what_is_not_finite_to_numpy(angle):
     with np.errstate(invalid="ignore"):
@@ -157,8 +162,8 @@ def test_require_says_which_member_of_a_batch_is_at_fault():
     arrays.require(np.array([True, True]), "thing", "is bad.")
     with pytest.raises(RotationError, match=r"^this thing is off by 0\.5\.$"):
         arrays.require(np.bool_(False), "thing", "is off by {}.", 0.5)
+    size = np.array([[0.0, 0.0], [0.25, 0.0]])
     with pytest.raises(RotationError, match=r"^the thing at index \(1, 0\) of the batch is off by 0\.25\.$"):
-        size = np.array([[0.0, 0.0], [0.25, 0.0]])
         arrays.require(size == 0, "thing", "is off by {}.", size)
 
 

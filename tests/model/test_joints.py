@@ -3,11 +3,13 @@
 import casadi
 import numpy as np
 import pytest
-from random_mechanisms import MOVING, random_kind
 
+from eslabon.algebra.quaternions import unit_axis
+from eslabon.algebra.rotations import rotation_about
 from eslabon.model.builder import joint_kind
 from eslabon.model.constraints import perpendicular
-from eslabon.model.joints import KINDS, direction, rotation_about
+from eslabon.model.joints import KINDS
+from random_mechanisms import MOVING, random_kind
 
 CASES = [(kind, seed) for kind in KINDS for seed in range(4)]
 
@@ -90,9 +92,9 @@ def test_half_a_turn_away_is_not_closed(kind):
     for seed in range(4):
         joint, q, _, rng = a_joint(kind, seed)
         R, p = (np.asarray(x) for x in joint.transform(q))
-        across = perpendicular(direction(joint.axes[0]))[0] if joint.axes else direction(rng.normal(size=3))
+        across = perpendicular(unit_axis(joint.axes[0]))[0] if joint.axes else unit_axis(rng.normal(size=3))
         half_turn = 2 * np.outer(across, across) - np.eye(3)
-        almost = half_turn @ rotation_about(direction(rng.normal(size=3)), 0.05)
+        almost = half_turn @ rotation_about(unit_axis(rng.normal(size=3)), 0.05)
         assert np.abs(joint.residual(R @ almost, p)).max() > 10
 
 
@@ -104,7 +106,15 @@ def test_numbers_batches_and_symbols_agree(kind, seed):
 
     def everything(q, v):
         R, p = joint.transform(q)
-        return R, p, joint.motion(q), joint.motion_rate(q, v), joint.coordinate_rates(q, v), joint.covectors(R, p), joint.residual(R, p)
+        return (
+            R,
+            p,
+            joint.motion(q),
+            joint.motion_rate(q, v),
+            joint.coordinate_rates(q, v),
+            joint.covectors(R, p),
+            joint.residual(R, p),
+        )
 
     traced = casadi.Function("f", [q, v], [casadi.SX(x) for x in everything(q, v)])
     batch = everything(Q, V)
@@ -136,7 +146,9 @@ def test_yime_table_2_and_3():
     assert np.allclose(universal.motion([0.4, 0.7]), np.array([[-s, 0, c, 0, 0, 0], [0, 1, 0, 0, 0, 0]]).T)
     assert np.allclose(universal.motion_rate([0.4, 0.7], [9, rate])[:, 0], [-c * rate, 0, -s * rate, 0, 0, 0])
     planar = KINDS["planar"]()
-    assert np.allclose(planar.motion([1, 2, 0.7]), np.array([[0, 0, 0, c, -s, 0], [0, 0, 0, s, c, 0], [0, 0, 1, 0, 0, 0]]).T)
+    assert np.allclose(
+        planar.motion([1, 2, 0.7]), np.array([[0, 0, 0, c, -s, 0], [0, 0, 0, s, c, 0], [0, 0, 1, 0, 0, 0]]).T
+    )
     assert np.allclose(planar.motion_rate([1, 2, 0.7], [9, 9, rate])[:, 1], rate * np.array([0, 0, 0, c, -s, 0]))
 
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_mechanisms import random_coordinates, random_tree
 
 import eslabon as es
 from eslabon.kinematics.tree import placements
 from eslabon.model import KINDS
+from random_mechanisms import random_coordinates, random_tree
 
 
 def four_bar():
@@ -78,7 +78,9 @@ def test_joints_come_parents_first_and_bodies_follow_them():
     b = es.Builder("order")
     for name in "abc":
         b.body(name)
-    b.joint("third", "revolute", "b", "c").joint("second", "prismatic", "a", "b").joint("first", "revolute", "ground", "a")
+    b.joint("third", "revolute", "b", "c").joint("second", "prismatic", "a", "b").joint(
+        "first", "revolute", "ground", "a"
+    )
     m = b.build()
     assert [j.name for j in m.joints] == ["first", "second", "third"]
     assert [x.name for x in m.bodies] == ["a", "b", "c"]
@@ -125,7 +127,17 @@ def test_a_joint_of_several_freedoms_has_several_actuators():
 def test_optional_data_have_a_value_for_each_freedom():
     b = es.Builder("data").body("a").body("b")
     b.joint("u", "universal", "ground", "a", viscous=0.1, stiffness=(1, 2), limits=((-1, 1), (-2, 2)), home=(0.1, 0.2))
-    b.joint("q", "revolute", "a", "b", limits=(-1, float("inf")), motor_inertia=2e-4, gear_ratio=-62.6, coulomb=0.4, rest=0.3)
+    b.joint(
+        "q",
+        "revolute",
+        "a",
+        "b",
+        limits=(-1, float("inf")),
+        motor_inertia=2e-4,
+        gear_ratio=-62.6,
+        coulomb=0.4,
+        rest=0.3,
+    )
     u, q = b.build().joints
     assert (u.viscous, u.stiffness, u.limits) == ((0.1, 0.1), (1.0, 2.0), ((-1.0, 1.0), (-2.0, 2.0)))
     assert (q.limits, q.motor_inertia, q.gear_ratio, q.rest) == (((-1.0, float("inf")),), (2e-4,), (-62.6,), (0.3,))

@@ -86,8 +86,8 @@ ITEMS = {
     "planar parameter axis": (lambda: base().joint("j", "planar", "b", "c", axis=("n", 0, 1)), "plain numbers"),
     "pose of two": (lambda: base().frame("f", "b", at=(1, 2)), "a pose is xyz"),
     "pose a number": (lambda: base().frame("f", "b", at=3), "a pose is xyz"),
-    "no rotation": (lambda: base().frame("f", "b", at=np.diag([1, 1, 2, 1])), "no proper rotation"),
-    "mirror": (lambda: base().frame("f", "b", at=np.diag([1, 1, -1, 1])), "no proper rotation"),
+    "no rotation": (lambda: base().frame("f", "b", at=np.diag([1, 1, 2, 1])), "not a rotation"),
+    "mirror": (lambda: base().frame("f", "b", at=np.diag([1, 1, -1, 1])), "not a rotation"),
     "last row": (lambda: base().frame("f", "b", at=np.eye(4) + np.eye(4, k=-3)), "last row"),
     "NaN pose": (lambda: base().frame("f", "b", at=np.full((4, 4), nan)), "not finite"),
     "parameter pose": (lambda: base().frame("f", "b", at=[["a", 0, 0, 0]] + [[0, 0, 0, 1]] * 3), "use parameters"),
@@ -149,7 +149,9 @@ def test_moments_no_solid_body_has_are_a_warning():
 
 @pytest.mark.parametrize("inertia", [(0, 1, 1), (0, 0, 0), (1, 2, 3), (1e-9, 1, 1 + 1e-9)])
 def test_rods_plates_and_massless_bodies_are_fine(inertia):
-    assert es.Builder("fine").body("a", 1, inertia=inertia).joint("j", "revolute", "ground", "a").build().suspicions == ()
+    assert (
+        es.Builder("fine").body("a", 1, inertia=inertia).joint("j", "revolute", "ground", "a").build().suspicions == ()
+    )
 
 
 def test_a_home_outside_the_limits_is_a_warning():

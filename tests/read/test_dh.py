@@ -44,7 +44,10 @@ rows = st.lists(st.tuples(number, number, number, number, st.sampled_from("RP"))
 def test_the_tool_and_every_mass_are_where_the_products_of_matrices_put_them(table, convention, symbolic, seed):
     rng = np.random.default_rng(seed)
     q = rng.uniform(-2, 2, len(table))
-    com, I = rng.normal(size=(len(table), 3)), [np.diag([1.0, 2.0, 2.5]) + 0.1 * (np.eye(3, k=1) + np.eye(3, k=-1))] * len(table)
+    com, I = (
+        rng.normal(size=(len(table), 3)),
+        [np.diag([1.0, 2.0, 2.5]) + 0.1 * (np.eye(3, k=1) + np.eye(3, k=-1))] * len(table),
+    )
     parameters = {f"{c}{k}": x for k, row in enumerate(table) for c, x in zip("tdax", row[:4], strict=True)}
     described = [
         {**dict(zip(("theta", "d", "a", "alpha"), [f"{c}{k}" for c in "tdax"] if symbolic else row[:4], strict=True)),
@@ -74,8 +77,16 @@ def test_base_and_tool(convention):
 
 
 def test_degrees_names_and_joint_data():
-    m = es.from_dh([{"theta": 90, "alpha": -90, "name": "upper", "joint": "shoulder", "limits": (-1, 1), "viscous": 0.1}], degrees=True)
-    assert (m.bodies[0].name, m.joints[0].name, m.joints[0].limits, m.joints[0].viscous) == ("upper", "shoulder", ((-1.0, 1.0),), (0.1,))
+    m = es.from_dh(
+        [{"theta": 90, "alpha": -90, "name": "upper", "joint": "shoulder", "limits": (-1, 1), "viscous": 0.1}],
+        degrees=True,
+    )
+    assert (m.bodies[0].name, m.joints[0].name, m.joints[0].limits, m.joints[0].viscous) == (
+        "upper",
+        "shoulder",
+        ((-1.0, 1.0),),
+        (0.1,),
+    )
     assert np.array_equal(m.frame("tool").at.rotation(), [[1, 0, 0], [0, 0, 1], [0, -1, 0]])
 
 
@@ -108,5 +119,12 @@ def test_rojas_3r_formulas():
     (c1, c2, c3), (s1, s2, s3) = np.cos(q), np.sin(q)
     frame = m.frame("tool")
     R, p = on_body(placements(m, q), frame.body, frame.at)
-    assert np.allclose(p, [d2 * c1 * c2 + d3 * (c1 * c2 * c3 - s1 * s3), d2 * s1 * c2 + d3 * (s1 * c2 * c3 + c1 * s3), d2 * s2 + d3 * s2 * c3])
+    assert np.allclose(
+        p,
+        [
+            d2 * c1 * c2 + d3 * (c1 * c2 * c3 - s1 * s3),
+            d2 * s1 * c2 + d3 * (s1 * c2 * c3 + c1 * s3),
+            d2 * s2 + d3 * s2 * c3,
+        ],
+    )
     assert np.trace(R) == pytest.approx(c1 * c2 * c3 - (s1 - s2) * s3 - s1 * s2)

@@ -60,8 +60,18 @@ def test_every_item_and_option_round_trips(tmp_path):
     b.parameter("L", "g*2 + sqrt(3)")
     for k, kind in enumerate(KINDS):
         b.body(f"body{k}", mass="L", com=("L/2", 0, 0), inertia=(1, 1, 1, 0.1, 0, 0))
-        axis = {"universal": ((1, 2, 3), "x")}.get(kind, None if kind in ("spherical", "free", "fixed") else ("L", 0, 1) if kind != "planar" else "y")
-        b.joint(f"joint {k}.é", kind, "ground" if k == 0 else f"body{k - 1}", f"body{k}", at=((1, "L", 3), (0.1, "g", 0)), axis=axis, pitch="g" if kind == "helical" else None)
+        axis = {"universal": ((1, 2, 3), "x")}.get(
+            kind, None if kind in ("spherical", "free", "fixed") else ("L", 0, 1) if kind != "planar" else "y"
+        )
+        b.joint(
+            f"joint {k}.é",
+            kind,
+            "ground" if k == 0 else f"body{k - 1}",
+            f"body{k}",
+            at=((1, "L", 3), (0.1, "g", 0)),
+            axis=axis,
+            pitch="g" if kind == "helical" else None,
+        )
     b.body("last", 1.0)
     b.joint("data", "universal", "body0", "last", limits=((-1, 1), (float("-inf"), "L")), velocity_limit=3, effort_limit=(4, 5),
             viscous="g", coulomb=0.2, stiffness=(1, 2), rest=0.1, motor_inertia=1e-4, gear_ratio=(-3, 100), home=(0.1, 0.2))  # fmt: skip
@@ -93,7 +103,9 @@ def test_random_closed_mechanisms_round_trip(seed, cuts):
 
 
 def test_degrees_and_radians_are_the_same_angle():
-    degrees = FOUR_BAR.replace("rpy_deg = [0, 0, 90]", 'rpy = [0, 0, "90*deg"]').replace("home_deg = 45", 'home = "pi/4"')
+    degrees = FOUR_BAR.replace("rpy_deg = [0, 0, 90]", 'rpy = [0, 0, "90*deg"]').replace(
+        "home_deg = 45", 'home = "pi/4"'
+    )
     assert mechanism(degrees).description == mechanism(FOUR_BAR).description
 
 
@@ -116,8 +128,13 @@ def test_a_dh_table_in_toml_is_from_dh():
     kind = "P"
     d = 0.3
     """
-    rows = [{"alpha_deg": 90, "mass": 2, "com": (0, 0, 0.1), "limits": (-np.pi / 2, np.pi / 2)}, {"a": "a1", "kind": "prismatic", "d": 0.3}]
-    arm = es.from_dh(rows, "modified", name="arm", parameters={"a1": 0.4}, base=(0, 0, 1), tool=((0, 0, 0.1), (0, np.pi / 2, 0)))
+    rows = [
+        {"alpha_deg": 90, "mass": 2, "com": (0, 0, 0.1), "limits": (-np.pi / 2, np.pi / 2)},
+        {"a": "a1", "kind": "prismatic", "d": 0.3},
+    ]
+    arm = es.from_dh(
+        rows, "modified", name="arm", parameters={"a1": 0.4}, base=(0, 0, 1), tool=((0, 0, 0.1), (0, np.pi / 2, 0))
+    )
     assert Mechanism(read_toml(text)).description == arm.description
 
 
@@ -191,7 +208,11 @@ def test_a_damaged_file_gives_a_mechanism_or_a_sentence(data):
         k = data.draw(st.integers(0, len(damaged) - 1))
         line = damaged[k]
         cut = data.draw(st.integers(0, len(line)))
-        piece = data.draw(st.sampled_from(["", "nan", "[", "}", '"', "-", "1e400", "true", "9" * 400, "ground", "\x00", "=", "inf", "[[]]"]))
+        piece = data.draw(
+            st.sampled_from(
+                ["", "nan", "[", "}", '"', "-", "1e400", "true", "9" * 400, "ground", "\x00", "=", "inf", "[[]]"]
+            )
+        )
         damaged[k] = line[:cut] + piece + line[data.draw(st.integers(cut, len(line))) :]
     try:
         Mechanism(read_toml("\n".join(damaged)))

@@ -154,7 +154,8 @@ acos, asin = _function("arccos", "acos"), _function("arcsin", "asin")
 maximum, minimum = _function("maximum", "fmax"), _function("minimum", "fmin")
 _sin, _cos = _function("sin", "sin"), _function("cos", "cos")
 
-# Two units in the last place at half a turn: what degrees-to-radians and pi-arithmetic leave behind.
+# Two units in the last place: what degrees-to-radians and pi-arithmetic leave behind. Near zero there is no such
+# grain, and a tiny angle is kept as it is.
 QUARTER_TURN_TOLERANCE = 4.5e-16
 
 
@@ -162,7 +163,7 @@ def _quarter_turns(angle: float) -> int | None:
     """How many quarter turns a plain number is, or None when it is not a whole number of them."""
     turns = angle / (math.pi / 2)
     nearest = round(turns) if math.isfinite(turns) else 0
-    exact = abs(angle - nearest * (math.pi / 2)) <= QUARTER_TURN_TOLERANCE * max(1, abs(nearest))
+    exact = abs(angle - nearest * (math.pi / 2)) <= QUARTER_TURN_TOLERANCE * abs(nearest)
     return nearest if exact and abs(nearest) <= 64 else None
 
 

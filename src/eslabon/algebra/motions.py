@@ -1,4 +1,4 @@
-"""Rigid motions, SE(3): poses, twists and wrenches, and the operators between them (Yime, sections 2 and 3).
+"""Rigid motions, SE(3): poses, twists and wrenches, and the operators between them (Yime, eqs. 1 to 15).
 
 A pose T is 4x4, [[R, r], [0, 1]]. A twist is (angular; linear) and a wrench (moment; force), angular part first, in the
 body's own frame. Twists move from frame to frame with `adjoint`, wrenches with `coadjoint`, and their product, the
@@ -270,8 +270,8 @@ def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
     array([1., 3., 3., 2., 2., 2.])
     """
     m, c = scalar(mass), parts(com, 3)
-    moment = [m * x for x in c]  # first moment of mass
-    second = matrix([[dot(moment, c) * _ONE[i, j] - moment[i] * c[j] for j in range(3)] for i in range(3)])
-    central = matrix(entries(inertia, 3, 3))
-    coupling = hat(vector(*moment))
-    return block([[central + second, coupling], [-coupling, matrix([[m * x for x in row] for row in _ONE])]])
+    central = entries(inertia, 3, 3)
+    second = [[m * (dot(c, c) * _ONE[i, j] - c[i] * c[j]) for j in range(3)] for i in range(3)]  # of mass, about 0
+    rotary = matrix([[central[i][j] + second[i][j] for j in range(3)] for i in range(3)])
+    coupling = hat(vector(*(m * x for x in c)))
+    return block([[rotary, coupling], [transpose(coupling), matrix([[m * x for x in row] for row in _ONE])]])

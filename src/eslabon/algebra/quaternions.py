@@ -1,4 +1,4 @@
-"""Quaternions (w, x, y, z), scalar first: their algebra (Mendez, section 2) and the rotations they stand for.
+"""Quaternions (w, x, y, z), scalar first: their algebra (Mendez, eqs. 1 to 9) and the rotations they stand for.
 
 Here live the product and its kin, the exponential and the rates, and the conversions between the unit quaternion and
 the representations that share its axis: axis and angle, rotation vector, Rodrigues parameters, linear invariants.
@@ -44,7 +44,7 @@ SMALLEST_SCALAR_PART = 4 * np.finfo(float).eps
 
 
 def quaternion_from_scalar(a: Scalar) -> Array:
-    """The quaternion (a, 0) of a real number (Mendez, eq. 3).
+    """The quaternion (a, 0) of a real number (Mendez, eqs. 3 to 5).
 
     >>> quaternion_from_scalar(2.0)
     array([2., 0., 0., 0.])
@@ -53,7 +53,7 @@ def quaternion_from_scalar(a: Scalar) -> Array:
 
 
 def quaternion_from_vector(v: Array) -> Array:
-    """The pure quaternion (0, v) of a vector (Mendez, eq. 4).
+    """The pure quaternion (0, v) of a vector (Mendez, eqs. 3 to 5).
 
     >>> quaternion_from_vector([1.0, 2.0, 3.0])
     array([0., 1., 2., 3.])
@@ -62,7 +62,7 @@ def quaternion_from_vector(v: Array) -> Array:
 
 
 def scalar_part(q: Array) -> Scalar:
-    """The real number in a quaternion, w (Mendez, eq. 5).
+    """The real number in a quaternion, w (Mendez, eqs. 3 to 5).
 
     >>> scalar_part([1.0, 2.0, 3.0, 4.0])
     1.0
@@ -71,7 +71,7 @@ def scalar_part(q: Array) -> Scalar:
 
 
 def vector_part(q: Array) -> Array:
-    """The vector in a quaternion, (x, y, z) (Mendez, eq. 5).
+    """The vector in a quaternion, (x, y, z) (Mendez, eqs. 3 to 5).
 
     >>> vector_part([1.0, 2.0, 3.0, 4.0])
     array([2., 3., 4.])
@@ -210,7 +210,7 @@ def slerp(p: Array, q: Array, t: Scalar) -> Array:
     >>> slerp([1, 0, 0, 0], [0, 0, 0, 1], 0.5) ** 2
     array([0.5, 0. , 0. , 0.5])
     """
-    t, p = scalar(t), quaternion_normalize(p)
+    t, p, q = scalar(t), quaternion_normalize(p), quaternion_normalize(q)
     way = parts(quaternion_log(quaternion_product(quaternion_conjugate(p), q)), 3)
     return quaternion_product(p, quaternion_exp(vector(*(t * c for c in way))))
 

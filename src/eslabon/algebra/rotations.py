@@ -7,7 +7,7 @@ that is no rotation is a RotationError; symbols are taken at their word.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -50,15 +50,17 @@ GIMBAL_LOCK = 2 * np.finfo(float).eps
 def check_rotation(rotation: Array) -> Array:
     """The matrix itself, if it is a rotation: orthogonal to within 1e-6, with determinant +1.
 
-    >>> check_rotation([[0, 1], [1, 0]])
+    >>> check_rotation(np.diag([1, 1, -1]))
     Traceback (most recent call last):
-    ValueError: a 3x3 matrix was expected on the last two axes; this array has shape (2, 2).
+    eslabon.errors.RotationError: this matrix is not a rotation but a reflection, for its determinant is -1; turn one
+    of its axes round.
     """
     entries(rotation, 3, 3)
     if is_symbolic(rotation):
         return rotation
     rotation = np.asarray(rotation, dtype=float)
-    require(np.isfinite(rotation).all(axis=(-2, -1)), "matrix", "is not a rotation, for it has entries not finite.")
+    finite = np.isfinite(rotation).all(axis=(-2, -1))
+    require(finite, "matrix", "is not a rotation, for it has entries that are not finite.")
     error = np.abs(transpose(rotation) @ rotation - np.eye(3)).max(axis=(-2, -1))
     require(
         error <= TOLERANCE,
@@ -168,10 +170,10 @@ def bryant_from_rotation(rotation: Array) -> Array:
     >>> bryant_from_rotation(rotation_x(0.5))
     array([0.5, 0. , 0. ])
     """
-    (r11, r12, r13), (_, r22, _), (_, r32, _) = rows = entries(check_rotation(rotation), 3, 3)
+    (r11, r12, r13), (r21, r22, _), (r31, r32, _) = entries(check_rotation(rotation), 3, 3)
     cosine, third = _middle_and_last(-r12, r11)
     s, c = sin(third), cos(third)  # θ1 from R Rz(-θ3) = Rx(θ1) Ry(θ2), as for Euler's angles
-    return vector(_angle(rows[2][0] * s + r32 * c, rows[1][0] * s + r22 * c), _angle(r13, cosine), third)
+    return vector(_angle(r31 * s + r32 * c, r21 * s + r22 * c), _angle(r13, cosine), third)
 
 
 def rotation_from_rpy(angles: Array) -> Array:
@@ -217,6 +219,9 @@ def rotation_from_quaternion(q: Array) -> Array:
     >>> rotation_from_quaternion([1, 0, 0, 1]).round(15) @ [1, 0, 0]
     array([0., 1., 0.])
     """
+    if is_symbolic(q):
+        components = parts(q, 4)
+        return _polynomial(components, 2.0 / dot(components, components))  # one division, no root in the graph
     return rotation_from_unit_quaternion(quaternions.quaternion_normalize(q))
 
 
@@ -228,13 +233,20 @@ def rotation_from_unit_quaternion(q: Array) -> Array:
     >>> rotation_from_unit_quaternion([0, 0, 0, 1]) @ [1, 0, 0]
     array([-1.,  0.,  0.])
     """
-    w, x, y, z = parts(q, 4)
-    # 2 q0² - 1 + 2 x² is written 1 - 2 (y² + z²), the same on unit length and exact near the identity.
+    return _polynomial(parts(q, 4), 2.0)
+
+
+def _polynomial(q: Sequence[Scalar], s: Scalar) -> Array:
+    """The rotation of a quaternion of squared length 2/s.
+
+    2 q0² - 1 + 2 x² is written 1 - 2 (y² + z²), the same on unit length and exact near the identity.
+    """
+    w, x, y, z = q
     return matrix(
         [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+            [1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)],
+            [s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x)],
+            [s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)],
         ]
     )
 
@@ -297,7 +309,7 @@ def rotation_from_rotation_vector(v: Array) -> Array:
 
 
 def vect(m: Array) -> Array:
-    """The vector of a matrix, ½ (r32 - r23, r13 - r31, r21 - r12); of a rotation, λ = e sin φ (Rojas, 1.0).
+    """The vector of a matrix, ½ (r32 - r23, r13 - r31, r21 - r12); of a rotation, λ = e sin φ (Rojas, notation).
 
     >>> vect(rotation_z(np.pi / 2))
     array([0., 0., 1.])
@@ -426,10 +438,7 @@ def convert(value: Array, source: str, target: str) -> Array:
     """
     for name in (source, target):
         if name not in REPRESENTATIONS:
-            known = ", ".join(REPRESENTATIONS)
-            raise RotationError(
-                f"no representation is called {name!r}{suggest(name, REPRESENTATIONS)}; known: {known}."
-            )
+            raise RotationError(f"no representation is called {name!r}{suggest(name, REPRESENTATIONS)}")
     value = value if is_symbolic(value) else np.asarray(value, dtype=float)
     for formula in route(source, target):
         value = formula(value)

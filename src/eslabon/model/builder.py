@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from eslabon.algebra.arrays import atan2
-from eslabon.errors import ModelError, suggest
+from eslabon.algebra.rotations import check_rotation, rpy_from_rotation
+from eslabon.errors import ModelError, RotationError, suggest
 from eslabon.model.expressions import Expression, Number, check_parameter_name, number, parameter
 from eslabon.model.items import (
     ORIGIN,
@@ -261,23 +261,13 @@ def _pose_of_matrix(at: Any, what: str) -> Pose:
         raise ModelError(f"{what}: a 4x4 pose must be plain numbers; give (xyz, rpy) to use parameters.") from None
     if not np.all(np.isfinite(T)):
         raise ModelError(f"{what}: the 4x4 pose has an entry that is not finite.")
-    R = T[:3, :3]
-    miss = float(np.abs(R.T @ R - np.eye(3)).max())
-    if miss > 1e-6 or np.linalg.det(R) < 0:
-        raise ModelError(f"{what}: the 4x4 pose has no proper rotation (R^T R misses the identity by {miss:.2g}).")
+    try:
+        R = check_rotation(T[:3, :3])
+    except RotationError as error:
+        raise ModelError(f"{what}: the 4x4 pose: {error}") from None
     if np.abs(T[3] - (0, 0, 0, 1)).max() > 1e-12:
         raise ModelError(f"{what}: the last row of the 4x4 pose must be 0 0 0 1.")
-    return Pose(triple(T[:3, 3], what), rpy_of_rotation(R))
-
-
-def rpy_of_rotation(R: np.ndarray) -> Triple:
-    """Roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll); each angle is taken after undoing the one before, so that
-    the three give R back to round-off at any pitch, and yaw is 0 where the pitch is exactly a quarter turn."""
-    yaw = float(atan2(R[1, 0], R[0, 0]))
-    c, s = np.cos(yaw), np.sin(yaw)
-    pitch = float(atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0]))
-    roll = float(atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]))
-    return roll + 0.0, pitch + 0.0, yaw + 0.0
+    return Pose(triple(T[:3, 3], what), triple(rpy_from_rotation(R), what))
 
 
 def six_moments(inertia: Any, what: str) -> tuple[Number, ...]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from eslabon.algebra.arrays import Array, Scalar, cos, matrix, sin, vector
+from eslabon.algebra.arrays import Array, matrix, vector
+from eslabon.algebra.rotations import rotation_from_rpy
 from eslabon.model.joints import JointKind
 
 GROUND = "ground"
@@ -28,15 +29,7 @@ class Pose:
 
     def rotation(self) -> Array:
         """R = Rz(yaw) Ry(pitch) Rx(roll)."""
-        roll, pitch, yaw = self.rpy
-        (cr, sr), (cp, sp), (cy, sy) = ((cos(a), sin(a)) for a in (roll, pitch, yaw))
-        return matrix(
-            [
-                [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                [-sp, cp * sr, cp * cr],
-            ]
-        )
+        return rotation_from_rpy(self.rpy)
 
     def translation(self) -> Array:
         return vector(*self.position)
@@ -175,6 +168,3 @@ class Description:
     frames: tuple[Frame, ...] = ()
     actuated: tuple[str, ...] = ()
     note: str = field(default="", compare=False)
-
-
-Symbols = dict[str, Scalar]

@@ -7,11 +7,12 @@ tables 1-4 as corrected). Twists are in the outer frame, angular part first. Axe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from eslabon.algebra.arrays import Array, Scalar, cos, cross, is_symbolic, matrix, parts, sin, sqrt, vector
+from eslabon.algebra.arrays import Array, Scalar, cross, matmul, matrix, parts, times, vector
+from eslabon.algebra.quaternions import quaternion_rate, unit_axis
+from eslabon.algebra.rotations import rotation_about, rotation_from_quaternion
 from eslabon.model.constraints import (
     AXES,
     ZERO,
@@ -30,52 +31,6 @@ from eslabon.model.constraints import (
 
 Axis = tuple[Any, Any, Any]  # three numbers of a model
 X, Y, Z = AXES
-
-
-def direction(axis: Sequence[Scalar]) -> Vector:
-    """The unit vector along an axis; an axis along a coordinate keeps its exact zeros and ones."""
-    if not is_symbolic(*axis) and sum(a != 0.0 for a in axis) == 1:
-        return tuple((a > 0) - (a < 0) + 0.0 for a in axis)
-    length = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2])
-    if not is_symbolic(length):
-        length = 1.0 if abs(length - 1.0) < 4e-16 else float(length)
-    return tuple(a / length for a in axis)
-
-
-def rotation_about(axis: Vector, angle: Scalar) -> Array:
-    """The rotation by an angle about a unit axis, written so that an axis along a coordinate leaves exact zeros."""
-    c, s = cos(angle), sin(angle)
-    x, y, z = axis
-    return matrix(
-        [
-            [x * x + c * (1 - x * x), x * y * (1 - c) - s * z, x * z * (1 - c) + s * y],
-            [x * y * (1 - c) + s * z, y * y + c * (1 - y * y), y * z * (1 - c) - s * x],
-            [x * z * (1 - c) - s * y, y * z * (1 - c) + s * x, z * z + c * (1 - z * z)],
-        ]
-    )
-
-
-def rotation_of_quaternion(w: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Array:
-    """The rotation of a quaternion of any length but zero (Rojas, 2.4 d)."""
-    s = 2.0 / (w * w + x * x + y * y + z * z)
-    return matrix(
-        [
-            [1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)],
-            [s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x)],
-            [s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)],
-        ]
-    )
-
-
-def quaternion_rates(quaternion: Vector, rates: Vector) -> list[Scalar]:
-    """dq/dt = q * (0, w) / 2 for body rates w (Mendez, section 1)."""
-    (w, x, y, z), (p, q, r) = quaternion, rates
-    return [
-        (-x * p - y * q - z * r) / 2,
-        (w * p + y * r - z * q) / 2,
-        (w * q + z * p - x * r) / 2,
-        (w * r + x * q - y * p) / 2,
-    ]
 
 
 def columns(*twists: tuple[Vector, Vector]) -> Array:
@@ -155,7 +110,7 @@ class OneAxis(JointKind):
 
     @property
     def unit(self) -> Vector:
-        return direction(self.axis)
+        return unit_axis(self.axis)
 
 
 @dataclass(frozen=True)
@@ -165,7 +120,7 @@ class Revolute(OneAxis):
     kind, symbol, nq, nv = "revolute", "R", 1, 1
 
     def transform(self, q: Array) -> tuple[Array, Array]:
-        return rotation_about(self.unit, parts(q, 1)[0]), vector(*ZERO)
+        return rotation_about(self.axis, parts(q, 1)[0]), vector(*ZERO)
 
     def motion(self, q: Array) -> Array:
         return columns((self.unit, ZERO))
@@ -199,7 +154,7 @@ class Helical(OneAxis):
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         (theta,) = parts(q, 1)
-        return rotation_about(self.unit, theta), vector(*scaled(self.pitch * theta, self.unit))
+        return rotation_about(self.axis, theta), vector(*scaled(self.pitch * theta, self.unit))
 
     def motion(self, q: Array) -> Array:
         return columns((self.unit, scaled(self.pitch, self.unit)))
@@ -216,7 +171,7 @@ class Cylindrical(OneAxis):
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         theta, d = parts(q, 2)
-        return rotation_about(self.unit, theta), vector(*scaled(d, self.unit))
+        return rotation_about(self.axis, theta), vector(*scaled(d, self.unit))
 
     def motion(self, q: Array) -> Array:
         return columns((self.unit, ZERO), (ZERO, self.unit))
@@ -239,21 +194,21 @@ class Universal(JointKind):
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         theta1, theta2 = parts(q, 2)
-        R = rotation_about(direction(self.first), theta1) @ rotation_about(direction(self.second), theta2)
+        R = matmul(rotation_about(self.first, theta1), rotation_about(self.second, theta2))
         return R, vector(*ZERO)
 
     def _first_axis_outside(self, q: Array) -> Vector:
-        return turned_back(rotation_about(direction(self.second), parts(q, 2)[1]), direction(self.first))
+        return turned_back(rotation_about(unit_axis(self.second), parts(q, 2)[1]), unit_axis(self.first))
 
     def motion(self, q: Array) -> Array:
-        return columns((self._first_axis_outside(q), ZERO), (direction(self.second), ZERO))
+        return columns((self._first_axis_outside(q), ZERO), (unit_axis(self.second), ZERO))
 
     def motion_rate(self, q: Array, v: Array) -> Array:
-        second = direction(self.second)
+        second = unit_axis(self.second)
         return columns((cross(self._first_axis_outside(q), scaled(parts(v, 2)[1], second)), ZERO), (ZERO, ZERO))
 
     def constraints(self) -> tuple[Constraint, ...]:
-        return Point(), FixedAngle(direction(self.first), direction(self.second))
+        return Point(), FixedAngle(unit_axis(self.first), unit_axis(self.second))
 
 
 @dataclass(frozen=True)
@@ -266,13 +221,13 @@ class Spherical(JointKind):
         return (1.0, 0.0, 0.0, 0.0)
 
     def transform(self, q: Array) -> tuple[Array, Array]:
-        return rotation_of_quaternion(*parts(q, 4)), vector(*ZERO)
+        return rotation_from_quaternion(q), vector(*ZERO)
 
     def motion(self, q: Array) -> Array:
         return columns(*((u, ZERO) for u in AXES))
 
     def coordinate_rates(self, q: Array, v: Array) -> Array:
-        return vector(*quaternion_rates(parts(q, 4), parts(v, 3)))
+        return quaternion_rate(q, v)
 
     def constraints(self) -> tuple[Constraint, ...]:
         return (Point(),)
@@ -291,7 +246,7 @@ class Planar(OneAxis):
     def transform(self, q: Array) -> tuple[Array, Array]:
         x, y, theta = parts(q, 3)
         along, across = perpendicular(self.unit)
-        return rotation_about(self.unit, theta), vector(*(x * a + y * b for a, b in zip(along, across, strict=True)))
+        return rotation_about(self.axis, theta), vector(*(x * a + y * b for a, b in zip(along, across, strict=True)))
 
     def _directions_outside(self, q: Array) -> tuple[Vector, Vector]:
         R, _ = self.transform(q)
@@ -321,17 +276,16 @@ class Free(JointKind):
         return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
     def transform(self, q: Array) -> tuple[Array, Array]:
-        px, py, pz, *quaternion = parts(q, 7)
-        return rotation_of_quaternion(*quaternion), vector(px, py, pz)
+        return rotation_from_quaternion(vector(*parts(q, 7)[3:])), vector(*parts(q, 7)[:3])
 
     def motion(self, q: Array) -> Array:
         return columns(*((u, ZERO) for u in AXES), *((ZERO, u) for u in AXES))
 
     def coordinate_rates(self, q: Array, v: Array) -> Array:
         R, _ = self.transform(q)
-        wx, wy, wz, *linear = parts(v, 6)
-        forward = (R @ vector(*linear)[..., None])[..., 0] if not is_symbolic(R, *linear) else R @ vector(*linear)
-        return vector(*parts(forward, 3), *quaternion_rates(parts(q, 7)[3:], (wx, wy, wz)))
+        twist, quaternion = parts(v, 6), vector(*parts(q, 7)[3:])
+        forward, turning = times(R, vector(*twist[3:])), quaternion_rate(quaternion, vector(*twist[:3]))
+        return vector(*parts(forward, 3), *parts(turning, 4))
 
     def constraints(self) -> tuple[Constraint, ...]:
         return ()

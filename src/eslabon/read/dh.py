@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.errors import ModelError, suggest
 from eslabon.model import Builder, Joint, Mechanism, Pose
-from eslabon.model.builder import pose, rpy_of_rotation, six_moments, triple
+from eslabon.model.builder import pose, six_moments, triple
 from eslabon.model.expressions import Number, call, number
 from eslabon.model.items import Triple
 
@@ -137,7 +138,7 @@ def _compose(first: Pose, second: Pose) -> Pose:
     if all(isinstance(n, float) for p in (first, second) for n in (*p.position, *p.rpy)):
         R = first.rotation()
         p = R @ second.translation() + first.translation()
-        return Pose(triple(p, "a pose"), rpy_of_rotation(R @ second.rotation()))
+        return Pose(triple(p, "a pose"), triple(rpy_from_rotation(R @ second.rotation()), "a pose"))
     (alpha, pitch, yaw), (roll, pitch2, theta) = first.rpy, second.rpy
     if (pitch, yaw, roll, pitch2) != (0.0,) * 4:
         raise ModelError("a base or tool that is turned about several axes needs plain numbers, without parameters.")
