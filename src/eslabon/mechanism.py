@@ -1,29 +1,213 @@
 """The object users hold: the model's data with every verb of the library as a method.
 
-This is the only place that knows both the data and the rooms that work on it; a method is one line that calls its room.
+This is the only place that knows both the data and the rooms that work on it; a method is a line that calls its room.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from eslabon import model, read
-from eslabon.write.toml import to_toml
+from eslabon.errors import ModelError, ReadError, suggest
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class Call(TypedDict, total=False):
+    """What every numeric verb takes besides its own arguments.
+
+    parameters : values that take the place of the model's own, by name; arrays broadcast like everything else.
+    out : the array to write the result into.
+    threads : how many threads share a big batch; all cores if left out.
+    """
+
+    parameters: Mapping[str, ArrayLike]
+    out: Floats
+    threads: int
 
 
 class Mechanism(model.Mechanism):
-    """An articulated system and all that can be asked of it."""
+    """An articulated system and all that can be asked of it.
+
+    Arrays hold one state or many: `q` is `(nq,)` or `(..., nq)`, and results have the same leading axes.
+    """
+
+    # -- files and pictures -------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
         """Write the mechanism as TOML; `es.load` gives it back unchanged."""
+        from eslabon.write.toml import to_toml
+
         target = Path(path)
         if target.suffix.lower() != ".toml":
-            from eslabon.errors import ReadError
-
             raise ReadError(f"{target}: a mechanism is saved as TOML; let the name end in .toml.")
         target.write_text(to_toml(self.description), encoding="utf-8")
         return target
+
+    def topology_svg(self) -> str:
+        """A drawing of the bodies and of what joins them, as SVG text."""
+        from eslabon.structure import topology_svg
+
+        return topology_svg(self)
+
+    # -- structure ----------------------------------------------------------------------------------------------
+
+    def mobility(self) -> Any:
+        """The mobility counted three ways and compared."""
+        from eslabon.structure import mobility
+
+        return mobility(self)
+
+    @cached_property
+    def dof(self) -> int:
+        """The mobility: the freedoms that the loops leave, by the rank of the closure Jacobian."""
+        from eslabon.structure import degrees_of_freedom
+
+        return degrees_of_freedom(self)
+
+    # -- kinematics ---------------------------------------------------------------------------------------------
+
+    def pose(self, q: ArrayLike, frame: str | None = None, **more: Unpack[Call]) -> Floats:
+        """The pose of a frame or body on the ground, `(..., 4, 4)`.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").pose([0.0, 0.0], frame="tool")[:3, 3]
+        array([2., 0., 0.])
+        """
+        known = self._calls.get(("pose", frame))
+        return self._ask("pose", (q,), {"frame": frame}, more) if known is None or more else known(q)
+
+    def jacobian(self, q: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[Call]) -> Floats:
+        """The Jacobian of a frame, `(..., 6, nv)`, angular rows first: twist = J v.
+
+        `axes` is "body" (the frame's own axes and origin), "spatial" (the ground's) or "ground" (the ground's axes, the
+        frame's origin).
+        """
+        known = self._calls.get(("jacobian", frame, axes))
+        if known is None or more:
+            return self._ask("jacobian", (q,), {"frame": frame, "axes": axes}, more)
+        return known(q)
+
+    def velocity(
+        self, q: ArrayLike, v: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[Call]
+    ) -> Floats:
+        """The twist of a frame, `(..., 6)`, angular part first; `axes` as in `jacobian`."""
+        return self._ask("velocity", (q, v), {"frame": frame, "axes": axes}, more)
+
+    def acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        frame: str | None = None,
+        axes: str = "body",
+        **more: Unpack[Call],
+    ) -> Floats:
+        """The rate of a frame's twist, `(..., 6)`. With axes="ground" its linear part is the classical acceleration."""
+        return self._ask("acceleration", (q, v, a), {"frame": frame, "axes": axes}, more)
+
+    def position_hessian(self, q: ArrayLike, frame: str | None = None, **more: Unpack[Call]) -> Floats:
+        """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36)."""
+        return self._ask("position_hessian", (q,), {"frame": frame}, more)
+
+    # -- any quantity -------------------------------------------------------------------------------------------
+
+    def derivative(
+        self,
+        quantity: str,
+        by: str,
+        *arrays: ArrayLike,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        **options: Any,
+    ) -> Floats:
+        """The exact derivative of a quantity by one of its arguments or by a parameter of the model.
+
+        By an argument the result has one more axis, its last. By `q` it is taken along the velocities, so that
+        quaternions need no care. The other options are those of the quantity.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> m.derivative("pose", "a1", [0.5, 0.0], frame="tool")[:3, 3]
+        array([0.87758256, 0.47942554, 0.        ])
+        """
+        given = dict(parameters or {})
+        if by not in self._quantity(quantity).inputs:
+            given.setdefault(by, self.parameters.get(by, np.nan))
+        return self._ask(quantity, arrays, options, {"parameters": given} if given else {}, by)
+
+    def operations(self, quantity: str, **options: Any) -> Any:
+        """How many multiplications, additions and other operations a quantity takes."""
+        from eslabon.graph.count import count
+
+        return count(self._graph(quantity, options))
+
+    def c_source(self, quantity: str, **options: Any) -> Any:
+        """Portable C for a quantity: an object with `.header`, `.code` and `.write(folder)`."""
+        from eslabon.graph.c import source
+
+        return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
+
+    def equations(self, quantity: str, parameters: tuple[str, ...] | bool = True, **options: Any) -> Any:
+        """A quantity as equations: print it, or take `.latex()`, or the SymPy matrices in `.results`.
+
+        The model's parameters stay letters; with `parameters=False` their values are put in.
+        """
+        from eslabon.graph.equations import equations
+
+        kept = tuple(self.parameters) if parameters is True else tuple(parameters or ())
+        return equations(self._graph(quantity, options, kept))
+
+    def _graph(self, quantity: str, options: Mapping[str, Any], parameters: tuple[str, ...] = ()) -> Any:
+        from eslabon.graph.trace import trace
+
+        return trace(self, self._request(quantity, options, parameters, None))
+
+    @cached_property
+    def _calls(self) -> dict[tuple[Any, ...], Callable[..., Floats]]:
+        """The compiled verbs, by name and options."""
+        return {}
+
+    def _quantity(self, name: str) -> Any:
+        from eslabon.quantities import QUANTITIES
+
+        if name not in QUANTITIES:
+            raise ModelError(f"there is no quantity '{name}'{suggest(name, QUANTITIES)}")
+        return QUANTITIES[name]
+
+    def _request(self, name: str, options: Mapping[str, Any], parameters: tuple[str, ...], by: str | None) -> Any:
+        from eslabon.graph.trace import Request
+
+        self.check_parameters(parameters)
+        return Request(self._quantity(name), tuple(options.items()), parameters, by)
+
+    def _ask(
+        self,
+        name: str,
+        arrays: tuple[ArrayLike, ...],
+        options: Mapping[str, Any],
+        more: Mapping[str, Any],
+        by: str | None = None,
+    ) -> Floats:
+        """A quantity's value: its code found or made, and called."""
+        from eslabon.graph.trace import native
+
+        values = dict(more.get("parameters") or {})
+        names = tuple(sorted(values))
+        key = (name, *options.values(), *((by, names) if by or names else ()))
+        if key not in self._calls:
+            request = self._request(name, options, names, by)
+            expected = request.quantity.inputs
+            if len(arrays) != len(expected):
+                raise ModelError(f"{name} takes {', '.join(expected)}; {len(arrays)} were given.")
+            self._calls[key] = native(self, request)
+        keywords = {k: x for k, x in more.items() if k != "parameters"}
+        return self._calls[key](*arrays, *(values[n] for n in names), **keywords)
 
 
 class Builder(model.Builder):

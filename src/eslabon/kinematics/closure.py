@@ -14,7 +14,7 @@ import numpy as np
 
 from eslabon.algebra.arrays import Array
 from eslabon.errors import AssemblyError
-from eslabon.kinematics.tree import coordinates, on_body, placements, relative, velocities
+from eslabon.kinematics.tree import coordinate_rates, on_body, placements, relative
 from eslabon.model import Mechanism
 
 CLOSED = 1e-10  # metres and radians: a hundred times what round-off leaves in a mechanism of a few metres
@@ -45,10 +45,8 @@ def _closure(m: Mechanism) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarra
     """q -> Phi, J = dPhi/dt / v, and the matrix N of dq/dt = N v."""
     import casadi
 
-    q, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
-    phi = casadi.SX(constraint(m, q))
-    rates = casadi.vertcat(*(j.kind.coordinate_rates(coordinates(m, q, j), velocities(m, v, j)) for j in m.joints))
-    N = casadi.jacobian(rates, v)
+    q = casadi.SX.sym("q", m.nq)
+    phi, N = casadi.SX(constraint(m, q)), coordinate_rates(m, q)
     f = casadi.Function("closure", [q], [phi, casadi.mtimes(casadi.jacobian(phi, q), N), N])
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

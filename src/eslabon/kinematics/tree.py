@@ -20,6 +20,15 @@ def velocities(m: Mechanism, v: Array, joint: Joint) -> Array:
     return v[place] if is_symbolic(v) else v[..., place]
 
 
+def coordinate_rates(m: Mechanism, q: Array) -> Array:
+    """The matrix N(q) of dq/dt = N v, symbolic: the identity but for quaternions."""
+    import casadi
+
+    v = casadi.SX.sym("v", m.nv)
+    rates = [j.kind.coordinate_rates(coordinates(m, q, j), velocities(m, v, j)) for j in m.joints]
+    return casadi.jacobian(casadi.vertcat(*rates), v)
+
+
 def chain(m: Mechanism, body: str) -> list[Joint]:
     """The joints between the ground and a body, from the ground on."""
     carrier = {j.child: j for j in m.joints}
