@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -37,7 +38,7 @@ def list_library() -> None:
         table.add_column(column, justify="right" if column[-1] == "s" and column != "what it is" else "left")
     for name in es.robots():
         m = es.load(name)
-        first = " ".join(m.note.split()).split(". ")[0].rstrip(".")
+        first = re.split(r"[:,;(]|\. ", " ".join(m.note.split()))[0].strip(" .")
         table.add_row(name, *(str(n) for n in (len(m.bodies), len(m.joints), len(m.loops), m.nu)), first)
     console.print(table)
 

@@ -117,7 +117,7 @@ MISTAKES = [
     (lambda m: m.pose([0.0] * 5), "q has 5 values in its last axis; puma560 has 6 coordinates"),
     (lambda m: m.pose([0.0] * 6, frame="tol"), "no frame or body 'tol'; did you mean 'tool'?"),
     (lambda m: m.jacobian([0.0] * 6, axes="bodi"), "axes is 'bodi'; did you mean 'body'?"),
-    (lambda m: m.velocity([0.0] * 6, [0.0]), "v has 1 values in its last axis; puma560 has 6 velocities"),
+    (lambda m: m.velocity([0.0] * 6, [0.0]), "v has 1 value in its last axis; puma560 has 6 velocities"),
     (lambda m: m.pose("abc"), "real numbers"),
     (lambda m: m.pose([1j] * 6), "complex"),
     (lambda m: m.pose([0.0] * 6, parameters={"zzz": 1}), "no parameter 'zzz'"),

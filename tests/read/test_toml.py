@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_mechanisms import random_closed, random_tree
 
 import eslabon as es
 from eslabon.model import KINDS, Mechanism
 from eslabon.read.toml import read_toml
 from eslabon.write.toml import to_toml
+from random_mechanisms import random_closed, random_tree
 
 FOUR_BAR = """
 name = "four_bar"

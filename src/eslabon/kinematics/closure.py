@@ -61,14 +61,28 @@ def constraint_jacobian(m: Mechanism, q: np.ndarray) -> np.ndarray:
     return _closure(m)(np.asarray(q, dtype=float))[1]
 
 
-def close(m: Mechanism, guess: Array | None = None, iterations: int = 200) -> np.ndarray:
+def close(m: Mechanism, guess: Array | None = None, restarts: int = 30) -> np.ndarray:
     """A configuration near the guess (by default the home of the description) that closes every loop.
 
-    Levenberg-Marquardt on Phi(q) = 0 over all coordinates, so that redundant rows and more freedoms than rows do no
-    harm; the last steps are plain Gauss-Newton and converge quadratically.
+    From the guess itself first, then from starts ever farther around it, always the same ones.
     """
+    start = np.array(m.home() if guess is None else guess, dtype=float)
+    rng = np.random.default_rng(0)
+    rates = _closure(m)(start)[2]
+    failure: AssemblyError | None = None
+    for k in range(restarts + 1):
+        away = rng.normal(size=m.nv) * 3.0 * k / max(restarts, 1)
+        try:
+            return _close_from(m, tidy(m, start + rates @ away))
+        except AssemblyError as error:
+            failure = failure or error
+    raise failure or AssemblyError(f"{m.name} does not close.")
+
+
+def _close_from(m: Mechanism, q: np.ndarray, iterations: int = 200) -> np.ndarray:
+    """Levenberg-Marquardt on Phi(q) = 0 over all coordinates, so that redundant rows and more freedoms than rows do no
+    harm; the last steps are plain Gauss-Newton and converge quadratically."""
     evaluate = _closure(m)
-    q = np.array(m.home() if guess is None else guess, dtype=float)
     phi, J, N = evaluate(q)
     damping = 1e-3
     for _ in range(iterations):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from heapq import heappop, heappush
+from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,29 +144,36 @@ def _check_tree(d: Description) -> None:
                 "keep one and make the other a loop."
             )
         carrier[j.child] = j
+    hung = {GROUND}  # what is known to hang on the ground, so that no way up is walked twice
     for body in d.bodies:
-        path = [body.name]
-        while path[-1] != GROUND:
-            if path[-1] not in carrier:
+        name, path = body.name, dict.fromkeys([body.name])
+        while name not in hung:
+            if name not in carrier:
                 raise ModelError(
-                    f"the body '{path[-1]}' hangs on nothing; add a joint with '{path[-1]}' as its child "
+                    f"the body '{name}' hangs on nothing; add a joint with '{name}' as its child "
                     "(of kind free if it moves freely)."
                 )
-            above = carrier[path[-1]].parent
-            if above in path:
-                circle = ", ".join(reversed(path[path.index(above) :]))
-                raise ModelError(f"the bodies {circle} hang on one another in a circle; hang one on the ground.")
-            path.append(above)
+            name = carrier[name].parent
+            if name in path:
+                circle = [*path][[*path].index(name) :]
+                raise ModelError(
+                    f"the bodies {', '.join(reversed(circle))} hang on one another in a circle; hang one on the ground."
+                )
+            path[name] = None
+        hung.update(path)
 
 
 def tree_order(d: Description) -> Description:
     """The joints parents first, otherwise in the order they were written; the bodies in the order of their joints."""
-    placed, ordered, waiting = {GROUND}, [], list(d.joints)
-    while waiting:
-        following = next(j for j in waiting if j.parent in placed)
-        waiting.remove(following)
-        placed.add(following.child)
-        ordered.append(following)
+    written = {j.name: k for k, j in enumerate(d.joints)}
+    carried: dict[str, list[int]] = {}
+    for j in d.joints:
+        carried.setdefault(j.parent, []).append(written[j.name])
+    ready, ordered = carried.get(GROUND, [])[:], []  # a heap: the joint written first comes first
+    while ready:
+        ordered.append(d.joints[heappop(ready)])
+        for k in carried.get(ordered[-1].child, ()):
+            heappush(ready, k)
     bodies = {b.name: b for b in d.bodies}
     rank = {j.name: k for k, j in enumerate(ordered)}
     return replace(
@@ -181,7 +190,7 @@ def check_numbers(m: Mechanism) -> None:
         if body.mass < 0:
             raise ModelError(f"body '{body.name}': the mass is {body.mass:g}; it cannot be negative.")
         moments = _principal_moments(body)
-        if moments[0] < -ROUNDING * max(abs(moments)):
+        if moments[0] < -_round_off(body, moments):
             raise ModelError(
                 f"body '{body.name}': the inertia has the negative principal value {moments[0]:g}; "
                 "check its entries and that it is about the centre of mass."
@@ -240,11 +249,17 @@ def _principal_moments(body: Body) -> np.ndarray:
     return np.linalg.eigvalsh(np.asarray(body.inertia_matrix(), dtype=float))
 
 
+def _round_off(body: Body, moments: Any) -> float:
+    """What the moments may miss by: their last published digit, and round-off of the m d^2 they were moved by."""
+    distance = hypot(*body.com)
+    return float(ROUNDING * np.abs(moments).max()) + 1e-15 * body.mass * distance * distance
+
+
 def suspicions(m: Mechanism) -> Iterator[str]:
     """What is legal and yet looks like a slip."""
     for body in m.bodies:
         small, middle, large = _principal_moments(body)
-        if large > (small + middle) * (1 + ROUNDING):
+        if large > small + middle + _round_off(body, (small, middle, large)):
             yield (
                 f"body '{body.name}' has the principal moments {small:.4g}, {middle:.4g}, {large:.4g}, and no solid "
                 "body can: the largest exceeds the sum of the others. Published tables often give only the moments that matter."

@@ -13,7 +13,7 @@ from eslabon.read.toml import read_toml
 
 __all__ = ["from_dh", "library_text", "load", "read_toml", "robots"]
 
-LARGEST_FILE = 50_000_000  # bytes; a description is text, and a few kilobytes
+LARGEST_FILE = 5_000_000  # bytes; a description is text, and a few kilobytes
 
 
 def robots() -> list[str]:
@@ -55,6 +55,7 @@ def _from_file(path: Path, options: dict[str, Any]) -> Mechanism:
         if suffix == ".urdf":
             from eslabon.read.urdf import read_urdf
 
+            _known_options(options)
             return read_urdf(path, **options)
         if options:
             raise ReadError(f"{path}: a .toml file takes no options; take away {', '.join(options)}.")
@@ -69,5 +70,12 @@ def _from_file(path: Path, options: dict[str, Any]) -> Mechanism:
         raise type(error)(f"{path}: {error}") from None
 
 
+def _known_options(options: dict[str, Any]) -> None:
+    known = ("loops", "base")
+    for option in options:
+        if option not in known:
+            raise ReadError(f"there is no option '{option}' for a .urdf file{suggest(option, known)}")
+
+
 def _library() -> Any:
-    return resources.files("eslabon.robots")
+    return resources.files("eslabon") / "robots"

@@ -83,11 +83,11 @@ def _table(
         box=None,
         pad_edge=False,
     )
-    keep = [k for k, _ in enumerate(columns := list(columns)) if any(row[k] for row in filled)]
-    for k in keep:
-        made.add_column(columns[k], overflow="fold")
+    keep = [(k, name) for k, name in enumerate(columns) if any(row[k] for row in filled)]
+    for _, name in keep:
+        made.add_column(name, overflow="fold")
     for row in filled:
-        made.add_row(*(escape(row[k]) for k in keep))
+        made.add_row(*(escape(row[k]) for k, _ in keep))
     yield made
 
 

@@ -1,0 +1,67 @@
+"""A few words for writing mechanics in CasADi matrices, in which a zero that is known stays a structural zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi
+import numpy as np
+
+from eslabon.kinematics.tree import across, coordinates, velocities
+from eslabon.model import Joint, Mechanism
+
+SX = Any  # casadi.SX
+
+
+def lean(x: Any) -> SX:
+    """A CasADi matrix without stored zeros."""
+    return casadi.sparsify(casadi.SX(x))
+
+
+def zeros(rows: int, columns: int = 1) -> SX:
+    return casadi.SX(rows, columns)
+
+
+def skew(u: SX) -> SX:
+    """The matrix of u x."""
+    return casadi.sparsify(casadi.skew(u))
+
+
+def cross(u: SX, w: SX) -> SX:
+    return casadi.sparsify(casadi.mtimes(skew(u), w))
+
+
+def product(*factors: Any) -> SX:
+    made = lean(factors[0])
+    for factor in factors[1:]:
+        made = casadi.sparsify(casadi.mtimes(made, casadi.SX(factor)))
+    return made
+
+
+def stack(*blocks: SX) -> SX:
+    return casadi.vertcat(*blocks)
+
+
+def axial(A: SX) -> SX:
+    """(A32 - A23, A13 - A31, A21 - A12): twice the vector of the skew part, 2 vect A (Rojas, 1.0)."""
+    return lean(casadi.vertcat(A[2, 1] - A[1, 2], A[0, 2] - A[2, 0], A[1, 0] - A[0, 1]))
+
+
+def pose_across(m: Mechanism, q: SX, joint: Joint) -> tuple[SX, SX]:
+    """Rotation and position of a joint's outer frame in the parent's frame."""
+    R, p = across(m, q, joint)
+    return lean(R), lean(p)
+
+
+def joint_motion(m: Mechanism, joint: Joint, q: SX, v: SX, a: SX) -> tuple[SX, SX, SX]:
+    """The motion subspace S, the relative twist S v and its rate S a + S' v, in the outer frame."""
+    if not joint.nv:
+        return zeros(6, 0), zeros(6), zeros(6)
+    own, rates = coordinates(m, q, joint), velocities(m, v, joint)
+    S = lean(joint.kind.motion(own))
+    drift = product(joint.kind.motion_rate(own, rates), rates)
+    return S, product(S, rates), lean(product(S, velocities(m, a, joint)) + drift)
+
+
+def gravity(m: Mechanism) -> SX:
+    return lean(np.array(m.gravity) if not any(isinstance(g, casadi.SX) for g in m.gravity) else casadi.vertcat(*m.gravity))

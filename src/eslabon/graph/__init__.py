@@ -1,0 +1,9 @@
+"""From a formula to what computes or prints it: one CasADi graph, read by every backend.
+
+`program` reads the graph; `native` makes machine code, `c` portable C, `equations` SymPy and LaTeX, `count` counts.
+Nothing heavy (CasADi, llvmlite, SymPy) is imported before it is used.
+"""
+
+from eslabon.graph.program import GraphError, Program, read
+
+__all__ = ["GraphError", "Program", "read"]

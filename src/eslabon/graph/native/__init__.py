@@ -1,0 +1,102 @@
+"""Machine code for a graph, called with NumPy arrays.
+
+    f = native.compile(casadi_function)          # or native.load(key), if it was compiled before under that key
+    tau = f(q, v, a)                             # (n,) or (..., n): leading axes broadcast; out=, threads=
+
+The way through the room: `emit` turns the program into LLVM text, with `vector_math` and `packing`; `loops` are the
+ways in from NumPy and CPython; `machine` makes object code and loads it; `cache` keeps it on disk; `entry` makes the
+Python callable, with `batched` for all that is not one plain state; `interpreted` stands in where there is no LLVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from eslabon.graph.native import cache as _disk
+from eslabon.graph.native import machine
+from eslabon.graph.native.arguments import Argument, InputError, Signature
+from eslabon.graph.native.cache import NativeWarning
+
+__all__ = ["Argument", "InputError", "NativeWarning", "Signature", "compile", "load"]
+
+
+def compile(  # noqa: A001 - the verb of the field
+    f: Any,
+    *,
+    inputs: Sequence[Argument] | None = None,
+    outputs: Sequence[Argument] | None = None,
+    name: str = "",
+    owner: str = "",
+    key: str | None = None,
+    cache: bool = True,
+) -> Callable[..., Any]:
+    """A `casadi.Function` of SX as a native function of NumPy arrays.
+
+    Parameters
+    ----------
+    f : the function.
+    inputs, outputs : what its arguments are called, what shape one state's worth has, and what to call the numbers in
+        an error; as CasADi has them if left out.
+    name, owner : for messages: "q has 5 values in its last axis; puma560 has 6 coordinates".
+    key : under which `load` finds the code again without the graph. It must determine the graph.
+    cache : whether to look for the code on disk, and to keep it there.
+
+    Returns
+    -------
+    A callable `f(*arrays, out=None, threads=None)`. Its `__self__` has the `signature`.
+
+    >>> import casadi, numpy as np
+    >>> x = casadi.SX.sym("x", 2)
+    >>> f = compile(casadi.Function("length", [x], [casadi.norm_2(x)]), outputs=[Argument("d", ())])
+    >>> f([[3.0, 4.0], [5.0, 12.0]])
+    array([ 5., 13.])
+    """
+    from eslabon.graph import program as reading
+
+    program = reading.read(f)
+    signature = Signature.of(program, inputs, outputs, name, owner)
+    if machine.llvm() is None:
+        from eslabon.graph.native import interpreted
+
+        _disk.warn_once("native code needs llvmlite on a 64-bit machine; CasADi evaluates instead, much slower.")
+        return interpreted.callable_of(signature, f)
+    from eslabon.graph.native import entry
+
+    # Loops over arguments are compiled in, so that their shapes belong to the code as the graph does.
+    identity = repr((program.digest(), signature.input_shapes, signature.output_shapes))
+    facts = {"identity": identity, "signature": signature.to_dict()}
+    kept = _disk.fetch(key or identity) if cache else None
+    if kept is not None and kept.facts["identity"] == identity:
+        code = kept.code
+    else:
+        code = machine.assemble(_module(program, signature))
+    if cache and (kept is None or kept.facts != facts):
+        _disk.store(key or identity, _disk.Entry(facts, code))
+    return entry.callable_of(signature, code)
+
+
+def load(key: str) -> Callable[..., Any] | None:
+    """What `compile` made under this key, by this version and for this processor; None if there is nothing.
+
+    Neither CasADi nor the graph is needed.
+    """
+    if machine.llvm() is None:
+        return None
+    kept = _disk.fetch(key)
+    if kept is None:
+        return None
+    from eslabon.graph.native import entry
+
+    return entry.callable_of(Signature.from_dict(kept.facts["signature"]), kept.code)
+
+
+def _module(program: Any, signature: Signature) -> str:
+    """The whole of the LLVM text."""
+    from eslabon.graph.native import loops, packing
+    from eslabon.graph.native.emit import kernel
+
+    here = machine.host()
+    code = kernel(program, here.width, here.fused)
+    ways_in = loops.definitions(code, signature.input_shapes, signature.output_shapes, here.width)
+    return code.text + packing.definitions(here.width) + ways_in

@@ -1,0 +1,148 @@
+"""From loaded code to a Python callable: NumPy's ufunc around the batch loop, CPython's own call around one state."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import sys
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from eslabon.graph.native import loops
+from eslabon.graph.native.arguments import Signature
+from eslabon.graph.native.batched import Batched
+from eslabon.graph.native.machine import Loaded
+from eslabon.graph.program import GraphError, Shape
+
+# Positions in NumPy's tables of C functions, which are part of its ABI.
+ARRAY_TYPE, ARRAY_RETURN, ARRAY_NEW, UFUNC_FROM_SIGNATURE = 2, 76, 93, 31
+METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def callable_of(signature: Signature, code: bytes) -> Any:
+    """The function in `code`: one state at once, everything else through a `Batched`, which is its `__self__`."""
+    loaded = Loaded(code)
+    ufunc, kept = _ufunc(signature, loaded.function("batch"))
+    general = Batched(signature, ufunc, parallel=True, keep=[loaded, kept])
+    if not _layout_is_known():
+        return general
+    services = (ctypes.c_void_p * len(loops.SERVICES)).from_address(loaded.variable("services"))
+    services[:] = list(_services())
+    name, doc = signature.name.encode(), _doc(signature).encode()
+    method = _MethodDef(name, loaded.function("entry"), METH_FASTCALL_KEYWORDS, doc)
+    general._keep.append((method, name, doc))  # CPython lets `self` keep the definition alive
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    return new(ctypes.addressof(method), general, "eslabon")
+
+
+def _doc(signature: Signature) -> str:
+    """What `help` and `inspect.signature` show."""
+
+    def line(a: Any) -> str:
+        shape = ", ".join(["...", *map(str, a.shape)])
+        return f"  {a.name}: ({shape}) {a.noun}"
+
+    of = f" of {signature.owner}" if signature.owner else ""
+    return "\n".join([
+        f"{signature.name}({', '.join(a.name for a in signature.inputs)}, /, *, out=None, threads=None)\n--\n",
+        f"{signature.name}{of}: {signature.operations} operations in native code.",
+        "Leading axes broadcast.",
+        "in", *map(line, signature.inputs),
+        "out", *map(line, signature.outputs),
+    ])  # fmt: skip
+
+
+# NumPy and CPython from the inside -----------------------------------------------------------------------------------
+
+
+@cache
+def _table(name: str) -> Any:
+    """NumPy's table of C functions."""
+    umath: Any = importlib.import_module("numpy._core._multiarray_umath")
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get(getattr(umath, name), None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def _ufunc(signature: Signature, loop: int) -> tuple[Any, Any]:
+    """A generalised ufunc over the loop, and what must outlive it."""
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object,
+        *[ctypes.c_void_p] * 3,
+        *[ctypes.c_int] * 4,
+        *[ctypes.c_char_p] * 2,
+        ctypes.c_int,
+        ctypes.c_char_p,
+    )(_table("_UFUNC_API")[UFUNC_FROM_SIGNATURE])
+    inputs, outputs = len(signature.inputs), len(signature.outputs)
+    function, data = (ctypes.c_void_p * 1)(loop), (ctypes.c_void_p * 1)(None)
+    types = (ctypes.c_char * (inputs + outputs))(*[bytes([loops.NPY_DOUBLE])] * (inputs + outputs))
+    text = [signature.name.encode(), b"", _core_signature(signature).encode()]
+    addresses = [ctypes.addressof(x) for x in (function, data, types)]
+    try:
+        made = make(*addresses, 1, inputs, outputs, -1, *text[:2], 0, text[2])
+    except ValueError as error:
+        raise GraphError(f"{signature.name} cannot be called from NumPy: {error}.") from error
+    return made, (function, data, types, text)
+
+
+def _core_signature(signature: Signature) -> str:
+    def one(shape: Shape) -> str:
+        return "(" + ",".join(map(str, () if 0 in shape else shape)) + ")"
+
+    return ",".join(map(one, signature.input_shapes)) + "->" + ",".join(map(one, signature.output_shapes))
+
+
+@cache
+def _services() -> tuple[int, ...]:
+    """What the code of `loops` asks for, in its order."""
+    api, array = ctypes.pythonapi, _table("_ARRAY_API")
+
+    def address(function: Any) -> int:
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+    found = {
+        "array_type": array[ARRAY_TYPE],
+        "float64": id(np.dtype(np.float64)),
+        "new_array": array[ARRAY_NEW],
+        "as_scalar": array[ARRAY_RETURN],
+        "vectorcall": address(api.PyObject_Vectorcall),
+        "new_tuple": address(api.PyTuple_New),
+        "set_item": address(api.PyTuple_SetItem),
+        "decref": address(api.Py_DecRef),
+    }
+    return tuple(found[name] for name in loops.SERVICES)
+
+
+@cache
+def _layout_is_known() -> bool:
+    """Whether objects lie in memory as `loops` believes: CPython with a GIL, and an array that reads as expected."""
+    if sys.implementation.name != "cpython" or "t" in getattr(sys, "abiflags", ""):
+        return False
+    array = np.arange(6.0).reshape(2, 3)
+
+    def read(offset: int, kind: Any) -> int:
+        return int(kind.from_address(id(array) + offset).value or 0)
+
+    word, half = ctypes.c_void_p, ctypes.c_int
+    dimensions = (ctypes.c_int64 * 2).from_address(read(loops.DIMENSIONS, word))
+    return (
+        read(loops.TYPE, word) == id(np.ndarray) == _services()[0]
+        and read(loops.DATA, word) == array.ctypes.data
+        and read(loops.NDIM, half) == 2
+        and tuple(dimensions) == (2, 3)
+        and read(loops.DTYPE, word) == id(np.dtype(np.float64))
+        and read(loops.FLAGS, half) & loops.CONTIGUOUS_AND_ALIGNED == loops.CONTIGUOUS_AND_ALIGNED
+    )

@@ -1,0 +1,229 @@
+"""The two ways into the kernel, as LLVM functions: @batch for NumPy and @entry for Python.
+
+@batch is the inner loop of a NumPy generalised ufunc: void (char **args, intp *dims, intp *steps, void *data).
+
+@entry is a METH_FASTCALL | METH_KEYWORDS function of CPython, for one state: if every argument is exactly a
+contiguous float64 array of the right shape it computes at once; otherwise it hands its arguments unchanged to `self`,
+the Python object that knows how to broadcast, convert and complain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from eslabon.graph.native.ir import Body, vector_type
+from eslabon.graph.program import Shape
+
+if TYPE_CHECKING:  # a process that finds its code on disk needs the constants here, not the emitter
+    from eslabon.graph.native.emit import Kernel
+
+# What @entry needs from its process, in this order, in the table @services; the loader fills it in (entry.py).
+SERVICES = ("array_type", "float64", "new_array", "as_scalar", "vectorcall", "new_tuple", "set_item", "decref")
+ON_STACK = 1 << 16  # bytes of workspace kept on the stack; beyond, it is allocated: threads can have small stacks
+
+# Offsets in bytes into CPython's and NumPy 2's objects (PyObject_HEAD; PyArrayObject_fields); checked by entry.py.
+TYPE, DATA, NDIM, DIMENSIONS, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
+CONTIGUOUS_AND_ALIGNED = 0x0101
+NPY_DOUBLE = 12
+
+_Run = Callable[[str, str, str | int, int], None]  # packed, rows, stride, size
+
+
+@contextmanager
+def _workspace(b: Body, kernel: Kernel) -> Iterator[tuple[str, str, str]]:
+    """Addresses of the packed inputs, the scratch array and the packed outputs, the last one all zeros.
+
+    Outputs that are zero by structure are never written, so once is enough.
+    """
+    vector = 8 * b.width
+    before = (kernel.layout.input_size, kernel.scratch_size, kernel.layout.output_size)
+    size = sum(before) * vector
+    if size <= ON_STACK:
+        taken = start = b.let(f"alloca i8, i64 {size}, align 64")
+    else:
+        taken = b.let(f"call ptr @malloc(i64 {size + 64})")
+        number = b.let(f"add i64 {b.let(f'ptrtoint ptr {taken} to i64')}, 63")
+        start = b.let(f"inttoptr i64 {b.let(f'and i64 {number}, -64')} to ptr")
+    scratch = b.offset(start, before[0] * vector)
+    target = b.offset(scratch, before[1] * vector)
+    b.do(f"call void @llvm.memset.p0.i64(ptr {target}, i8 0, i64 {before[2] * vector}, i1 false)")
+    yield start, scratch, target
+    if size > ON_STACK:
+        b.do(f"call void @free(ptr {taken})")
+
+
+def definitions(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
+    """@batch, @entry and what they declare."""
+    declared = """declare ptr @malloc(i64)
+declare void @free(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+    services = f"@services = global [{len(SERVICES)} x ptr] zeroinitializer\n"
+    return declared + services + _batch(kernel, inputs, outputs, width) + _entry(kernel, inputs, outputs, width)
+
+
+# Batches ------------------------------------------------------------------------------------------------------------
+
+
+def _batch(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
+    b = Body(width)
+    shapes = [*inputs, *outputs]
+    starts = [*kernel.layout.inputs, *kernel.layout.outputs]
+    count = b.let("load i64, ptr %dims")
+
+    def step(k: int) -> str:
+        return b.let(f"load i64, ptr {b.offset('%steps', k, 'i64')}")
+
+    with _workspace(b, kernel) as (source, scratch, target):
+        arrays = [b.let(f"load ptr, ptr {b.offset('%args', k, 'ptr')}") for k in range(len(shapes))]
+        steps = [step(k) for k in range(len(shapes))]
+        strides, position = [], len(shapes)
+        for shape in map(_core, shapes):
+            strides.append([step(position + k) for k in range(len(shape))])
+            position += len(shape)
+        with b.loop(count, step=width) as first:
+            lanes = b.let(f"call i64 @llvm.smin.i64(i64 {b.let(f'sub i64 {count}, {first}')}, i64 {width})")
+
+            def move(function: str, k: int, packed: str) -> None:
+                rows = b.offset(arrays[k], b.let(f"mul i64 {first}, {steps[k]}"))
+                place = b.offset(packed, starts[k], vector_type(width))
+                _each_run(b, function, place, rows, steps[k], _core(shapes[k]), strides[k], lanes)
+
+            for k in range(len(inputs)):
+                move("pack", k, source)
+            b.do(f"call void @kernel(ptr {source}, ptr {scratch}, ptr {target})")
+            for k in range(len(inputs), len(shapes)):
+                move("unpack", k, target)
+    b.do("ret void")
+    return b.function("void @batch(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")
+
+
+def _core(shape: Shape) -> Shape:
+    """What the ufunc sees: it refuses sizes of zero, so an empty argument is a number nobody reads."""
+    return () if 0 in shape else shape
+
+
+def _each_run(
+    b: Body, function: str, packed: str, rows: str, step: str, shape: Shape, strides: list[str], lanes: str
+) -> None:
+    """Move an argument run by run: all of it at once if it has no gaps, else along its last axis."""
+
+    def run(packed: str, rows: str, stride: str | int, size: int) -> None:
+        arguments = f"ptr {packed}, ptr {rows}, i64 {step}, i64 {stride}, i64 {size}, i64 {lanes}"
+        b.do(f"call void @{function}({arguments})")
+
+    if len(shape) <= 1:
+        run(packed, rows, strides[0] if strides else 8, shape[0] if shape else 1)
+        return
+    gaps = "false"
+    for axis, stride in enumerate(strides):
+        differs = b.let(f"icmp ne i64 {stride}, {8 * math.prod(shape[axis + 1 :])}")
+        gaps = b.let(f"or i1 {gaps}, {differs}")
+    with b.when(b.let(f"xor i1 {gaps}, true")):
+        run(packed, rows, 8, math.prod(shape))
+    with b.when(gaps):
+        _nest(b, run, packed, rows, shape, strides)
+
+
+def _nest(b: Body, run: _Run, packed: str, rows: str, shape: Shape, strides: list[str]) -> None:
+    """Loops over all axes but the last."""
+    if len(shape) == 1:
+        run(packed, rows, strides[0], shape[0])
+        return
+    with b.loop(shape[0]) as i:
+        inner_rows = b.offset(rows, b.let(f"mul i64 {i}, {strides[0]}"))
+        offset = b.let(f"mul i64 {i}, {math.prod(shape[1:])}")
+        _nest(b, run, b.offset(packed, offset, vector_type(b.width)), inner_rows, shape[1:], strides[1:])
+
+
+# One state ----------------------------------------------------------------------------------------------------------
+
+
+def _entry(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
+    b, V = Body(width), vector_type(width)
+    service = {
+        name: b.let(f"load ptr, ptr getelementptr (ptr, ptr @services, i64 {k})") for k, name in enumerate(SERVICES)
+    }
+    _require(b, b.let(f"icmp eq i64 %nargs, {len(inputs)}"))
+    _require(b, b.let("icmp eq ptr %kwnames, null"))
+    data = [_checked_array(b, k, shape, service) for k, shape in enumerate(inputs)]
+    results = _new_arrays(b, outputs, service)
+    with _workspace(b, kernel) as (source, scratch, target):
+        for place, row, shape in zip(kernel.layout.inputs, data, inputs, strict=True):
+            b.do(f"call void @spread(ptr {b.offset(source, place, V)}, ptr {row}, i64 {math.prod(shape)})")
+        b.do(f"call void @kernel(ptr {source}, ptr {scratch}, ptr {target})")
+        for place, array, shape in zip(kernel.layout.outputs, results, outputs, strict=True):
+            row = b.let(f"load ptr, ptr {b.offset(array, DATA)}")
+            b.do(f"call void @collect(ptr {b.offset(target, place, V)}, ptr {row}, i64 {math.prod(shape)})")
+    # As NumPy's own functions do: a number for an array without axes.
+    results = [
+        r if s else b.let(f"call ptr {service['as_scalar']}(ptr {r})") for r, s in zip(results, outputs, strict=True)
+    ]
+    _return_results(b, results, service)
+    b.start("slow")
+    answer = b.let(f"call ptr {service['vectorcall']}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)")
+    b.do(f"ret ptr {answer}")
+    b.start("failed")
+    b.do("ret ptr null")
+    shapes = "".join(
+        f"@shape{k} = private constant [{len(s)} x i64] [{', '.join(f'i64 {n}' for n in s)}]\n"
+        for k, s in enumerate(outputs)
+    )
+    return shapes + b.function("ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)")
+
+
+def _require(b: Body, condition: str, otherwise: str = "slow") -> None:
+    good = b.new_label("good")
+    b.do(f"br i1 {condition}, label %{good}, label %{otherwise}")
+    b.start(good)
+
+
+def _checked_array(b: Body, k: int, shape: Shape, service: dict[str, str]) -> str:
+    """The address of an argument's numbers, once it is known to be a plain float64 array of this very shape."""
+    array = b.let(f"load ptr, ptr {b.offset('%args', k, 'ptr')}")
+
+    def member(offset: int, kind: str) -> str:
+        return b.let(f"load {kind}, ptr {b.offset(array, offset)}")
+
+    _require(b, b.let(f"icmp eq ptr {member(TYPE, 'ptr')}, {service['array_type']}"))
+    _require(b, b.let(f"icmp eq ptr {member(DTYPE, 'ptr')}, {service['float64']}"))
+    _require(b, b.let(f"icmp eq i32 {member(NDIM, 'i32')}, {len(shape)}"))
+    flags = b.let(f"and i32 {member(FLAGS, 'i32')}, {CONTIGUOUS_AND_ALIGNED}")
+    _require(b, b.let(f"icmp eq i32 {flags}, {CONTIGUOUS_AND_ALIGNED}"))
+    dimensions = member(DIMENSIONS, "ptr") if shape else ""
+    for axis, size in enumerate(shape):
+        length = b.let(f"load i64, ptr {b.offset(dimensions, axis, 'i64')}")
+        _require(b, b.let(f"icmp eq i64 {length}, {size}"))
+    return member(DATA, "ptr")
+
+
+def _new_arrays(b: Body, outputs: tuple[Shape, ...], service: dict[str, str]) -> list[str]:
+    """Fresh arrays; if memory runs out, those already made are released and NumPy's error goes to the caller."""
+    made: list[str] = []
+    for k, shape in enumerate(outputs):
+        arguments = f"ptr {service['array_type']}, i32 {len(shape)}, ptr @shape{k}, i32 {NPY_DOUBLE}"
+        made.append(b.let(f"call ptr {service['new_array']}({arguments}, ptr null, ptr null, i32 0, i32 0, ptr null)"))
+        empty = b.let(f"icmp eq ptr {made[-1]}, null")
+        good, bad = b.new_label("good"), b.new_label("bad")
+        b.do(f"br i1 {empty}, label %{bad}, label %{good}")
+        b.start(bad)
+        for earlier in made[:-1]:
+            b.do(f"call void {service['decref']}(ptr {earlier})")
+        b.do("br label %failed")
+        b.start(good)
+    return made
+
+
+def _return_results(b: Body, results: list[str], service: dict[str, str]) -> None:
+    """One array by itself, several as a tuple."""
+    if len(results) == 1:
+        b.do(f"ret ptr {results[0]}")
+        return
+    together = b.let(f"call ptr {service['new_tuple']}(i64 {len(results)})")
+    _require(b, b.let(f"icmp ne ptr {together}, null"), otherwise="failed")
+    for k, array in enumerate(results):
+        b.do(f"call i32 {service['set_item']}(ptr {together}, i64 {k}, ptr {array})")
+    b.do(f"ret ptr {together}")

@@ -1,0 +1,85 @@
+"""The host's processor, and LLVM to make and load code for it. llvmlite is imported here and only when needed."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Host:
+    """What code is made for."""
+
+    triple: str
+    cpu: str
+    features: str
+    width: int  # doubles in one register: a block of states
+    fused: bool  # multiply-add in one rounding
+    compiler: str  # versions of llvmlite and LLVM
+
+
+@cache
+def llvm() -> ModuleType | None:
+    """llvmlite's binding, ready for this machine, or None where there is none or it does not fit."""
+    try:
+        import llvmlite.binding as binding
+
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        binding.check_jit_execution()
+    except (ImportError, OSError, RuntimeError):
+        return None
+    # The emitted code speaks of 64-bit addresses and reads doubles bytewise.
+    return binding if struct.calcsize("P") == 8 and sys.byteorder == "little" else None
+
+
+@cache
+def host() -> Host:
+    """The processor this process runs on."""
+    import llvmlite
+
+    binding: Any = llvm()
+    present = binding.get_host_cpu_features()
+    triple = binding.get_default_triple()
+    width = 8 if present.get("avx512f") else 4 if present.get("avx") else 2
+    fused = bool(present.get("fma")) or triple.startswith(("aarch64", "arm64"))
+    compiler = f"llvmlite {llvmlite.__version__}, LLVM {binding.llvm_version_info}"
+    return Host(triple, binding.get_host_cpu_name(), present.flatten(), width, fused, compiler)
+
+
+def _target_machine() -> Any:
+    """Level 1: on straight-line code the higher levels find nothing more and take a tenth longer."""
+    binding: Any = llvm()
+    here = host()
+    target = binding.Target.from_triple(here.triple)
+    return target.create_target_machine(cpu=here.cpu, features=here.features, opt=1, jit=True)
+
+
+def assemble(text: str) -> bytes:
+    """Object code of a module given as LLVM text. No optimisation passes: CasADi has already shared what can be shared."""
+    binding: Any = llvm()
+    target = _target_machine()
+    code: bytes = target.emit_object(binding.parse_assembly(f'target triple = "{target.triple}"\n{text}'))
+    return code
+
+
+class Loaded:
+    """Object code in memory; it stays there as long as this object lives."""
+
+    def __init__(self, code: bytes) -> None:
+        binding: Any = llvm()
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine())
+        self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def function(self, name: str) -> int:
+        """The address of a function."""
+        return int(self._engine.get_function_address(name))
+
+    def variable(self, name: str) -> int:
+        """The address of a global variable."""
+        return int(self._engine.get_global_value_address(name))

@@ -1,0 +1,119 @@
+"""A quantity of a mechanism, traced once into one CasADi graph that every backend reads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from eslabon.errors import ModelError, suggest
+from eslabon.kinematics.tree import coordinate_rates
+from eslabon.model import Mechanism
+
+Shape = tuple[int, ...]
+
+# What a formula may take: how many numbers a state has of it, and what they are called in a sentence.
+INPUTS: Mapping[str, tuple[Callable[[Mechanism], int], str]] = {
+    "q": (lambda m: m.nq, "coordinates"),
+    "v": (lambda m: m.nv, "velocities"),
+    "a": (lambda m: m.nv, "velocities"),
+    "tau": (lambda m: m.nu, "actuators"),
+}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A formula of the mechanism: `formula(m, *inputs, **options)` is a CasADi matrix, filled row by row into `shape`."""
+
+    name: str
+    inputs: tuple[str, ...]
+    formula: Callable[..., Any]
+    shape: Callable[[Mechanism], Shape]
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which graph: a quantity with its options, the parameters that are inputs, and what it is derived by, if anything."""
+
+    quantity: Quantity
+    options: tuple[tuple[str, Any], ...] = ()
+    parameters: tuple[str, ...] = ()
+    by: str | None = None
+
+    def inputs(self, m: Mechanism) -> list[tuple[str, Shape, str]]:
+        """Name, shape and noun of every input."""
+        states = [(name, (INPUTS[name][0](m),), INPUTS[name][1]) for name in self.quantity.inputs]
+        return states + [(name, (), "parameter") for name in self.parameters]
+
+    def shape(self, m: Mechanism) -> Shape:
+        """The shape of the result for one state: a derivative has the freedoms of what it is derived by last."""
+        own = self.quantity.shape(m)
+        if self.by is None or self.by in self.parameters:
+            return own
+        return (*own, m.nv if self.by == "q" else INPUTS[self.by][0](m))
+
+    def key(self, m: Mechanism) -> str:
+        """Determines the graph: the description, the request, and the code that traces it."""
+        asked = (self.quantity.name, self.options, self.parameters, self.by)
+        return hashlib.sha256(f"{_code_version()}\n{asked!r}\n{m.description!r}".encode()).hexdigest()
+
+
+def trace(m: Mechanism, request: Request) -> Any:
+    """The `casadi.Function` of a request, common subexpressions shared."""
+    import casadi
+
+    states = {name: casadi.SX.sym(name, INPUTS[name][0](m)) for name in request.quantity.inputs}
+    symbols = {name: casadi.SX.sym(name) for name in request.parameters}
+    traced = m.with_symbols(symbols) if symbols else m
+    value = casadi.SX(request.quantity.formula(traced, *states.values(), **dict(request.options)))
+    if request.by is not None:
+        value = _derivative(traced, value, states, symbols, request)
+    inputs = {**states, **symbols}
+    return casadi.Function(request.quantity.name, [*inputs.values()], [casadi.cse(value)], [*inputs], ["value"])
+
+
+def _derivative(
+    m: Mechanism, value: Any, states: Mapping[str, Any], symbols: Mapping[str, Any], request: Request
+) -> Any:
+    import casadi
+
+    name = str(request.by)
+    if name in symbols:
+        return casadi.jacobian(casadi.vec(value), symbols[name]).reshape(value.shape)
+    if name not in states:
+        known = (*states, *m.parameters)
+        raise ModelError(f"{request.quantity.name} of {m.name} does not depend on '{name}'{suggest(name, known)}")
+    by_rows = casadi.vec(value.T)
+    slope = casadi.jacobian(by_rows, states[name])
+    return casadi.mtimes(slope, coordinate_rates(m, states["q"])) if name == "q" else slope
+
+
+@cache
+def _code_version() -> str:
+    """A fingerprint of this package's files, so that code kept on disk never outlives the formulas it came from."""
+    here = Path(__file__).parents[1]
+    files = sorted((str(f.relative_to(here)), f.stat().st_size, f.stat().st_mtime_ns) for f in here.rglob("*.py"))
+    return hashlib.sha256(repr(files).encode()).hexdigest()
+
+
+def native(m: Mechanism, request: Request) -> Callable[..., Any]:
+    """The request as machine code, from the disk where it is there, compiled where it is not."""
+    from eslabon.graph import native
+
+    key = request.key(m)
+    kept = native.load(key)
+    if kept is not None:
+        return kept
+    inputs = [native.Argument(*described) for described in request.inputs(m)]
+    output = native.Argument(request.quantity.name, request.shape(m))
+    return native.compile(
+        trace(m, request), inputs=inputs, outputs=[output], name=request.quantity.name, owner=m.name, key=key
+    )
+
+
+def names(requested: Sequence[str]) -> tuple[str, ...]:
+    """Parameters in an order of their own, so that the order of a mapping makes no difference."""
+    return tuple(sorted(requested))

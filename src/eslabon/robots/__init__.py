@@ -1,1 +1,0 @@
-"""The library of mechanisms, as TOML data."""

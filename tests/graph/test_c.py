@@ -1,0 +1,101 @@
+"""C source, compiled with the system compiler, against native numbers."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from eslabon.graph import GraphError, c, native
+
+RNG = np.random.default_rng(5)
+STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-shared", "-fPIC"]
+
+
+def built(source: c.CSource, folder: Path) -> Any:
+    """The function in a shared library."""
+    _, code = source.write(folder)
+    library = folder / f"{source.name}.so"
+    subprocess.run(["cc", *STRICT, str(code), "-o", str(library), "-lm"], check=True, cwd=folder)
+    return getattr(ctypes.CDLL(str(library)), source.name)
+
+
+def called(function: Any, inputs: list[np.ndarray], shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+    outputs = [np.full(s, np.nan) for s in shapes]
+    pointers = [x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in (*inputs, *outputs)]
+    function(*pointers)
+    return outputs
+
+
+def test_c_agrees_with_native_code(chain, tmp_path: Path) -> None:
+    f = chain(6)
+    function, fast = built(c.source(f), tmp_path), native.compile(f)
+    for _ in range(20):
+        x = [RNG.normal(size=6) for _ in range(3)]
+        np.testing.assert_allclose(called(function, x, [(6,)])[0], fast(*x), rtol=1e-12, atol=1e-12)
+
+
+def test_every_operation_in_c(tmp_path: Path) -> None:
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    one = """sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 sqrt fabs sign floor ceil erf
+        logic_not"""
+    values = [getattr(ca, name)(x) for name in one.split()]
+    two = "atan2 fmin fmax fmod remainder copysign hypot logic_and logic_or"
+    values += [getattr(ca, name)(x, y) for name in two.split()]
+    values += [x + y, x - (y - x), x * y, x / (y / x), x**y, x < y, x <= y, x == y, x != y, -x, x**2, 2 * x, 1 / x]
+    values += [
+        x**2.5,
+        ca.if_else(x < y, x - y, -(x**2)),
+        ca.if_else(ca.logic_or(x < 0, y < 0), x, y),
+        -(-x * -y) - -3.5,
+    ]
+    values += [
+        ca.if_else(ca.logic_and(x < y, ca.logic_not(x + y)), 1, 2),
+        (x + y) * (x - y),
+        ca.SX(1e-300),
+        ca.SX.inf(),
+    ]
+    f = ca.Function("f", [x, y], [ca.vertcat(*values)])
+    function, fast = built(c.source(f), tmp_path), native.compile(f)
+    for a, b in [*RNG.normal(size=(30, 2)), *RNG.uniform(-1, 1, (10, 2)), (0.0, 0.0), (1.0, -1.0)]:
+        state = [np.array([a]), np.array([b])]
+        got, want = called(function, state, [(len(values),)])[0], fast(*state)
+        np.testing.assert_allclose(got, want, rtol=2e-15)
+
+
+def test_dense_row_order_with_zeros_and_unused_inputs(tmp_path: Path) -> None:
+    a, unused = ca.SX.sym("a", 2, 3), ca.SX.sym("double", 2)
+    sparse = ca.SX(2, 2)
+    sparse[0, 1] = a[1, 2]
+    function = built(c.source(ca.Function("f", [a, unused], [a.T, sparse], ["a", "double"], ["t0", "a_"])), tmp_path)
+    A = RNG.normal(size=(2, 3))
+    transposed, square = called(function, [A, np.zeros(2)], [(3, 2), (2, 2)])
+    assert np.array_equal(transposed, A.T)
+    assert np.array_equal(square, [[0, A[1, 2]], [0, 0]])
+
+
+def test_an_output_may_be_an_input(tmp_path: Path) -> None:
+    x = ca.SX.sym("x", 3)
+    function = built(c.source(ca.Function("turn", [x], [ca.vertcat(x[1], x[2], x[0])])), tmp_path)
+    v = np.array([1.0, 2.0, 3.0])
+    pointer = v.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    function(pointer, pointer)
+    assert v.tolist() == [2.0, 3.0, 1.0]
+
+
+def test_the_text_is_the_same_each_time_and_works_in_cpp(chain, tmp_path: Path) -> None:
+    first, second = c.source(chain(4)), c.source(chain(4))
+    assert first == second
+    assert 'extern "C"' in first.header
+    assert max(map(len, first.code.splitlines())) < 160
+
+
+def test_what_c_does_not_have_is_named() -> None:
+    x = ca.SX.sym("x")
+    with pytest.raises(GraphError, match="erfinv"):
+        c.source(ca.Function("f", [x], [ca.erfinv(x)]))
