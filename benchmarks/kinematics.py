@@ -65,19 +65,32 @@ def _one_model(name, m) -> list[Row]:
     made = []
     one = {
         "pose": ({"ours": lambda: m.pose(q, frame), "pinocchio": lambda: pin_pose(p), "mujoco": mj_pose}),
-        "jacobian": ({"ours": lambda: m.jacobian(q, frame), "pinocchio": lambda: pin_jacobian(p), "mujoco": mj_jacobian}),
+        "jacobian": (
+            {"ours": lambda: m.jacobian(q, frame), "pinocchio": lambda: pin_jacobian(p), "mujoco": mj_jacobian}
+        ),
     }
     for what, calls in one.items():
         made.append(Row(f"{name}: {what}, one state", side_by_side(calls), 1.0, "pinocchio"))
     many = {
         "pose": {"ours": lambda: m.pose(Q, frame, threads=1), "pinocchio": lambda: [pin_pose(x) for x in theirs]},
-        "jacobian": {"ours": lambda: m.jacobian(Q, frame, threads=1), "pinocchio": lambda: [pin_jacobian(x) for x in theirs]},
+        "jacobian": {
+            "ours": lambda: m.jacobian(Q, frame, threads=1),
+            "pinocchio": lambda: [pin_jacobian(x) for x in theirs],
+        },
     }
     for what, calls in many.items():
         timings = side_by_side(calls, rounds=7, budget=0.05)
         made.append(Row(f"{name}: {what}, {STATES:,} states, one thread", timings, 30.0, "pinocchio", per=STATES))
     threads = {"ours": lambda: m.pose(Q, frame), "pinocchio": lambda: [pin_pose(x) for x in theirs]}
-    made.append(Row(f"{name}: pose, {STATES:,} states, all cores", side_by_side(threads, rounds=7, budget=0.05), None, "pinocchio", per=STATES))
+    made.append(
+        Row(
+            f"{name}: pose, {STATES:,} states, all cores",
+            side_by_side(threads, rounds=7, budget=0.05),
+            None,
+            "pinocchio",
+            per=STATES,
+        )
+    )
     return made
 
 

@@ -9,10 +9,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import eslabon as es
 from oracles import Oracle, mujoco_model
 from random_mechanisms import random_builder
-
-import eslabon as es
 
 __all__ = ["Oracle", "models", "mujoco_model"]
 

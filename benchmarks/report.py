@@ -49,8 +49,6 @@ class Row:
         return " | ".join(self.cells())
 
 
-
-
 def table(rows: list[Row]) -> str:
     lines = ["| what | ours | peers | times faster | target | met |", "|---|---|---|---|---|---|"]
     return "\n".join(lines + [f"| {' | '.join(row.cells())} |" for row in rows])

@@ -36,8 +36,6 @@ def side_by_side(calls: dict[str, Callable[[], object]], rounds: int = 15, budge
             times[name].append(seconds_of(call, repeat[name]))
     first = next(iter(calls))
     return {
-        name: Timing(
-            statistics.median(t), statistics.median(x / y for x, y in zip(t, times[first], strict=True))
-        )
+        name: Timing(statistics.median(t), statistics.median(x / y for x, y in zip(t, times[first], strict=True)))
         for name, t in times.items()
     }

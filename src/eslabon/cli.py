@@ -1,4 +1,4 @@
-"""The command line: `eslabon list`, `eslabon show`, `eslabon demo`."""
+"""The command line: `eslabon list`, `eslabon show`, `eslabon pose`, `eslabon demo`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -52,6 +52,45 @@ def show(source: Source, svg: Drawing = None) -> None:
     console.print(describe(m))
     if svg is not None:
         _draw(m, svg)
+
+
+Numbers = Annotated[
+    str, typer.Option("--q", help="The coordinates, as in --q '0 0.5 -1' or --q 0,0.5,-1; home if left out.")
+]
+
+
+@app.command()
+def pose(
+    source: Source,
+    q: Numbers = "",
+    frame: Annotated[str | None, typer.Option(help="A named frame or a body; the only frame if left out.")] = None,
+    degrees: Annotated[bool, typer.Option("--degrees", help="The coordinates are in degrees.")] = False,
+) -> None:
+    """Where a frame stands: position, roll-pitch-yaw and the 4x4 matrix."""
+    import numpy as np
+
+    m = _load(source)
+    values = m.home() if not q else _numbers(q) * (np.pi / 180 if degrees else 1.0)
+    T = m.pose(values, frame)
+    rpy = es.algebra.rpy_from_rotation(T[:3, :3])
+    console.print("position m  ", _row(T[:3, 3]), highlight=False)
+    console.print("rpy deg     ", _row(np.degrees(rpy)), highlight=False)
+    for row in T:
+        console.print("  ".join(f"{x:12.9f}" for x in row), highlight=False)
+
+
+def _row(values: Any) -> str:
+    return " ".join(f"{round(float(x), 12) + 0.0:.9g}" for x in values)
+
+
+def _numbers(text: str) -> Any:
+    """Coordinates typed on the command line."""
+    import numpy as np
+
+    try:
+        return np.array([float(x) for x in text.replace(",", " ").split()])
+    except ValueError:
+        raise es.ReadError(f"--q takes numbers with blanks or commas between them; it is {text!r}.") from None
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Any
 
 import casadi
 
-from eslabon.formulations.symbols import SX, axial, cross, lean, product
+from eslabon.formulations.symbols import SX, cross, lean, product
 from eslabon.model import Body
 
 
@@ -48,7 +48,26 @@ class Inertia:
 
     def moment(self, U: SX, a: SX) -> SX:
         """The moment about the frame's origin, likewise: J w' + w x J w + h x a."""
-        return lean(axial(product(U, self.second)) + cross(self.first, a))
+        S = self.second
+        # 2 vect(U Sigma), with the products that share an entry of Sigma taken together
+        turning = casadi.vertcat(
+            U[2, 1] * S[1, 1]
+            - U[1, 2] * S[2, 2]
+            + S[1, 2] * (U[2, 2] - U[1, 1])
+            + U[2, 0] * S[0, 1]
+            - U[1, 0] * S[0, 2],
+            U[0, 2] * S[2, 2]
+            - U[2, 0] * S[0, 0]
+            + S[0, 2] * (U[0, 0] - U[2, 2])
+            + U[0, 1] * S[1, 2]
+            - U[2, 1] * S[0, 1],
+            U[1, 0] * S[0, 0]
+            - U[0, 1] * S[1, 1]
+            + S[0, 1] * (U[1, 1] - U[0, 0])
+            + U[1, 2] * S[0, 2]
+            - U[0, 2] * S[1, 2],
+        )
+        return lean(lean(turning) + cross(self.first, a))
 
     def matrix(self) -> SX:
         """The 6x6 inertia about the frame's origin, angular part first (Yime, eq. 38)."""

@@ -25,7 +25,9 @@ class Fixed:
 
 def in_ground(m: Mechanism, q: SX, v: SX) -> dict[str, Fixed]:
     """A_i and R_i (Rojas, 4.3), and their rates, taken exactly along the motion v."""
-    placed = {GROUND: (lean(np.eye(3)), zeros(3), zeros(3, m.nv), zeros(3, m.nv))}  # turn, origin, A, velocity of origin
+    placed = {
+        GROUND: (lean(np.eye(3)), zeros(3), zeros(3, m.nv), zeros(3, m.nv))
+    }  # turn, origin, A, velocity of origin
     made = {}
     along = product(coordinate_rates(m, q), v)
 
@@ -63,5 +65,3 @@ def in_body(m: Mechanism, q: SX) -> dict[str, SX]:
             J[:, m.velocities[joint.name]] += S
         jacobians[joint.child] = lean(J)
     return jacobians
-
-

@@ -39,7 +39,9 @@ def inverse_dynamics(m: Mechanism, q: SX, v: SX, a: SX, wrenches: Mapping[str, S
         A[body.name] = lean(product(Ad, A[joint.parent]) + rate + product(bracket(V[body.name]), relative))
         down[body.name] = product(R.T, down[joint.parent])
         M, W = Inertia.of(body).matrix(), V[body.name]
-        weight = body.mass * casadi.vertcat(product(casadi.skew(casadi.vertcat(*body.com)), down[body.name]), down[body.name])
+        weight = body.mass * casadi.vertcat(
+            product(casadi.skew(casadi.vertcat(*body.com)), down[body.name]), down[body.name]
+        )
         load = product(M, A[body.name]) - product(bracket(W).T, product(M, W)) - weight
         if wrenches and body.name in wrenches:
             load -= wrenches[body.name]

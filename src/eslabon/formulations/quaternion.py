@@ -141,5 +141,3 @@ def inverse_dynamics(m: Mechanism, q: SX, v: SX, a: SX, wrenches: Mapping[str, S
     """tau = D v' + C v + g (Mendez, eq. 28), less what wrenches on the bodies do of the work."""
     D, C, g = matrices(m, q, v)
     return lean(product(D, a) + product(C, v) + g - virtual_work(m, q, wrenches or {}))
-
-

@@ -42,11 +42,6 @@ def stack(*blocks: SX) -> SX:
     return casadi.vertcat(*blocks)
 
 
-def axial(A: SX) -> SX:
-    """(A32 - A23, A13 - A31, A21 - A12): twice the vector of the skew part, 2 vect A (Rojas, 1.0)."""
-    return lean(casadi.vertcat(A[2, 1] - A[1, 2], A[0, 2] - A[2, 0], A[1, 0] - A[0, 1]))
-
-
 def pose_across(m: Mechanism, q: SX, joint: Joint) -> tuple[SX, SX]:
     """Rotation and position of a joint's outer frame in the parent's frame."""
     R, p = across(m, q, joint)
@@ -64,4 +59,6 @@ def joint_motion(m: Mechanism, joint: Joint, q: SX, v: SX, a: SX) -> tuple[SX, S
 
 
 def gravity(m: Mechanism) -> SX:
-    return lean(np.array(m.gravity) if not any(isinstance(g, casadi.SX) for g in m.gravity) else casadi.vertcat(*m.gravity))
+    return lean(
+        np.array(m.gravity) if not any(isinstance(g, casadi.SX) for g in m.gravity) else casadi.vertcat(*m.gravity)
+    )

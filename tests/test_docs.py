@@ -1,0 +1,57 @@
+"""What the documentation shows, runs."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import eslabon as es
+
+HERE = Path(__file__).parents[1]
+
+
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", (HERE / page).read_text(encoding="utf-8"), flags=re.S)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_readme(folder):
+    for code in blocks("README.md", "python"):
+        exec(code, {})
+
+
+def test_three_ways_give_the_same_pendulum(folder):
+    page = "docs/describe_your_mechanism.md"
+    code = blocks(page, "python")
+    names = {"es": es}
+    exec(code[0], names)
+    (folder / "double_pendulum.toml").write_text(blocks(page, "toml")[0])
+    (folder / "double_pendulum.urdf").write_text(blocks(page, "xml")[0])
+    exec(code[1], names)
+    ways = [names["pendulum"], es.load("double_pendulum.toml"), es.load("double_pendulum.urdf")]
+    q = np.array([0.3, -0.8])
+    for m in ways:
+        assert np.allclose(m.pose(q, "lower"), ways[0].pose(q, "lower"), atol=1e-15)
+        assert [b.mass for b in m.bodies if b.mass] == [1.2, 1.2]
+        assert np.allclose(m.body("lower").inertia, ways[0].body("lower").inertia)
+
+
+def test_the_other_examples_of_the_page(folder):
+    code = blocks("docs/describe_your_mechanism.md", "python")
+    b = es.Builder("four_bar").body("coupler").body("rocker").body("crank")
+    b.joint("q1", "revolute", "ground", "crank").joint("q2", "revolute", "crank", "coupler").joint(
+        "q3", "revolute", "ground", "rocker"
+    )
+    exec(code[2], {"b": b})
+    assert len(b.build().loops) == 1
+    exec(code[3], {"es": es})
+    names = {"es": es}
+    with pytest.warns(es.ModelWarning):
+        exec(code[4], names)
+    assert names["arm"].nv == 3
