@@ -23,11 +23,14 @@ class Call(TypedDict, total=False):
     """What every numeric verb takes besides its own arguments.
 
     parameters : values that take the place of the model's own, by name; arrays broadcast like everything else.
+    external : wrenches `(..., 6)`, moment first, by the name of a body or frame (in its axes, at its origin) or of a
+        wrench that the model leaves to the caller. Only verbs of dynamics take them.
     out : the array to write the result into.
     threads : how many threads share a big batch; all cores if left out.
     """
 
     parameters: Mapping[str, ArrayLike]
+    external: Mapping[str, ArrayLike]
     out: Floats
     threads: int
 
@@ -116,6 +119,72 @@ class Mechanism(model.Mechanism):
         """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36)."""
         return self._ask("position_hessian", (q,), {"frame": frame}, more)
 
+    # -- dynamics -----------------------------------------------------------------------------------------------
+
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, **more: Unpack[Call]
+    ) -> Floats:
+        """The actuators' forces for a motion, `(..., nu)`.
+
+        `formulation` is "newton_euler", "lagrange", "lie", "gibbs_appell" or "quaternion"; left out, the fastest.
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+        array([0., 0.])
+        """
+        known = self._calls.get(("inverse_dynamics", formulation))
+        if known is None or more:
+            return self._ask("inverse_dynamics", (q, v, a), {"formulation": formulation}, more)
+        return known(q, v, a)
+
+    def forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, **more: Unpack[Call]
+    ) -> Floats:
+        """The accelerations under the actuators' forces, `(..., nv)`."""
+        known = self._calls.get(("forward_dynamics", formulation))
+        if known is None or more:
+            return self._ask("forward_dynamics", (q, v, tau), {"formulation": formulation}, more)
+        return known(q, v, tau)
+
+    def mass_matrix(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
+        """The mass matrix M, `(..., nv, nv)`, motors' own inertia included."""
+        known = self._calls.get(("mass_matrix",))
+        return self._ask("mass_matrix", (q,), {}, more) if known is None or more else known(q)
+
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
+        """The matrix C of Kane's form, `(..., nv, nv)`: C v are the velocity forces, and dM/dt - 2 C is skew."""
+        return self._ask("coriolis_matrix", (q, v), {}, more)
+
+    def gravity_forces(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
+        """The joint forces that hold the weight, `(..., nv)`."""
+        return self._ask("gravity_forces", (q,), {}, more)
+
+    def energy(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
+        """Kinetic and potential energy, `(..., 2)`; the potential counts weight and springs."""
+        return self._ask("energy", (q, v), {}, more)
+
+    def reactions(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
+        """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
+        axes about its origin."""
+        return self._ask("reactions", (q, v, a), {}, more)
+
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
+        """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see `inertial_parameters`."""
+        return self._ask("regressor", (q, v, a), {}, more)
+
+    def inertial_parameters(self) -> Floats:
+        """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
+        Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
+        from eslabon.dynamics.identification import inertial_parameters
+
+        return inertial_parameters(self)
+
+    def base_parameters(self) -> Any:
+        """The fewest combinations of inertial parameters that motion can tell, with their values and in words."""
+        from eslabon.dynamics.identification import base_parameters
+
+        return base_parameters(self)
+
     # -- any quantity -------------------------------------------------------------------------------------------
 
     def derivative(
@@ -166,7 +235,7 @@ class Mechanism(model.Mechanism):
     def _graph(self, quantity: str, options: Mapping[str, Any], parameters: tuple[str, ...] = ()) -> Any:
         from eslabon.graph.trace import trace
 
-        return trace(self, self._request(quantity, options, parameters, None))
+        return trace(self, self._request(quantity, options, parameters))
 
     @cached_property
     def _calls(self) -> dict[tuple[Any, ...], Callable[..., Floats]]:
@@ -180,11 +249,27 @@ class Mechanism(model.Mechanism):
             raise ModelError(f"there is no quantity '{name}'{suggest(name, QUANTITIES)}")
         return QUANTITIES[name]
 
-    def _request(self, name: str, options: Mapping[str, Any], parameters: tuple[str, ...], by: str | None) -> Any:
+    def _request(
+        self,
+        name: str,
+        options: Mapping[str, Any],
+        parameters: tuple[str, ...] = (),
+        external: tuple[str, ...] = (),
+        by: str | None = None,
+    ) -> Any:
         from eslabon.graph.trace import Request
 
         self.check_parameters(parameters)
-        return Request(self._quantity(name), tuple(options.items()), parameters, by)
+        quantity = self._quantity(name)
+        if quantity.trees and self.closed:
+            raise ModelError(f"{self.name} has loops, and {name} is so far for trees only.")
+        if external:
+            from eslabon.dynamics.applied import check_external
+
+            if not quantity.external:
+                raise ModelError(f"{name} does not depend on wrenches; leave external out.")
+            check_external(self, external)
+        return Request(quantity, tuple(options.items()), parameters, by, external)
 
     def _ask(
         self,
@@ -197,17 +282,17 @@ class Mechanism(model.Mechanism):
         """A quantity's value: its code found or made, and called."""
         from eslabon.graph.trace import native
 
-        values = dict(more.get("parameters") or {})
-        names = tuple(sorted(values))
-        key = (name, *options.values(), *((by, names) if by or names else ()))
+        parameters, external = (dict(sorted((more.get(k) or {}).items())) for k in ("parameters", "external"))
+        inputs = (tuple(external), tuple(parameters))
+        key = (name, *options.values(), *((by, *inputs) if by or any(inputs) else ()))
         if key not in self._calls:
-            request = self._request(name, options, names, by)
+            request = self._request(name, options, inputs[1], inputs[0], by)
             expected = request.quantity.inputs
             if len(arrays) != len(expected):
                 raise ModelError(f"{name} takes {', '.join(expected)}; {len(arrays)} were given.")
             self._calls[key] = native(self, request)
-        keywords = {k: x for k, x in more.items() if k != "parameters"}
-        return self._calls[key](*arrays, *(values[n] for n in names), **keywords)
+        keywords = {k: x for k, x in more.items() if k in ("out", "threads")}
+        return self._calls[key](*arrays, *external.values(), *parameters.values(), **keywords)
 
 
 class Builder(model.Builder):

@@ -19,7 +19,8 @@ from eslabon.model import Mechanism
 
 def accelerations(m: Mechanism, tree: Sequence[Link], q: SX, v: SX, tau: SX, spare: SX) -> SX:
     """v' for the joint forces tau; `spare` are inertias of motors, added to the joints' own."""
-    across, S, twist, drift, inertia, bias = [], [], [], [], [], []
+    across: list[SX] = []
+    S, twist, drift, inertia, bias = ([*across] for _ in range(5))
     for link in tree:
         turn, shift = link.pose(q)
         across.append(adjoint_back(product(link.R, turn), lean(link.p + product(link.R, shift))))
@@ -48,7 +49,7 @@ def accelerations(m: Mechanism, tree: Sequence[Link], q: SX, v: SX, tau: SX, spa
             inertia[link.parent] = _symmetric(lean(inertia[link.parent] + product(X.T, I, X)))
             bias[link.parent] = lean(bias[link.parent] + product(X.T, p))
     ground = stack(zeros(3), lean(-gravity(m)))
-    made, a = zeros(m.nv), []
+    made, a = zeros(m.nv), [*across[:0]]
     for k, link in enumerate(tree):
         here = lean(product(across[k], a[link.parent] if link.parent >= 0 else ground) + drift[k])
         if link.kind.nv:

@@ -59,7 +59,7 @@ def in_body(m: Mechanism, q: SX) -> dict[str, SX]:
         carried = jacobians[joint.parent]
         angular = product(R.T, carried[:3, :])
         linear = product(R.T, lean(carried[3:, :] - product(casadi.skew(p), carried[:3, :])))
-        J = casadi.vertcat(angular, linear)
+        J: SX = casadi.vertcat(angular, linear)
         if joint.nv:
             S, _, _ = joint_motion(m, joint, q, zeros(m.nv), zeros(m.nv))
             J[:, m.velocities[joint.name]] += S

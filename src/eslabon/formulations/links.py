@@ -82,7 +82,8 @@ def _rebuilt(
     tree: Sequence[Link], change: Callable[[Link], tuple[JointKind, np.ndarray, np.ndarray] | None]
 ) -> list[Link]:
     """The tree with some body frames moved: `change` gives a link's new kind and where its new frame stands in the old."""
-    made, moved = [], {}
+    made: list[Link] = []
+    moved: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for k, link in enumerate(tree):
         Q0, t0 = moved.get(link.parent, (np.eye(3), np.zeros(3)))
         R, p = product(Q0.T, link.R), product(Q0.T, lean(link.p - t0))
@@ -130,7 +131,11 @@ def aligned(tree: Sequence[Link]) -> list[Link]:
             return None
         u = np.array(axes[0]) / np.linalg.norm(axes[0])
         b1, b2 = perpendicular(tuple(float(x) for x in u))
-        return replace(link.kind, axis=(0.0, 0.0, 1.0)), np.column_stack([b1, b2, u]), np.zeros(3)
+        return (
+            type(link.kind)(**{**vars(link.kind), "axis": (0.0, 0.0, 1.0)}),
+            np.column_stack([b1, b2, u]),
+            np.zeros(3),
+        )
 
     return _rebuilt(tree, change)
 

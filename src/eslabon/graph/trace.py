@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +27,38 @@ INPUTS: Mapping[str, tuple[Callable[[Mechanism], int], str]] = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """A formula of the mechanism: `formula(m, *inputs, **options)` is a CasADi matrix, filled row by row into `shape`."""
+    """A formula of the mechanism: called as `formula(m, *inputs, **options)` it gives a CasADi matrix that fills `shape`
+    row by row. It may be given as the module where the function `name` lives, which is then imported only when the
+    quantity is traced: code kept on disk needs no formula."""
 
     name: str
     inputs: tuple[str, ...]
-    formula: Callable[..., Any]
+    source: str | Callable[..., Any]
     shape: Callable[[Mechanism], Shape]
+    external: bool = False  # whether it takes wrenches on bodies
+    trees: bool = False  # whether it is for trees only
+
+    def formula(self) -> Callable[..., Any]:
+        if isinstance(self.source, str):
+            return getattr(import_module(self.source), self.name)
+        return self.source
 
 
 @dataclass(frozen=True)
 class Request:
-    """Which graph: a quantity with its options, the parameters that are inputs, and what it is derived by, if anything."""
+    """Which graph: a quantity with its options, the wrenches and parameters that are inputs, and what it is derived by."""
 
     quantity: Quantity
     options: tuple[tuple[str, Any], ...] = ()
     parameters: tuple[str, ...] = ()
     by: str | None = None
+    external: tuple[str, ...] = ()
 
     def inputs(self, m: Mechanism) -> list[tuple[str, Shape, str]]:
         """Name, shape and noun of every input."""
         states = [(name, (INPUTS[name][0](m),), INPUTS[name][1]) for name in self.quantity.inputs]
-        return states + [(name, (), "parameter") for name in self.parameters]
+        wrenches = [(name, (6,), "components of a wrench") for name in self.external]
+        return states + wrenches + [(name, (), "parameter") for name in self.parameters]
 
     def shape(self, m: Mechanism) -> Shape:
         """The shape of the result for one state: a derivative has the freedoms of what it is derived by last."""
@@ -57,7 +69,7 @@ class Request:
 
     def key(self, m: Mechanism) -> str:
         """Determines the graph: the description, the request, and the code that traces it."""
-        asked = (self.quantity.name, self.options, self.parameters, self.by)
+        asked = (self.quantity.name, self.options, self.external, self.parameters, self.by)
         return hashlib.sha256(f"{_code_version()}\n{asked!r}\n{m.description!r}".encode()).hexdigest()
 
 
@@ -68,11 +80,14 @@ def trace(m: Mechanism, request: Request) -> Any:
     states = {name: casadi.SX.sym(name, INPUTS[name][0](m)) for name in request.quantity.inputs}
     symbols = {name: casadi.SX.sym(name) for name in request.parameters}
     traced = m.with_symbols(symbols) if symbols else m
-    value = casadi.SX(request.quantity.formula(traced, *states.values(), **dict(request.options)))
+    wrenches = {name: casadi.SX.sym(f"wrench_{k}", 6) for k, name in enumerate(request.external)}
+    options = {**dict(request.options), **({"external": wrenches} if wrenches else {})}
+    value = casadi.SX(request.quantity.formula()(traced, *states.values(), **options))
     if request.by is not None:
         value = _derivative(traced, value, states, symbols, request)
-    inputs = {**states, **symbols}
-    return casadi.Function(request.quantity.name, [*inputs.values()], [casadi.cse(value)], [*inputs], ["value"])
+    symbols_in = [*states.values(), *wrenches.values(), *symbols.values()]
+    names = [*states, *(f"wrench_{k}" for k in range(len(wrenches))), *symbols]
+    return casadi.Function(request.quantity.name, symbols_in, [casadi.cse(value)], names, [request.quantity.name])
 
 
 def _derivative(
@@ -112,8 +127,3 @@ def native(m: Mechanism, request: Request) -> Callable[..., Any]:
     return native.compile(
         trace(m, request), inputs=inputs, outputs=[output], name=request.quantity.name, owner=m.name, key=key
     )
-
-
-def names(requested: Sequence[str]) -> tuple[str, ...]:
-    """Parameters in an order of their own, so that the order of a mapping makes no difference."""
-    return tuple(sorted(requested))
