@@ -4,11 +4,11 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from oracles import Oracle, mujoco_model
-from random_mechanisms import random_builder, random_coordinates, random_tree
 
 import eslabon as es
 from eslabon.model import KINDS
+from oracles import Oracle, mujoco_model
+from random_mechanisms import random_builder, random_coordinates, random_tree
 
 ALL = ["newton_euler", "lagrange", "lie", "gibbs_appell"]
 SERIAL = [*ALL, "quaternion"]
@@ -72,7 +72,11 @@ def test_long_trees_and_both_ways_of_forward_dynamics(branched):
     close(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a, 1e-7)
     tau = np.zeros(20)
     tau[oracle.v_map] = a
-    close(m.forward_dynamics(q, v, a), pin.aba(oracle.model, oracle.data, oracle.q(q), oracle.v(v), tau)[oracle.v_map], 1e-8)
+    close(
+        m.forward_dynamics(q, v, a),
+        pin.aba(oracle.model, oracle.data, oracle.q(q), oracle.v(v), tau)[oracle.v_map],
+        1e-8,
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -80,7 +84,12 @@ def test_mass_matrix(seed):
     m, q, _, a, _ = a_tree(seed, kinds_of(seed))
     M = m.mass_matrix(q)
     oracle = Oracle(m)
-    columns = np.array([pin.rnea(oracle.model, oracle.data, oracle.q(q), np.zeros(m.nv), oracle.v(e))[oracle.v_map] for e in np.eye(m.nv)])
+    columns = np.array(
+        [
+            pin.rnea(oracle.model, oracle.data, oracle.q(q), np.zeros(m.nv), oracle.v(e))[oracle.v_map]
+            for e in np.eye(m.nv)
+        ]
+    )
     zero = pin.rnea(oracle.model, oracle.data, oracle.q(q), np.zeros(m.nv), np.zeros(m.nv))[oracle.v_map]
     close(M, (columns - zero).T)
     assert np.array_equal(M, M.T)
@@ -139,7 +148,10 @@ def drives():
 
 
 def test_joint_springs_friction_and_motors():
-    m, plain = drives().build(), random_builder(np.random.default_rng(5), ["revolute", "prismatic", "spherical", "universal"]).build()
+    m, plain = (
+        drives().build(),
+        random_builder(np.random.default_rng(5), ["revolute", "prismatic", "spherical", "universal"]).build(),
+    )
     rng = np.random.default_rng(1)
     q, (v, a) = random_coordinates(rng, m), rng.normal(size=(2, m.nv))
     extra = 0.3 * v + 0.2 * np.sign(v) + 2e-3 * 1600 * a
@@ -195,7 +207,11 @@ def test_wrenches_by_body_frame_and_name():
     Jb = m.jacobian(q, "body1")
     work += Jb[:3].T @ (w[1][:3] + np.cross([0, 0, 0.5], w[1][3:])) + Jb[3:].T @ w[1][3:]
     for name in (None, *ALL):
-        close(bare.inverse_dynamics(q, v, a, name) - m.inverse_dynamics(q, v, a, name, external={"tip": w[0], "open": w[1]}), work)
+        close(
+            bare.inverse_dynamics(q, v, a, name)
+            - m.inverse_dynamics(q, v, a, name, external={"tip": w[0], "open": w[1]}),
+            work,
+        )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -249,18 +265,28 @@ def test_batches_threads_and_designs():
         close(designs[k], m.with_parameters(**{name: x}).inverse_dynamics(Q[0], V[0], A[0]), 1e-13)
     slope = m.derivative("inverse_dynamics", name, Q[0], V[0], A[0])
     h = 1e-6
-    low, high = (m.with_parameters(**{name: m.parameters[name] + s}).inverse_dynamics(Q[0], V[0], A[0]) for s in (-h, h))
+    low, high = (
+        m.with_parameters(**{name: m.parameters[name] + s}).inverse_dynamics(Q[0], V[0], A[0]) for s in (-h, h)
+    )
     assert np.allclose(slope, (high - low) / (2 * h), rtol=1e-6, atol=1e-6)
 
 
 MISTAKES = [
     (lambda m, x: m.inverse_dynamics(x, x, x, "newton"), "no formulation 'newton'"),
-    (lambda m, x: m.inverse_dynamics(x, x, x, external={"tol": [0] * 6}), "no body, frame or open wrench 'tol'; did you mean 'tool'?"),
+    (
+        lambda m, x: m.inverse_dynamics(x, x, x, external={"tol": [0] * 6}),
+        "no body, frame or open wrench 'tol'; did you mean 'tool'?",
+    ),
     (lambda m, x: m.inverse_dynamics(x, x, x, external={"tool": [0] * 5}), "tool has 5 values"),
     (lambda m, x: m.mass_matrix(x, external={"tool": [0] * 6}), "does not depend on wrenches"),
     (lambda m, x: m.forward_dynamics(x, x, x[:3]), "tau has 3 values in its last axis; puma560 has 6 actuators"),
     (lambda m, x: es.load("five_bar").inverse_dynamics(*[[0.0] * 4] * 3), "five_bar has loops"),
-    (lambda m, x: random_tree(np.random.default_rng(0), ["spherical"]).inverse_dynamics([1, 0, 0, 0], [0] * 3, [0] * 3, "quaternion"), "'joint0' is spherical"),
+    (
+        lambda m, x: random_tree(np.random.default_rng(0), ["spherical"]).inverse_dynamics(
+            [1, 0, 0, 0], [0] * 3, [0] * 3, "quaternion"
+        ),
+        "'joint0' is spherical",
+    ),
 ]
 
 

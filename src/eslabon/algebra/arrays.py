@@ -110,7 +110,8 @@ def matmul(*factors: Array) -> Array:
     if is_symbolic(*factors):
         import casadi
 
-        return reduce(lambda a, b: casadi.sparsify(casadi.mtimes(casadi.SX(a), casadi.SX(b))), factors)
+        symbols = [f if isinstance(f, casadi.SX) else casadi.SX(f) for f in factors]  # CasADi's conversion is slow
+        return reduce(lambda a, b: casadi.sparsify(casadi.mtimes(a, b)), symbols)
     return reduce(np.matmul, (np.asarray(f, dtype=float) for f in factors))
 
 

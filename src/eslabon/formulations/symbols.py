@@ -15,7 +15,11 @@ SX = Any  # casadi.SX
 
 def lean(x: Any) -> SX:
     """A CasADi matrix without stored zeros."""
-    return casadi.sparsify(casadi.SX(x))
+    return casadi.sparsify(_matrix(x))
+
+
+def _matrix(x: Any) -> SX:
+    return x if isinstance(x, casadi.SX) else casadi.SX(x)  # CasADi's own conversion is slow
 
 
 def zeros(rows: int, columns: int = 1) -> SX:
@@ -32,9 +36,9 @@ def cross(u: SX, w: SX) -> SX:
 
 
 def product(*factors: Any) -> SX:
-    made = lean(factors[0])
+    made = _matrix(factors[0])
     for factor in factors[1:]:
-        made = casadi.sparsify(casadi.mtimes(made, casadi.SX(factor)))
+        made = casadi.sparsify(casadi.mtimes(made, _matrix(factor)))
     return made
 
 
