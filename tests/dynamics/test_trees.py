@@ -27,7 +27,7 @@ def a_tree(seed, kinds=None, branched=True):
 
 def kinds_of(seed):
     rng = np.random.default_rng(100 + seed)
-    return list(rng.permutation(list(KINDS)))[: 3 + seed % 5] + ["revolute"]
+    return [*rng.permutation(list(KINDS))[: 3 + seed % 5], "revolute"]
 
 
 @pytest.mark.parametrize("seed", range(10))
