@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from eslabon.kinematics.tree import compose, on_body, placements, relative
@@ -79,6 +81,7 @@ def random_closed(rng: np.random.Generator, kinds: list[str], cuts: list[str]) -
     tree = b.build()
     q = random_coordinates(rng, tree)
     placed = placements(tree, q)
+    b._items["joints"] = [replace(j, home=tuple(q[tree.coordinates[j.name]]) or None) for j in b._items["joints"]]
     for k, kind in enumerate(cuts):
         here, there = rng.choice(len(kinds), size=2, replace=False)
         arguments = random_kind(rng, kind)

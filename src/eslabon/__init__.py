@@ -5,8 +5,18 @@
 <Mechanism planar_3rrr: 7 bodies, 7 joints, 2 loops, 3 actuators>
 """
 
-from eslabon import algebra
-from eslabon.errors import AssemblyError, EslabonError, ModelError, ModelWarning, ReadError, RotationError
+from eslabon import algebra, paths
+from eslabon.errors import (
+    AssemblyError,
+    EslabonError,
+    InverseKinematicsError,
+    ModelError,
+    ModelWarning,
+    ReadError,
+    RotationError,
+    SingularityError,
+    SingularityWarning,
+)
 from eslabon.mechanism import Builder, Mechanism, from_dh, load
 from eslabon.read import robots
 
@@ -16,13 +26,17 @@ __all__ = [
     "AssemblyError",
     "Builder",
     "EslabonError",
+    "InverseKinematicsError",
     "Mechanism",
     "ModelError",
     "ModelWarning",
     "ReadError",
     "RotationError",
+    "SingularityError",
+    "SingularityWarning",
     "algebra",
     "from_dh",
     "load",
+    "paths",
     "robots",
 ]

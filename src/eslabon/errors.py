@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any, NoReturn
 
 
 class EslabonError(Exception):
@@ -29,8 +30,36 @@ class AssemblyError(EslabonError, ValueError):
     """The loops do not close."""
 
 
+class SingularityError(EslabonError, ValueError):
+    """A posture at which the answer does not exist or is not unique."""
+
+
+class InverseKinematicsError(EslabonError, ValueError):
+    """A pose that no posture was found for, or one that no rigid tool can take."""
+
+
 class ModelWarning(UserWarning):
     """A mechanism that is allowed but suspicious, such as moments of inertia no solid body can have."""
+
+
+class SingularityWarning(UserWarning):
+    """An answer was given, but on the way to it, or at it, a singular posture leaves it in doubt."""
+
+
+def refuse_state(owner: str, verb: str, torn: Any, quality: Any, tolerance: float, singular: float) -> NoReturn:
+    """Say that a given state tears the loops, or that its posture is singular."""
+    worst = torn.max(initial=0.0)
+    if not worst <= tolerance:
+        at = f" (state {int(torn.argmax())})" if getattr(torn, "ndim", 0) else ""
+        raise AssemblyError(
+            f"{verb}: the given motion tears the loops of {owner} by {worst:.3g}{at} in position, velocity or acceleration, "
+            f"more than the tolerance {tolerance:g}; complete it from the actuated joints with m.complete, or bring it onto "
+            "the loops with m.project."
+        )
+    raise SingularityError(
+        f"{verb}: {owner} is at a singular posture, or too near one for an answer (quality {quality.min(initial=1.0):.2g}, "
+        f"{singular:g} is the least); its actuators or its loops lose a direction there."
+    )
 
 
 def suggest(word: str, known: Iterable[str], otherwise: str | None = None) -> str:

@@ -17,6 +17,8 @@ from eslabon import model, read
 from eslabon.errors import ModelError, ReadError, suggest
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+TORN = 1e-6  # metres or radians, and per second: what a state may tear the loops by, unless the caller says otherwise
+SINGULAR = 1e-13  # of a posture's quality, which is squared: below it the answer has no digits
 
 
 class Call(TypedDict, total=False):
@@ -26,6 +28,7 @@ class Call(TypedDict, total=False):
     external : wrenches `(..., 6)`, moment first, by the name of a body or frame (in its axes, at its origin) or of a
         wrench that the model leaves to the caller. Only verbs of dynamics take them.
     out : the array to write the result into.
+    tolerance : for dynamics with loops, how far position, velocity and acceleration may tear them (m or rad, and a second).
     threads : how many threads share a big batch; all cores if left out.
     """
 
@@ -33,6 +36,7 @@ class Call(TypedDict, total=False):
     external: Mapping[str, ArrayLike]
     out: Floats
     threads: int
+    tolerance: float
 
 
 class Mechanism(model.Mechanism):
@@ -119,6 +123,97 @@ class Mechanism(model.Mechanism):
         """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36)."""
         return self._ask("position_hessian", (q,), {"frame": frame}, more)
 
+    def inverse_kinematics(
+        self,
+        pose: ArrayLike,
+        guess: ArrayLike | None = None,
+        frame: str | None = None,
+        *,
+        report: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Coordinates that bring a frame to a pose, `(..., nq)`.
+
+        All targets of a batch are solved in one call. A target that cannot be reached is an error that says how near
+        the best posture comes; with report=True nothing is refused, and an object with `q`, `converged`, `distance`,
+        `angle` and `iterations` is returned. Options: `solutions=n` for several postures, `limits=False`, `points` or
+        `axis` for tools whose spin does not matter, `tolerance`, `restarts` (see `eslabon.kinematics.inverse`). For a
+        mechanism with loops all joint values of a posture that also closes them are found.
+
+        >>> import eslabon as es, numpy as np
+        >>> m = es.load("puma560")
+        >>> q = m.inverse_kinematics(m.pose(m.home()), guess=m.home() + 0.1)
+        >>> bool(np.allclose(m.pose(q), m.pose(m.home())))
+        True
+        """
+        if self.closed:
+            return self.assemble(pose=pose, guess=guess, frame=frame)
+        from eslabon.kinematics.inverse import inverse_kinematics
+
+        found = inverse_kinematics(self, pose, guess, frame, **{"strict": not report, **options})
+        return found if report else found.q
+
+    def follow(self, path: Any, guess: ArrayLike | None = None, frame: str | None = None, **options: Any) -> Any:
+        """The joint motion that carries a frame along a path (see `es.paths`): an object with `t`, `q`, `v`, `a`."""
+        from eslabon.kinematics.inverse import follow
+
+        return follow(self, path, guess, frame=frame, **options)
+
+    # -- loops --------------------------------------------------------------------------------------------------
+
+    def constraint(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
+        """The residuals of every loop and coupling, `(..., rows)`: zero where the mechanism is closed."""
+        return self._ask("constraint", (q,), {}, more)
+
+    def constraint_jacobian(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
+        """J with d(constraint)/dt = J v, `(..., rows, nv)`."""
+        return self._ask("constraint_jacobian", (q,), {}, more)
+
+    def assemble(
+        self, actuated: ArrayLike | None = None, guess: ArrayLike | None = None, *, joints: tuple[str, ...] | None = None,
+        pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True,
+    ) -> Floats:  # fmt: skip
+        """Full coordinates that close the loops, `(..., nq)`.
+
+        Given are the coordinates of the actuated joints, of other `joints`, or the `pose` of a frame (the inverse
+        kinematics of a parallel robot). From the guess, by default the closed home, the mechanism is moved there in
+        strides, so that it stays on its branch. With strict=False what does not close is returned as near as it came.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> m.assemble([2.0, 1.0]).round(6)
+        array([ 2.      , -1.212281,  1.      ,  1.314632])
+        """
+        from eslabon.kinematics import assembly
+
+        return assembly.assemble(self, actuated, guess, joints=joints, pose=pose, frame=frame, strict=strict)
+
+    def complete(
+        self,
+        qa: ArrayLike,
+        va: ArrayLike,
+        aa: ArrayLike,
+        guess: ArrayLike | None = None,
+        *,
+        joints: tuple[str, ...] | None = None,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Full q, v, a from the motion of the actuated joints (or of `joints`)."""
+        from eslabon.kinematics import assembly
+
+        return assembly.complete(self, qa, va, aa, guess, joints=joints)
+
+    def project(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> tuple[Floats, ...]:
+        """The nearest state that keeps the loops closed: q, or (q, v), or (q, v, a)."""
+        from eslabon.kinematics import assembly
+
+        return assembly.project(self, q, v, a)
+
+    def assembly_modes(self, actuated: ArrayLike, *, joints: tuple[str, ...] | None = None) -> Floats:
+        """The different ways the mechanism closes for the same actuated values, `(ways, nq)`, the nearest home first."""
+        from eslabon.kinematics import assembly
+
+        return assembly.assembly_modes(self, actuated, joints=joints)
+
     # -- dynamics -----------------------------------------------------------------------------------------------
 
     def inverse_dynamics(
@@ -145,6 +240,12 @@ class Mechanism(model.Mechanism):
         if known is None or more:
             return self._ask("forward_dynamics", (q, v, tau), {"formulation": formulation}, more)
         return known(q, v, tau)
+
+    def hybrid_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> tuple[Floats, Floats]:
+        """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
+        in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics."""
+        both = self._ask("hybrid_dynamics", (q, v, a), {}, more)
+        return both[..., : self.nu], both[..., self.nu :]
 
     def mass_matrix(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The mass matrix M, `(..., nv, nv)`, motors' own inertia included."""
@@ -243,11 +344,12 @@ class Mechanism(model.Mechanism):
         return {}
 
     def _quantity(self, name: str) -> Any:
-        from eslabon.quantities import QUANTITIES
+        from eslabon.quantities import LOOPED, QUANTITIES
 
-        if name not in QUANTITIES:
-            raise ModelError(f"there is no quantity '{name}'{suggest(name, QUANTITIES)}")
-        return QUANTITIES[name]
+        known = {**QUANTITIES, **LOOPED} if self.closed else QUANTITIES
+        if name not in known:
+            raise ModelError(f"there is no quantity '{name}' of {self.name}{suggest(name, known)}")
+        return known[name]
 
     def _request(
         self,
@@ -261,8 +363,6 @@ class Mechanism(model.Mechanism):
 
         self.check_parameters(parameters)
         quantity = self._quantity(name)
-        if quantity.trees and self.closed:
-            raise ModelError(f"{self.name} has loops, and {name} is so far for trees only.")
         if external:
             from eslabon.dynamics.applied import check_external
 
@@ -284,15 +384,36 @@ class Mechanism(model.Mechanism):
 
         parameters, external = (dict(sorted((more.get(k) or {}).items())) for k in ("parameters", "external"))
         inputs = (tuple(external), tuple(parameters))
-        key = (name, *options.values(), *((by, *inputs) if by or any(inputs) else ()))
+        tolerance = more.get("tolerance", TORN)
+        key = (name, *options.values(), *((by, *inputs, tolerance) if by or any(inputs) or tolerance != TORN else ()))
         if key not in self._calls:
             request = self._request(name, options, inputs[1], inputs[0], by)
             expected = request.quantity.inputs
             if len(arrays) != len(expected):
                 raise ModelError(f"{name} takes {', '.join(expected)}; {len(arrays)} were given.")
-            self._calls[key] = native(self, request)
+            call = native(self, request)
+            self._calls[key] = self._judged(call, name, tolerance) if request.checks else call
         keywords = {k: x for k, x in more.items() if k in ("out", "threads")}
         return self._calls[key](*arrays, *external.values(), *parameters.values(), **keywords)
+
+    def _judged(self, call: Callable[..., Any], name: str, tolerance: float) -> Callable[..., Floats]:
+        """A call whose result is given only if the state keeps the loops closed and the posture is not singular."""
+        from eslabon.errors import refuse_state
+
+        def judged(*arrays: ArrayLike, out: Floats | None = None, **keywords: Any) -> Floats:
+            value, torn, quality = call(*arrays, **keywords)
+            if torn.ndim:
+                good = torn.max(initial=0.0) <= tolerance and quality.min(initial=1.0) > SINGULAR
+            else:
+                good = torn <= tolerance and quality > SINGULAR  # one state: nothing to search
+            if not good:
+                refuse_state(self.name, name, torn, quality, tolerance, SINGULAR)
+            if out is None:
+                return value
+            out[...] = value
+            return out
+
+        return judged
 
 
 class Builder(model.Builder):

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.kinematics.closure import close, constraint, constraint_jacobian
+from eslabon.kinematics.closure import close, constraint, jacobian_at
 from eslabon.kinematics.tree import placements
 
 DATA = Path(__file__).parent / "data"
@@ -44,7 +44,7 @@ def test_the_yaml_beside_a_urdf_closes_it():
     assert [(x.kind.kind, x.first.body, x.second.body) for x in m.loops] == [("fixed", "tip_A", "tip_B")]
     assert m.actuated == ("motor_left", "motor_right")
     np.testing.assert_allclose(residual(m, m.neutral()), 0, atol=1e-15)  # it is drawn closed
-    assert m.nv - np.linalg.matrix_rank(constraint_jacobian(m, m.neutral())) == 2
+    assert m.nv - np.linalg.matrix_rank(jacobian_at(m, m.neutral())) == 2
 
 
 def test_a_three_d_loop_holds_the_points_together():
@@ -57,7 +57,7 @@ def test_a_three_d_loop_holds_the_points_together():
         placed = placements(m, q)
         distance = np.linalg.norm(placed["tip_A"][1] - placed["tip_B"][1])
         assert np.linalg.norm(residual(m, q)) == pytest.approx(distance, abs=1e-14)
-    assert m.nv - np.linalg.matrix_rank(constraint_jacobian(m, m.neutral())) == 2 + 1  # tip_B spins freely
+    assert m.nv - np.linalg.matrix_rank(jacobian_at(m, m.neutral())) == 2 + 1  # tip_B spins freely
 
 
 def test_it_assembles_from_another_posture():

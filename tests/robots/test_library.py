@@ -17,7 +17,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import eslabon as es
-from eslabon.kinematics.closure import close, constraint_jacobian
+from eslabon.kinematics.closure import close, jacobian_at
 from eslabon.kinematics.tree import on_body, placements
 
 pin = pytest.importorskip("pinocchio")
@@ -118,7 +118,7 @@ def wander(m: es.Mechanism, size: float = 0.3, seed: int = 0) -> np.ndarray:
     q, rng = m.home(), np.random.default_rng(seed)
     heading = rng.standard_normal(m.nv)
     for _ in range(20):
-        J = constraint_jacobian(m, q) if m.closed else np.zeros((0, m.nv))
+        J = jacobian_at(m, q) if m.closed else np.zeros((0, m.nv))
         v = heading - np.linalg.pinv(J, rcond=1e-8) @ (J @ heading) if len(J) else heading
         v *= size / 20 / np.linalg.norm(v)
         q = close(m, integrate(m, q, v)) if m.closed else q + v
@@ -150,7 +150,7 @@ def test_it_moves_with_its_freedoms_at_home_and_away_from_it(name: str) -> None:
         return
     for q in (m.home(), wander(m, 0.15 if name == "andrews_squeezer" else 0.3)):
         assert residual(m, q) < 1e-9
-        J = constraint_jacobian(m, q)
+        J = jacobian_at(m, q)
         assert m.nv - rank(J) == MOBILITY[name]
     spatial = not all(loop.kind.axes == ((0.0, 0.0, 1.0),) and loop.kind.kind == "revolute" for loop in m.loops)
     if spatial and name != "slider_crank":
@@ -163,7 +163,7 @@ def test_its_motors_command_it(name: str) -> None:
     driven = list(m.actuated_velocities)
     assert (m.nu == MOBILITY[name]) == (name not in UNDERDRIVEN)
     if m.closed:
-        J = constraint_jacobian(m, m.home())
+        J = jacobian_at(m, m.home())
         assert rank(np.delete(J, driven, axis=1)) == rank(J)  # the passive joints follow the driven ones
 
 
@@ -173,7 +173,7 @@ def test_its_mass_matrix_is_positive_on_its_freedoms(name: str) -> None:
     M = Tree(m).mass_matrix(m.home())
     np.testing.assert_allclose(M, M.T, atol=1e-12)
     if m.closed:
-        _, s, Vt = np.linalg.svd(constraint_jacobian(m, m.home()))
+        _, s, Vt = np.linalg.svd(jacobian_at(m, m.home()))
         M = Vt[(s > 1e-8 * s[0]).sum() :] @ M @ Vt[(s > 1e-8 * s[0]).sum() :].T
     assert np.linalg.eigvalsh(M)[0] > 1e-9 * np.linalg.eigvalsh(M)[-1]
 
@@ -203,7 +203,7 @@ def test_it_closes_with_other_lengths(name: str, lengths: dict[str, float]) -> N
     m = load(name).with_parameters(**lengths)
     q = close(m)
     assert residual(m, q) < 1e-9
-    assert m.nv - rank(constraint_jacobian(m, q)) == MOBILITY[name]
+    assert m.nv - rank(jacobian_at(m, q)) == MOBILITY[name]
     assert np.abs(q - m.home()).max() < 0.5  # the same branch
 
 
@@ -379,13 +379,13 @@ class Motion:
         for _ in range(8):
             q[self.driven] = qa
             phi = np.array(self.phi(q))
-            q[self.passive] -= np.linalg.lstsq(constraint_jacobian(self.m, q)[:, self.passive], phi, rcond=1e-10)[0]
+            q[self.passive] -= np.linalg.lstsq(jacobian_at(self.m, q)[:, self.passive], phi, rcond=1e-10)[0]
         G = self.influence(q)
         v = G @ va
         h = 1e-5
-        bias = (constraint_jacobian(self.m, q + h * v) - constraint_jacobian(self.m, q - h * v)) @ v / (2 * h)
+        bias = (jacobian_at(self.m, q + h * v) - jacobian_at(self.m, q - h * v)) @ v / (2 * h)
         a = G @ aa
-        J = constraint_jacobian(self.m, q)[:, self.passive]
+        J = jacobian_at(self.m, q)[:, self.passive]
         a[self.passive] -= np.linalg.lstsq(J, bias, rcond=1e-10)[0]
         return q, v, a
 
@@ -398,7 +398,7 @@ class Motion:
 
     def influence(self, q: np.ndarray) -> np.ndarray:
         """dq/dq_act."""
-        J = constraint_jacobian(self.m, q)
+        J = jacobian_at(self.m, q)
         G = np.zeros((self.m.nv, len(self.driven)))
         G[self.driven] = np.eye(len(self.driven))
         G[self.passive] = -np.linalg.lstsq(J[:, self.passive], J[:, self.driven], rcond=1e-10)[0]
@@ -590,9 +590,9 @@ def test_diaz_3rrr_second() -> None:
 
     def rates(t: float, y: np.ndarray) -> np.ndarray:
         q, v = y[:7], y[7:]
-        J = constraint_jacobian(m, q)
+        J = jacobian_at(m, q)
         h = 1e-5
-        bias = (constraint_jacobian(m, q + h * v) - constraint_jacobian(m, q - h * v)) @ v / (2 * h)
+        bias = (jacobian_at(m, q + h * v) - jacobian_at(m, q - h * v)) @ v / (2 * h)
         return np.concatenate([v, accelerations(tree, J, bias, q, v, tau)])
 
     end = solve_ivp(rates, (0, 1), np.concatenate([m.home(), np.zeros(7)]), "DOP853", rtol=1e-9, atol=1e-11).y[:7, -1]
@@ -619,7 +619,7 @@ def test_andrews_squeezer_starts_as_the_book_says() -> None:
     pull = -spring.stiffness * (length - spring.length) * (far - near) / length
     forces = tree.point_jacobian(q, spring.second.body, spring.second.at.position)[:3].T @ pull
     forces += tree.point_jacobian(q, wrench.body, wrench.at)[3:].T @ np.array(wrench.moment)
-    a = accelerations(tree, constraint_jacobian(m, q), np.zeros(15), q, np.zeros(7), forces)
+    a = accelerations(tree, jacobian_at(m, q), np.zeros(15), q, np.zeros(7), forces)
     expected = {"beta": 14222.4439199541, "Theta": -10666.8329399656}
     for joint in m.joints:
         assert a[m.velocities[joint.name]][0] == pytest.approx(expected.get(joint.name, 0.0), abs=1e-5)
@@ -697,7 +697,7 @@ def test_bricard_moves_a_finite_way() -> None:
     np.testing.assert_allclose(found, points, atol=1e-15)  # six edges of a cube
     for angle in (-0.45, 0.45):
         q = driven_to(m, angle)
-        assert rank(constraint_jacobian(m, q)) == 4
+        assert rank(jacobian_at(m, q)) == 4
 
 
 def test_parallel_platforms_do_not_turn() -> None:
@@ -746,7 +746,7 @@ def test_rssr_crank_turns_fully_while_its_rod_may_spin() -> None:
         for _ in range(4):
             q[0] = turn
             q = close(m, q)
-        J = constraint_jacobian(m, q)
+        J = jacobian_at(m, q)
         assert rank(J) == 3
     along = np.zeros(m.nv)
     along[m.velocities["ball"]] = [1, 0, 0]  # the rod's own axis
@@ -762,8 +762,8 @@ def test_slider_crank_stroke() -> None:
 
 def test_n_four_bar_is_singular_where_it_lies_flat() -> None:
     m = load("n_four_bar")
-    upright = constraint_jacobian(m, m.home())
-    flat = constraint_jacobian(m, np.zeros(5))
+    upright = jacobian_at(m, m.home())
+    flat = jacobian_at(m, np.zeros(5))
     assert residual(m, np.zeros(5)) == 0
     assert (m.nv - rank(upright), m.nv - rank(flat)) == (1, 3)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eslabon.algebra import motion_exp
 from eslabon.errors import AssemblyError
-from eslabon.kinematics.closure import constraint_jacobian
+from eslabon.kinematics.closure import jacobian_at
 from eslabon.model import Builder, Mechanism
 from eslabon.read import load, robots
 from eslabon.structure import degrees_of_freedom, mobility
@@ -468,7 +468,7 @@ def test_spatial_mechanisms_too(move):
 def test_library(name):
     m = load(name)
     for p in closed_postures(m):
-        s = np.linalg.svd(constraint_jacobian(m, p.q), compute_uv=False) if m.closed else np.zeros(0)
+        s = np.linalg.svd(jacobian_at(m, p.q), compute_uv=False) if m.closed else np.zeros(0)
         assert p.freedom == m.nv - np.sum(s > 1e-9)
     r = mobility(m)
     assert r.dof == degrees_of_freedom(m) == r.gruebler + r.redundant
@@ -494,7 +494,7 @@ def test_screws_are_those_of_the_bodies():
     """The speeds along the screws of a tree joint give its velocities, so K u = 0 is J v = 0 in other units."""
     m = load("spatial_four_bar")
     p = closed_postures(m)[-1]
-    J = constraint_jacobian(m, p.q)
+    J = jacobian_at(m, p.q)
     _, s, Vt = np.linalg.svd(J)
     v = Vt[np.sum(s > 1e-9) :][0]
     u = np.concatenate([v[m.velocities[j.name]] / p.speeds[j.name] for j in m.joints])

@@ -36,7 +36,7 @@ class Quantity:
     source: str | Callable[..., Any]
     shape: Callable[[Mechanism], Shape]
     external: bool = False  # whether it takes wrenches on bodies
-    trees: bool = False  # whether it is for trees only
+    checks: tuple[str, ...] = ()  # scalars that follow the value, by which a caller judges it
 
     def formula(self) -> Callable[..., Any]:
         if isinstance(self.source, str):
@@ -67,6 +67,11 @@ class Request:
             return own
         return (*own, m.nv if self.by == "q" else INPUTS[self.by][0](m))
 
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The scalars that come after the value; a derivative has none."""
+        return self.quantity.checks if self.by is None else ()
+
     def key(self, m: Mechanism) -> str:
         """Determines the graph: the description, the request, and the code that traces it."""
         asked = (self.quantity.name, self.options, self.external, self.parameters, self.by)
@@ -82,12 +87,14 @@ def trace(m: Mechanism, request: Request) -> Any:
     traced = m.with_symbols(symbols) if symbols else m
     wrenches = {name: casadi.SX.sym(f"wrench_{k}", 6) for k, name in enumerate(request.external)}
     options = {**dict(request.options), **({"external": wrenches} if wrenches else {})}
-    value = casadi.SX(request.quantity.formula()(traced, *states.values(), **options))
+    found = request.quantity.formula()(traced, *states.values(), **options)
+    values = [casadi.SX(x) for x in (found if request.quantity.checks else [found])]
     if request.by is not None:
-        value = _derivative(traced, value, states, symbols, request)
+        values = [_derivative(traced, values[0], states, symbols, request)]
     symbols_in = [*states.values(), *wrenches.values(), *symbols.values()]
     names = [*states, *(f"wrench_{k}" for k in range(len(wrenches))), *symbols]
-    return casadi.Function(request.quantity.name, symbols_in, [casadi.cse(value)], names, [request.quantity.name])
+    outputs = [request.quantity.name, *request.checks]
+    return casadi.Function(request.quantity.name, symbols_in, casadi.cse(values), names, outputs)
 
 
 def _derivative(
@@ -123,7 +130,8 @@ def native(m: Mechanism, request: Request) -> Callable[..., Any]:
     if kept is not None:
         return kept
     inputs = [native.Argument(*described) for described in request.inputs(m)]
-    output = native.Argument(request.quantity.name, request.shape(m))
+    outputs = [native.Argument(request.quantity.name, request.shape(m))]
+    outputs += [native.Argument(name, ()) for name in request.checks]
     return native.compile(
-        trace(m, request), inputs=inputs, outputs=[output], name=request.quantity.name, owner=m.name, key=key
+        trace(m, request), inputs=inputs, outputs=outputs, name=request.quantity.name, owner=m.name, key=key
     )

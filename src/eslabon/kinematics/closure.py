@@ -1,23 +1,25 @@
-"""Loops: what they hold, and configurations that close them.
+"""Loops: what they hold, which of it is independent, and configurations that close them.
 
-The constraint vector Phi(q) stacks the residuals of the cut joints (Yime, 4) and of the couplings; its Jacobian is taken
-with respect to the velocities, Phi' = J v, so that quaternions need no care. Both are exact, from one symbolic graph.
+The constraint vector Phi(q) stacks the residuals of the cut joints (Yime, 4) and of the couplings. Its Jacobian J is
+taken with respect to the velocities, Phi' = J v, so that quaternions need no care, and gamma is the velocity product:
+J v' = gamma. All are exact, from one symbolic graph.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import Array
 from eslabon.errors import AssemblyError
 from eslabon.kinematics.tree import coordinate_rates, on_body, placements, relative
 from eslabon.model import Mechanism
 
 CLOSED = 1e-10  # metres and radians: a hundred times what round-off leaves in a mechanism of a few metres
+RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular posture
 
 
 def constraint(m: Mechanism, q: Any) -> Any:
@@ -35,14 +37,107 @@ def constraint(m: Mechanism, q: Any) -> Any:
     return casadi.vertcat(*rows)
 
 
+def constraint_jacobian(m: Mechanism, q: Any) -> Any:
+    """J(q) as a CasADi matrix, a row for each scalar constraint."""
+    import casadi
+
+    return casadi.mtimes(casadi.jacobian(constraint(m, q), q), coordinate_rates(m, q))
+
+
+def equations(m: Mechanism, q: Any, v: Any, rows: tuple[int, ...]) -> tuple[Any, Any, Any]:
+    """Phi, J and gamma of some of the rows."""
+    import casadi
+
+    N = coordinate_rates(m, q)
+    phi, along = casadi.SX(constraint(m, q))[list(rows)], casadi.mtimes(N, v)
+    J = casadi.sparsify(casadi.mtimes(casadi.jacobian(phi, q), N))
+    rate = casadi.jtimes(phi, q, along)
+    return phi, J, -casadi.jtimes(rate, q, along)
+
+
 def row_names(m: Mechanism) -> list[str]:
     """For each row of Phi the loop or coupling it belongs to."""
     return [x.name for x in m.loops for _ in range(6 - x.kind.nv)] + [c.name for c in m.couplings]
 
 
-@lru_cache(maxsize=64)
+# -- independent rows and columns -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The independent rows of Phi, and a division of the velocities: `dependent` follow from `independent`."""
+
+    rows: tuple[int, ...]
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)
+def partition(m: Mechanism, preferred: tuple[int, ...] | None = None) -> Partition:
+    """A division of rows and velocities that is sound near the home posture, with `preferred` velocities (by default
+    the actuated ones) among the independent as far as that goes."""
+    return partition_at(m, generic(m), m.actuated_velocities if preferred is None else preferred)
+
+
+def partition_at(m: Mechanism, q: np.ndarray, preferred: tuple[int, ...]) -> Partition:
+    """The same at a given closed posture, by pivoting."""
+    from scipy.linalg import qr
+
+    J = _closure(m)(q)[1]
+    rows = _pivots(qr(J.T, mode="r", pivoting=True))
+    kept = J[rows]
+    passive = [k for k in range(m.nv) if k not in preferred]
+    dependent = [passive[k] for k in _pivots(qr(kept[:, passive], mode="r", pivoting=True))] if passive else []
+    if len(dependent) < len(rows):  # more actuators than freedoms, or the wrong ones: complete with preferred columns
+        basis, _ = np.linalg.qr(kept[:, dependent]) if dependent else (np.zeros((len(rows), 0)), None)
+        rest = [k for k in range(m.nv) if k not in dependent]
+        left = kept[:, rest] - basis @ (basis.T @ kept[:, rest])
+        order = qr(left, mode="r", pivoting=True)[1]
+        dependent += [rest[k] for k in order[: len(rows) - len(dependent)]]
+    independent = tuple(k for k in range(m.nv) if k not in dependent)
+    return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)))
+
+
+def _pivots(factor: tuple[np.ndarray, np.ndarray]) -> list[int]:
+    """The columns a pivoted factorisation finds independent."""
+    R, order = factor
+    size = np.abs(np.diag(R))
+    rank = int((size > RANK * size.max(initial=0.0)).sum())
+    return [int(k) for k in order[:rank]]
+
+
+@lru_cache(maxsize=256)
+def generic(m: Mechanism) -> np.ndarray:
+    """A closed posture near home at which the constraints have their full rank: home itself, or one beside it."""
+    rng = np.random.default_rng(1)
+    best, rank = close(m), -1
+    for k in range(6):
+        J = _closure(m)(best if k == 0 else (trial := _beside(m, best, rng)))[1]
+        size = np.linalg.svd(J, compute_uv=False)
+        found = int((size > RANK * size.max(initial=0.0)).sum())
+        if found > rank:
+            rank, best = found, best if k == 0 else trial
+    return best
+
+
+def _beside(m: Mechanism, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A closed posture a short way off, along the freedoms."""
+    _, J, N = _closure(m)(q)
+    _, size, V = np.linalg.svd(J)
+    free = V[int((size > RANK * size.max(initial=0.0)).sum()) :]
+    step = free.T @ rng.normal(size=len(free)) * 0.1
+    try:
+        return _close_from(m, tidy(m, q + N @ step))
+    except AssemblyError:
+        return q
+
+
+# -- number by number: finding a first closed posture -----------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
 def _closure(m: Mechanism) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """q -> Phi, J = dPhi/dt / v, and the matrix N of dq/dt = N v."""
+    """q -> Phi, J and the matrix N of dq/dt = N v."""
     import casadi
 
     q = casadi.SX.sym("q", m.nq)
@@ -56,12 +151,12 @@ def _closure(m: Mechanism) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarra
     return evaluate
 
 
-def constraint_jacobian(m: Mechanism, q: np.ndarray) -> np.ndarray:
-    """J(q) with dPhi/dt = J v, a row for each scalar constraint."""
+def jacobian_at(m: Mechanism, q: np.ndarray) -> np.ndarray:
+    """J at one posture, as numbers."""
     return _closure(m)(np.asarray(q, dtype=float))[1]
 
 
-def close(m: Mechanism, guess: Array | None = None, restarts: int = 30) -> np.ndarray:
+def close(m: Mechanism, guess: np.ndarray | None = None, restarts: int = 30) -> np.ndarray:
     """A configuration near the guess (by default the home of the description) that closes every loop.
 
     From the guess itself first, then from starts ever farther around it, always the same ones.
@@ -110,10 +205,10 @@ def _close_from(m: Mechanism, q: np.ndarray, iterations: int = 200) -> np.ndarra
 
 
 def tidy(m: Mechanism, q: np.ndarray) -> np.ndarray:
-    """The configuration with its quaternions brought back to unit length."""
+    """Configurations with their quaternions brought back to unit length."""
     q = q.copy()
     for joint in m.joints:
         if joint.nq != joint.nv:
-            quaternion = q[m.coordinates[joint.name]][-4:]
-            quaternion /= np.linalg.norm(quaternion)
+            quaternion = q[..., m.coordinates[joint.name]][..., -4:]
+            quaternion /= np.linalg.norm(quaternion, axis=-1, keepdims=True)
     return q

@@ -136,6 +136,11 @@ class Mechanism:
         self.check_parameters(symbols)
         return type(self)(self.description, symbols)
 
+    @property
+    def plain(self) -> Mechanism:
+        """The mechanism with the parameters' own values, whatever symbols were put in."""
+        return self if not self._symbols else Mechanism(self.description)
+
     def check_parameters(self, names: Iterable[str]) -> None:
         """Refuse names that are not free parameters of this mechanism."""
         for name in names:
@@ -232,7 +237,14 @@ class Mechanism:
         return self.description == other.description and self._symbols == other._symbols
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash(self.description)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.description, self._symbols or None)  # compiled code stays behind
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a mechanism cannot be changed; build another one instead of setting '{name}'.")

@@ -1,0 +1,54 @@
+"""Motion laws, curves in space, orientation along them, and the paths they make: pose, twist and acceleration in time.
+
+A law says how far along a motion is at a time, a curve where that is, and an orientation how the frame stands there.
+
+>>> import numpy as np
+>>> path = along(arc([0, 0, 0], [1, 0, 0], [0, 0, 1], np.pi), cycloidal(2.0), orientation="minimal")
+>>> path.then(path.reversed())
+<Path: arc, minimal frame, cycloidal law; then arc, minimal frame, cycloidal law, reversed, 4 s>
+"""
+
+from eslabon.paths.compound import chain, evenly, rounded
+from eslabon.paths.curve import Curve
+from eslabon.paths.curves import arc, arc_through, curve, helix, line, point, sphere_cylinder, spline
+from eslabon.paths.errors import PathError
+from eslabon.paths.joint_path import JointPath, JointSamples, joint_path
+from eslabon.paths.laws import Law, cycloidal, quintic, septic, spline_law, splined_cycloid, trapezoidal
+from eslabon.paths.orientation import Attitude, Orientation, fixed, frenet, minimal, turning
+from eslabon.paths.path import Path, Samples, along, pose_path
+
+__all__ = [
+    "Attitude",
+    "Curve",
+    "JointPath",
+    "JointSamples",
+    "Law",
+    "Orientation",
+    "Path",
+    "PathError",
+    "Samples",
+    "along",
+    "arc",
+    "arc_through",
+    "chain",
+    "curve",
+    "cycloidal",
+    "evenly",
+    "fixed",
+    "frenet",
+    "helix",
+    "joint_path",
+    "line",
+    "minimal",
+    "point",
+    "pose_path",
+    "quintic",
+    "rounded",
+    "septic",
+    "sphere_cylinder",
+    "spline",
+    "spline_law",
+    "splined_cycloid",
+    "trapezoidal",
+    "turning",
+]

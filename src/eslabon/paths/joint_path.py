@@ -1,0 +1,153 @@
+"""Paths in joint coordinates: q, v and a in time, through points, by a law or by a spline in time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.paths import checks
+from eslabon.paths.checks import Floats
+from eslabon.paths.errors import PathError
+from eslabon.paths.laws import Law
+from eslabon.paths.splines import chords, interpolate
+from eslabon.paths.timed import Timed, Triple, meeting_times
+
+if TYPE_CHECKING:
+    from eslabon.model import Mechanism
+
+
+class JointSamples(NamedTuple):
+    """A joint path at times t: q, v and a, each (n, number of coordinates)."""
+
+    t: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+
+
+class JointPath(Timed):
+    """The motion of joint coordinates that are plain numbers: `path(t)` gives q, v and a, each (..., n)."""
+
+    def position(self, t: ArrayLike) -> Floats:
+        """The coordinates q, (..., n)."""
+        return self(t)[0]
+
+    def velocity(self, t: ArrayLike) -> Floats:
+        """Their rates v, (..., n)."""
+        return self(t)[1]
+
+    def acceleration(self, t: ArrayLike) -> Floats:
+        """Their accelerations a, (..., n)."""
+        return self(t)[2]
+
+    def sample(self, n: int | None = None, dt: float | None = None) -> JointSamples:
+        """The path at n evenly spaced times, or at steps of dt; both ends are among them."""
+        t = self.times(n, dt)
+        return JointSamples(t, *self(t))
+
+    def within(self, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None) -> JointPath:
+        """The same motion over the shortest duration that keeps maxima, one number or one for each coordinate.
+
+        >>> from eslabon.paths import cycloidal
+        >>> path = joint_path([[0, 0], [1, 3]], cycloidal(1.0)).within(velocity=[1.0, 2.0])
+        >>> round(path.duration, 9)
+        3.0
+        """
+        shape = self.position(0.0).shape
+        asked = ((1, velocity, "the velocity"), (2, acceleration, "the acceleration"))
+        # As parts of their limits, so that the largest part must be one.
+        return self._fastest(
+            [
+                (k, partial(self._part, k, checks.limits(limit, shape, what)), 1.0, what)
+                for k, limit, what in asked
+                if limit is not None
+            ]
+        )
+
+    def _part(self, k: int, limits: Floats, t: Floats) -> Floats:
+        """The largest part that any coordinate's rate (k = 1) or acceleration (k = 2) is of its limit."""
+        return (np.abs(self(t)[k]) / limits).max(axis=-1)
+
+
+def joint_path(
+    points: ArrayLike,
+    law: Law | None = None,
+    times: ArrayLike | None = None,
+    degree: int = 5,
+    ends: str | None = None,
+    mechanism: Mechanism | None = None,
+) -> JointPath:
+    """The path of joint coordinates through points, either by a law or at given times.
+
+    Parameters
+    ----------
+    points : array_like, n x nq
+        The coordinates, one point to a row.
+    law : Law
+        Two points are joined by a straight line, more by a spline, on which the law says when the motion is where.
+    times : array_like, n
+        The times of the points, increasing; the first is where the path's time starts.
+    degree : int
+        The spline's degree, 5 or 3.
+    ends : str
+        How the spline ends: "clamped" (at given times, unless told otherwise: zero velocity, and zero acceleration too
+        when the degree is 5), "periodic", or "free" (by a law, unless told otherwise).
+    mechanism : Mechanism, optional
+        Whose coordinates these are; their number is then checked.
+
+    >>> path = joint_path([[0, 0], [1, 2], [0, 0]], times=[0, 1, 2])
+    >>> path
+    <JointPath: 2 coordinates through 3 points, clamped quintic spline, 2 s>
+    >>> path.position(1.0), path.velocity([0.0, 1.0]).round(12) + 0.0
+    (array([1., 2.]), array([[0., 0.],
+           [0., 0.]]))
+    """
+    q = checks.points(points, "the joint path")
+    if mechanism is not None:
+        _require_plain(mechanism, q.shape[1])
+    if (law is None) == (times is None):
+        raise PathError("a joint path is timed by a law or by the times of its points, one of the two.")
+    what = f"{q.shape[1]} coordinates through {len(q)} points"
+    kind = "cubic" if degree == 3 else "quintic"
+    if times is not None:
+        t = checks.increasing(times, len(q), "times")
+        return _timed(q, t - t[0], degree, ends or "clamped", f"{what}, {ends or 'clamped'} {kind} spline")
+    if not isinstance(law, Law):
+        raise PathError(f"a joint path's law is one such as paths.cycloidal(2.0); it is {law!r}.")
+    return _by_law(q, law, degree, ends or "free", f"{what}, {law.name} law")
+
+
+def _timed(q: Floats, t: Floats, degree: int, ends: str, title: str) -> JointPath:
+    spline = interpolate(t, q, degree, ends)
+    return JointPath(float(t[-1]), lambda x: (spline(x), spline(x, 1), spline(x, 2)), title, t)
+
+
+def _by_law(q: Floats, law: Law, degree: int, ends: str, title: str) -> JointPath:
+    knots = chords(q)
+    spline = interpolate(knots, q, degree, ends)
+
+    def motion(t: Floats) -> Triple:
+        s, rate, change = law(t), law(t, 1)[..., None], law(t, 2)[..., None]
+        way = spline(s, 1)
+        return spline(s), way * rate, spline(s, 2) * rate**2 + way * change
+
+    return JointPath(law.duration, motion, title, meeting_times(law, knots[1:-1]))
+
+
+def _require_plain(mechanism: Mechanism, count: int) -> None:
+    """A PathError unless `count` is the number of the mechanism's coordinates, or of its actuated ones, none of them
+    part of a quaternion."""
+    names = [j.name for j in mechanism.joints]
+    choices = {sum(mechanism.joint(n).nq for n in chosen): chosen for chosen in (list(mechanism.actuated), names)}
+    if count not in choices:
+        wanted = " or ".join(f"{n}" for n in sorted(choices, reverse=True))
+        raise PathError(f"{mechanism.name} has {wanted} coordinates; the joint path has {count}.")
+    for joint in (mechanism.joint(n) for n in choices[count]):
+        if joint.nq != joint.nv:
+            raise PathError(
+                f"joint '{joint.name}' of {mechanism.name} turns by a quaternion, which cannot be interpolated number "
+                "by number; give a path of poses instead (paths.pose_path)."
+            )

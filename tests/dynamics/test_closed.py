@@ -1,0 +1,240 @@
+"""Dynamics with loops: formulations and ways agree, equal the KKT solution, keep the balance of power, and refuse nonsense."""
+
+import numpy as np
+import pytest
+
+import eslabon as es
+from eslabon.kinematics.closure import close
+from eslabon.model import KINDS
+from random_mechanisms import random_closed
+
+FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell"]
+WAYS = ["multipliers", "gibbs_appell", "udwadia_kalaba"]
+LOOPED = [name for name in es.robots() if es.load(name).loops]
+DRIVEN = [name for name in LOOPED if es.load(name).nu == es.load(name).dof]
+TREE = ["revolute", "spherical", "prismatic", "universal", "revolute", "cylindrical"]
+
+
+def near(got, want, rtol=1e-9):
+    got, want = np.asarray(got), np.asarray(want)
+    assert np.abs(got - want).max(initial=0.0) <= rtol * max(1e-6, np.abs(want).max(initial=0.0))
+
+
+def a_motion(name, seed=0):
+    m, rng = es.load(name), np.random.default_rng(seed)
+    home = close(m)[[k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]]
+    return m, *m.complete(home + rng.uniform(-0.03, 0.03, len(home)), *rng.normal(size=(2, m.nu)))
+
+
+def kkt(m, q, v, force):
+    """Accelerations and multipliers from the tree's own M and h and every row of the loops, in least squares."""
+    h = np.zeros(m.nv)
+    bare = tree_of(m)
+    M = bare.mass_matrix(q)
+    h = bare.inverse_dynamics(q, v, np.zeros(m.nv))
+    J = m.constraint_jacobian(q)
+    Jdot_v = m.derivative("constraint_jacobian", "q", q) @ v @ v
+    K = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
+    return np.linalg.lstsq(K, np.concatenate([force - h, -Jdot_v]), rcond=1e-11)[0][: m.nv]
+
+
+def tree_of(m):
+    from dataclasses import replace
+
+    every = tuple(j.name for j in m.description.joints if j.nv)
+    return es.Mechanism(replace(m.description, loops=(), couplings=(), actuated=every))
+
+
+@pytest.mark.parametrize("name", DRIVEN)
+def test_inverse_and_forward_undo_each_other_in_every_formulation(name):
+    m, q, v, a = a_motion(name)
+    tau = m.inverse_dynamics(q, v, a)
+    near(m.forward_dynamics(q, v, tau), a, 1e-7)
+    big = m.nv > 12  # what takes long to compile is tried in one other formulation and way
+    for formulation in ["lie"] if big else FORMULATIONS:
+        near(m.inverse_dynamics(q, v, a, formulation), tau)
+    for way in ["gibbs_appell"] if big else WAYS:
+        near(m.forward_dynamics(q, v, tau, way), a, 1e-7)
+    force = np.zeros(m.nv)
+    force[list(m.actuated_velocities)] = tau
+    near(kkt(m, q, v, force), a, 1e-6)
+
+
+@pytest.mark.parametrize("name", DRIVEN)
+def test_power_of_the_actuators_is_the_change_of_energy(name):
+    m, q, v, a = a_motion(name, 1)
+    rate = (m.derivative("energy", "q", q, v) @ v + m.derivative("energy", "v", q, v) @ a).sum()
+    va = v[list(m.actuated_velocities)]
+    lost = sum(float(np.sum(np.array(j.viscous or 0) * v[m.velocities[j.name]] ** 2)) for j in m.joints if j.viscous)
+    damped = sum(_damping(m, s, q, v) for s in m.springs)
+    given = sum(_given(m, w, q, v) for w in m.wrenches)
+    assert m.inverse_dynamics(q, v, a) @ va + given == pytest.approx(rate + lost + damped, rel=1e-7, abs=1e-10)
+
+
+def _damping(m, spring, q, v):
+    ends = []
+    for end in (spring.first, spring.second):
+        T = m.pose(q, end.body)
+        J = m.jacobian(q, end.body, axes="ground")
+        lever = T[:3, :3] @ np.array(end.at.position)
+        ends.append((T[:3, 3] + lever, J[3:] @ v + np.cross(J[:3] @ v, lever)))
+    span, speed = ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]
+    return spring.damping * (span @ speed) ** 2 / (span @ span)
+
+
+def _given(m, w, q, v):
+    if w.given:
+        return 0.0
+    twist = m.velocity(q, v, w.body, axes="ground")
+    turn = m.pose(q, w.body)[:3, :3] if w.axes == "body" else np.eye(3)
+    force, moment = (turn @ np.array(x or (0, 0, 0)) for x in (w.force, w.moment))
+    lever = m.pose(q, w.body)[:3, :3] @ np.array(w.at)
+    return moment @ twist[:3] + force @ (twist[3:] + np.cross(twist[:3], lever))
+
+
+@pytest.mark.parametrize("cut", [k for k in KINDS if k != "free"])
+def test_random_closed_mechanisms(cut):
+    for seed in (1,):
+        m, q = random_closed(np.random.default_rng(seed), TREE, [cut])
+        rng = np.random.default_rng(seed)
+        _, size, V = np.linalg.svd(m.constraint_jacobian(q))
+        v = V[len(size) :].T @ rng.normal(size=m.nv - len(size))
+        a = m.forward_dynamics(q, v, np.zeros(0))
+        near(kkt(m, q, v, np.zeros(m.nv)), a, 1e-7)
+        for way in ("gibbs_appell", "udwadia_kalaba", "lie"):
+            near(m.forward_dynamics(q, v, np.zeros(0), way), a, 1e-7)
+        rate = (m.derivative("energy", "q", q, v) @ v + m.derivative("energy", "v", q, v) @ a).sum()
+        assert abs(rate) < 1e-8 * max(1.0, np.abs(m.derivative("energy", "v", q, v) @ a).max())
+
+
+def test_yime_torques():
+    """Yime's three examples in SI, as recomputed independently."""
+    t = np.arange(4.0)
+    m = es.load("planar_3rrr")
+    qa = np.radians(30 + 6 * t)[:, None] * np.ones(3)
+    state = m.complete(qa, np.full_like(qa, np.radians(6)), 0 * qa)
+    for k in range(3):
+        assert np.allclose(
+            m.inverse_dynamics(*state)[:, k], [-2.251885e-4, 3.606886e-5, 1.847977e-4, 6.293685e-4], rtol=1e-6
+        )
+    m, t = es.load("five_bar"), np.array([0, 0.5, 1.0])
+    qa = np.radians(np.stack([120 + 30 * np.sin(t), 60 - 30 * np.sin(t)], -1))
+    va = np.radians(np.stack([30 * np.cos(t), -30 * np.cos(t)], -1))
+    tau = m.inverse_dynamics(*m.complete(qa, va, np.radians(np.stack([-30 * np.sin(t), 30 * np.sin(t)], -1))))
+    assert np.allclose(tau[:, 0], [7.368249701e-06, -9.355559369e-06, -2.570554661e-05], rtol=1e-9)
+    assert np.allclose(tau[:, 1], -tau[:, 0], rtol=1e-9)
+    m = es.load("spatial_four_bar")
+    turn = np.pi / 2 + np.linspace(0, 2 * np.pi, 721)[:, None]
+    tau = m.inverse_dynamics(*m.complete(turn, np.full_like(turn, 2 * np.pi / 60), 0 * turn))
+    assert np.abs(tau).max() == pytest.approx(3.943e-6, rel=2e-4)
+
+
+def test_diaz_torque_of_the_four_bar():
+    m = es.load("diaz_four_bar")
+    angle = 0.785 + np.arange(6)[:, None] * 0.5
+    tau = m.inverse_dynamics(*m.complete(angle, np.ones((6, 1)), np.zeros((6, 1))))
+    assert np.allclose(
+        tau[:, 0], [1.312927165, 0.694364457, -0.014869180, -0.585937339, -0.875272081, -0.584766831], atol=2e-9
+    )
+
+
+def test_more_actuators_than_freedoms_share_the_load():
+    from dataclasses import replace
+
+    five = es.load("five_bar")
+    names = [j.name for j in five.joints]
+    m = es.Mechanism(replace(five.description, actuated=tuple(names)))
+    _, q, v, a = a_motion("five_bar")
+    least, two = m.inverse_dynamics(q, v, a), five.inverse_dynamics(q, v, a)
+    given = np.zeros(4)
+    given[list(five.actuated_velocities)] = two
+    near(m.forward_dynamics(q, v, least), a, 1e-8)
+    assert np.linalg.norm(least) < np.linalg.norm(given)
+    J = m.constraint_jacobian(q)
+    free = np.linalg.svd(J)[2][2:]
+    assert np.allclose(free @ (least - given), 0, atol=1e-12)  # the same work in every motion the loops allow
+    assert np.linalg.norm(least - free.T @ (free @ least)) < 1e-12  # and nothing that does none
+
+
+def test_uncontrolled_motions_are_named_or_follow_their_own_dynamics():
+    m = es.load("rssr")
+    q = m.assemble([0.3])
+    still = np.zeros(m.nv)
+    with pytest.raises(es.ModelError, match=r"leave 1 of them uncontrolled, such as the motion of '.*ball.*hybrid"):
+        m.inverse_dynamics(q, still, still)
+    wanted = np.zeros(m.nv)
+    wanted[m.velocities["crank"]] = 2.0
+    tau, a = m.hybrid_dynamics(q, still, wanted)
+    assert a[m.velocities["crank"]] == pytest.approx(2.0)
+    near(m.forward_dynamics(q, still, tau), a, 1e-9)
+
+
+@pytest.mark.parametrize("name", ["planar_3rrr", "delta", "stewart_gough", "spatial_four_bar"])
+def test_reactions_hold_every_body(name):
+    m, q, v, a = a_motion(name)
+    carried, tau = m.reactions(q, v, a), m.inverse_dynamics(q, v, a)
+    force = np.zeros(m.nv)
+    force[list(m.actuated_velocities)] = tau
+    for k, joint in enumerate(m.joints):  # a joint transmits along its freedoms what its motor gives, and nothing else
+        S = np.asarray(joint.kind.motion(q[m.coordinates[joint.name]]))
+        assert np.abs(S.T @ carried[k] - force[m.velocities[joint.name]]).max(initial=0) < 1e-9 * max(
+            1e-3, np.abs(carried).max()
+        )
+    for k, loop in enumerate(m.loops):  # and a cut joint holds what it constrains
+        ends = []
+        for end in (loop.first, loop.second):
+            T = np.eye(4)
+            T[:3, :3], T[:3, 3] = end.at.rotation(), end.at.translation()
+            ends.append(m.pose(q, end.body) @ T)
+        X = np.linalg.inv(ends[0]) @ ends[1]
+        C = np.asarray(loop.kind.covectors(X[:3, :3], X[:3, 3]))
+        wrench = carried[len(m.joints) + k]
+        assert np.linalg.norm(wrench - C @ np.linalg.lstsq(C, wrench, rcond=None)[0]) < 1e-9 * max(
+            1, np.abs(wrench).max()
+        )
+
+
+def test_external_wrenches_and_weights():
+    m, q, v, a = a_motion("planar_3rrr")
+    wrench = np.array([0, 0, 0.3, 1.0, -2.0, 0.0])
+    change = m.inverse_dynamics(q, v, a) - m.inverse_dynamics(q, v, a, external={"centre": wrench})
+    work = m.jacobian(q, "centre").T @ wrench
+    J = m.constraint_jacobian(q)
+    free = np.linalg.svd(J)[2][4:]
+    force = np.zeros(m.nv)
+    force[list(m.actuated_velocities)] = change
+    near(free @ force, free @ work)
+
+
+def test_batches_and_designs():
+    m, q, v, a = a_motion("five_bar")
+    tau = m.inverse_dynamics(q, v, a)
+    batch = m.inverse_dynamics(np.tile(q, (5, 1)), np.tile(v, (5, 1)), np.tile(a, (5, 1)))
+    assert np.allclose(batch, tau, rtol=1e-13)
+    name = "m2" if "m2" in m.parameters else next(n for n in m.parameters if n.startswith("m"))
+    masses = m.parameters[name] * np.array([1.0, 2.0])
+    near(
+        m.inverse_dynamics(q, v, a, parameters={name: masses})[1],
+        m.with_parameters(**{name: masses[1]}).inverse_dynamics(q, v, a),
+    )
+
+
+def test_inconsistent_states_are_refused():
+    m, q, v, a = a_motion("planar_3rrr")
+    for bad in ((q + 1e-3, v, a), (q, v + 1e-3, a), (q, v, a + 1e-3)):
+        with pytest.raises(es.AssemblyError, match=r"tears the loops of planar_3rrr by .* m.complete.* m.project"):
+            m.inverse_dynamics(*bad)
+    with pytest.raises(es.AssemblyError, match="tears"):
+        m.forward_dynamics(q + 1e-3, v, np.zeros(3))
+    assert m.inverse_dynamics(q, v, a + 1e-3, tolerance=1.0).shape == (3,)
+    with pytest.raises(es.AssemblyError, match=r"\(state 1\)"):
+        m.inverse_dynamics(np.stack([q, q + 1e-3]), v, a)
+    with pytest.raises(es.AssemblyError, match="nan"):
+        m.inverse_dynamics(q * np.nan, v, a)
+
+
+def test_singular_postures_are_refused():
+    m = es.load("parallelogram")
+    flat = np.zeros(m.nq)
+    with pytest.raises(es.SingularityError, match="singular posture"):
+        m.forward_dynamics(flat, np.zeros(m.nv), np.zeros(m.nu))

@@ -1,0 +1,197 @@
+"""Loops close: assembly from joints and from poses, completion of motions, branches, and honest refusals."""
+
+import numpy as np
+import pytest
+
+import eslabon as es
+from eslabon.kinematics.closure import close, jacobian_at, partition
+from eslabon.model import KINDS
+from random_mechanisms import random_closed
+
+CUTS = [k for k in KINDS if k != "free"]
+LOOPED = [name for name in es.robots() if es.load(name).loops]
+TREE = ["revolute", "spherical", "prismatic", "universal", "revolute", "cylindrical"]
+
+
+@pytest.mark.parametrize("kind", CUTS)
+def test_every_kind_can_be_cut(kind):
+    for seed in range(3):
+        m, q = random_closed(np.random.default_rng(seed), TREE, [kind])
+        assert np.abs(m.constraint(q)).max() < 1e-13
+        v = np.linalg.svd(m.constraint_jacobian(q))[2][-1]
+        step = 1e-6
+        moved = [m.constraint(close_to(m, q, s * step * v)) for s in (-1, 1)]
+        assert np.abs((moved[1] - moved[0]) / (2 * step)).max() < 1e-8  # along a free motion nothing opens
+        away = np.random.default_rng(9).normal(size=m.nv)
+        difference = (m.constraint(close_to(m, q, step * away)) - m.constraint(close_to(m, q, -step * away))) / (
+            2 * step
+        )
+        assert np.allclose(m.constraint_jacobian(q) @ away, difference, atol=1e-7)
+
+
+def close_to(m, q, step):
+    """q moved by a small step of velocities."""
+    import casadi
+
+    from eslabon.kinematics.closure import tidy
+    from eslabon.kinematics.tree import coordinate_rates
+
+    x = casadi.SX.sym("q", m.nq)
+    N = np.array(casadi.Function("N", [x], [coordinate_rates(m, x)])(q))
+    return tidy(m, q + N @ step)
+
+
+@pytest.mark.parametrize("kind", CUTS)
+def test_the_papers_formula_is_the_jacobian(kind):
+    """Phi' = C^T (V_n - Ad_nm V_m) on closed loops (Yime, eq. 25)."""
+    m, q = random_closed(np.random.default_rng(4), TREE, [kind])
+    loop = m.loops[0]
+
+    def frame(end):
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = end.at.rotation(), end.at.translation()
+        pose = m.pose(q, end.body) @ T
+        return pose, np.linalg.inv(es.algebra.adjoint(T)) @ m.jacobian(q, end.body)
+
+    (T1, J1), (T2, J2) = frame(loop.first), frame(loop.second)
+    X = np.linalg.inv(T1) @ T2
+    relative = J2 - es.algebra.adjoint(np.linalg.inv(X)) @ J1
+    C = np.asarray(loop.kind.covectors(X[:3, :3], X[:3, 3]))
+    assert np.allclose(C.T @ relative, m.constraint_jacobian(q), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LOOPED)
+def test_the_library_assembles_and_completes(name):
+    m = es.load(name)
+    home = close(m)
+    places = [k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]
+    if not places:
+        return
+    rng = np.random.default_rng(0)
+    values = home[places] + rng.uniform(-0.03, 0.03, (20, len(places)))
+    q = m.assemble(values)
+    assert np.abs(m.constraint(q)).max() < 1e-12
+    assert np.array_equal(q[:, places], values)
+    if m.dof != m.nu:
+        return
+    va, aa = rng.normal(size=(2, 20, m.nu))
+    q, v, a = m.complete(values, va, aa)
+    J = m.constraint_jacobian(q)
+    assert np.abs(np.einsum("kij,kj->ki", J, v)).max() < 1e-10
+    assert np.allclose(v[:, list(m.actuated_velocities)], va)
+    if m.nq == m.nv:  # velocities and accelerations are rates of the coordinates along the assembled motion
+        h = 1e-4
+        ahead, behind = (m.assemble(values + s * h * va + h * h / 2 * aa, q) for s in (1, -1))
+        assert np.allclose((ahead - behind) / (2 * h), v, rtol=1e-5, atol=1e-5)
+        assert np.allclose((ahead - 2 * q + behind) / h**2, a, rtol=1e-3, atol=1e-3 * np.abs(a).max())
+
+
+def test_yime_five_bar_positions():
+    m = es.load("five_bar")
+    t = np.array([0, 0.5, 1.0])
+    qa = np.radians(np.stack([120 + 30 * np.sin(t), 60 - 30 * np.sin(t)], -1))
+    va = np.radians(np.stack([30 * np.cos(t), -30 * np.cos(t)], -1))
+    q, v, a = m.complete(qa, va, np.radians(np.stack([-30 * np.sin(t), 30 * np.sin(t)], -1)))
+    assert np.allclose(q[:, 1], [-1.298996272, -1.668938714, -1.940857538], atol=1e-9)
+    assert np.allclose(v[:, 1], [-0.777581488, -0.669321703, -0.398142848], atol=1e-9)
+    assert np.allclose(a[:, 1], [0.013549226, 0.405174968, 0.647397241], atol=1e-9)
+
+
+def test_a_parallel_robot_is_brought_to_a_pose():
+    rng = np.random.default_rng(2)
+    for name, frame in (("planar_3rrr", "centre"), ("stewart_gough", "platform"), ("delta", "platform")):
+        m = es.load(name)
+        q = m.assemble(
+            close(m)[[k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]] + rng.uniform(0, 0.04, (10, m.nu))
+        )
+        T = m.pose(q, frame)
+        back = m.assemble(pose=T, frame=frame)
+        assert np.abs(m.pose(back, frame) - T).max() < 1e-10
+        assert np.abs(m.constraint(back)).max() < 1e-11
+        actuated = [k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]
+        assert np.allclose(back[:, actuated], q[:, actuated], atol=1e-8)
+
+
+def test_a_long_way_stays_on_the_branch():
+    m = es.load("diaz_four_bar")
+    turns = np.linspace(0.785, 0.785 + 2 * np.pi, 200)[:, None]
+    far = m.assemble(turns)
+    q = far[0]
+    for k in range(200):  # the same, step by step
+        q = m.assemble(turns[k], q)
+        assert np.allclose(q, far[k], atol=1e-9)
+
+
+def test_assembly_modes_of_a_four_bar_and_of_a_robot():
+    m = es.load("diaz_four_bar")
+    modes = m.assembly_modes([0.785])
+    assert len(modes) == 2
+    assert np.allclose(modes[0], close(m), atol=1e-2)
+    assert np.abs(m.constraint(modes)).max() < 1e-10
+    robot = es.load("planar_3rrr")
+    ways = robot.assembly_modes(np.radians([30, 30, 30]))
+    assert len(ways) >= 2
+    assert np.abs(robot.constraint(ways)).max() < 1e-10
+
+
+def test_redundant_rows_are_found():
+    for name, rows in (("planar_3rrr", 4), ("five_bar", 2), ("bennett", 2), ("sarrus", 4), ("stewart_gough", 15)):
+        m = es.load(name)
+        p = partition(m)
+        assert len(p.rows) == len(p.dependent) == rows
+        assert len(p.independent) == m.dof
+        assert set(m.actuated_velocities) == set(p.independent)
+        J = jacobian_at(m, close(m))
+        assert np.linalg.matrix_rank(J[list(p.rows)][:, list(p.dependent)]) == rows
+
+
+def test_projection_is_nearest():
+    m = es.load("planar_3rrr")
+    rng = np.random.default_rng(0)
+    q, v, a = m.complete([0.6, 0.5, 0.55], [0.3, -0.2, 0.1], [1.0, 0, 2])
+    q2, v2, a2 = m.project(q + 0.01 * rng.normal(size=7), v + 0.1 * rng.normal(size=7), a + rng.normal(size=7))
+    assert np.abs(m.constraint(q2)).max() < 1e-12
+    J = m.constraint_jacobian(q2)
+    assert np.abs(J @ v2).max() < 1e-12
+    assert m.inverse_dynamics(q2, v2, a2).shape == (3,)
+    same = m.project(q, v, a)
+    assert all(np.allclose(x, y, atol=1e-12) for x, y in zip(same, (q, v, a), strict=True))
+
+
+MISTAKES = [
+    (lambda: es.load("planar_3rrr").assemble([3, 3, 0.1]), es.AssemblyError, "cannot be assembled with theta1, theta4, theta6 at 3, 3, 0.1: loop 'vertex1' is left open by .*nearest that closes"),
+    (lambda: es.load("planar_3rrr").assemble([[0.6] * 3, [3, 3, 0.1]]), es.AssemblyError, "1 of 2 postures; this is number 1"),
+    (lambda: es.load("planar_3rrr").assemble([0.6, 0.6]), es.ModelError, "have 3 coordinates; 2 values were given"),
+    (lambda: es.load("planar_3rrr").assemble([0.6] * 3, guess=[0] * 5), es.ModelError, "guess has 5 values"),
+    (lambda: es.load("planar_3rrr").assemble([0.6] * 3, joints=("thetaa1",)), es.ModelError, "did you mean 'theta1'?"),
+    (lambda: es.load("planar_3rrr").assemble([np.nan] * 3), es.ModelError, "not all finite"),
+    (lambda: es.load("planar_3rrr").assemble(pose=np.eye(3)), es.ModelError, r"shape \(..., 4, 4\)"),
+    (lambda: es.load("planar_3rrr").assemble(pose=far(), frame="centre"), es.AssemblyError, "cannot bring 'centre' to this pose"),
+    (lambda: es.load("rssr").complete([0.1], [1], [0]), es.ModelError, "crank does not determine the motion of rssr: 1 more freedom"),
+    (lambda: es.load("puma560").complete([0] * 6, [0] * 6, [0] * 6), es.ModelError, "has no loops"),
+    (lambda: es.load("planar_3rrr").complete(*[[0.5] * 7] * 3, joints=tuple(f"theta{k}" for k in range(1, 8))), es.AssemblyError, "cannot be assembled"),
+]  # fmt: skip
+
+
+def far():
+    T = np.eye(4)
+    T[0, 3] = 10
+    return T
+
+
+@pytest.mark.parametrize(("call", "kind", "sentence"), MISTAKES)
+def test_refusals_say_what_and_where(call, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        call()
+
+
+def test_a_singular_posture_is_refused():
+    m = es.load("parallelogram")
+    with pytest.raises(es.SingularityError, match="singular posture"):
+        m.complete([0.0], [1.0], [0.0], guess=np.zeros(3))
+
+
+def test_leaving_the_branch_is_said():
+    m = es.load("parallelogram")
+    with pytest.warns(es.SingularityWarning, match="parallelogram has passed a singular posture"):
+        m.assemble([-0.5])
