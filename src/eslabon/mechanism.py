@@ -214,6 +214,13 @@ class Mechanism(model.Mechanism):
 
         return assembly.assembly_modes(self, actuated, joints=joints)
 
+    def conditions(self, q: ArrayLike, frame: str | None = None) -> Any:
+        """How near postures are to singular, of the parallel kind (locked actuators do not hold the loops) and of the
+        serial kind (a frame loses a direction): inverse condition numbers from 1 to 0, and the mobility at each."""
+        from eslabon.kinematics.singularities import conditions
+
+        return conditions(self, q, frame)
+
     # -- dynamics -----------------------------------------------------------------------------------------------
 
     def inverse_dynamics(

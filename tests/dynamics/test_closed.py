@@ -238,3 +238,16 @@ def test_singular_postures_are_refused():
     flat = np.zeros(m.nq)
     with pytest.raises(es.SingularityError, match="singular posture"):
         m.forward_dynamics(flat, np.zeros(m.nv), np.zeros(m.nu))
+
+
+def test_massless_rods_in_a_loop_move_all_the_same():
+    b = es.Builder("light_four_bar", gravity=(0, -9.81, 0))
+    b.body("crank", 1.0, (0.5, 0, 0), (0, 0.1, 0.1)).body("coupler").body("rocker", 1.0, (0.8, 0, 0), (0, 0.3, 0.3))
+    b.joint("q1", "revolute", "ground", "crank", home=0.785).joint(
+        "q2", "revolute", "crank", "coupler", at=(1, 0, 0), home=-0.4614
+    )
+    b.joint("q3", "revolute", "ground", "rocker", at=(3, 0, 0), home=1.2501)
+    b.loop("close", "revolute", "coupler", "rocker", first=(3, 0, 0), second=(1.75, 0, 0)).actuate("q1")
+    m = b.build()
+    q, v, a = m.complete([0.8], [1.0], [0.5])
+    near(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a)

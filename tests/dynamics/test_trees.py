@@ -293,3 +293,23 @@ MISTAKES = [
 def test_mistakes_get_a_sentence(call, sentence):
     with pytest.raises(es.EslabonError, match=sentence):
         call(es.load("puma560"), np.zeros(6))
+
+
+def test_a_massless_motion_is_named_when_its_inverse_is_needed():
+    b = es.Builder("light").body("arm", 1.0, (0.3, 0, 0), (0, 0.1, 0.1)).body("wrist").body("hand")
+    b.joint("shoulder", "revolute", "ground", "arm").joint("bend", "revolute", "arm", "wrist", axis="y").joint(
+        "spin", "revolute", "wrist", "hand"
+    )
+    m = b.build()
+    q, v, a = np.random.default_rng(0).normal(size=(3, 3))
+    assert np.all(np.isfinite(m.inverse_dynamics(q, v, a)))
+    with pytest.raises(es.ModelError, match=r"forward dynamics of light: the motion of '(bend|spin)' moves no mass"):
+        m.forward_dynamics(q, v, a)
+
+
+def test_a_massless_link_between_two_joints_is_fine():
+    b = es.Builder("cardan").body("cross").body("hand", 1.0, (0.1, 0, 0.2), (0.1, 0.1, 0.1))
+    b.joint("first", "revolute", "ground", "cross", axis="x").joint("second", "revolute", "cross", "hand", axis="y")
+    m = b.build()
+    q, v, a = np.random.default_rng(0).normal(size=(3, 2))
+    close(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a)

@@ -60,12 +60,21 @@ def forward_dynamics(
     p = partition(m.plain)
     check_formulation(formulation)
     c, left = pieces(m, q, v, tau, p, formulation, external or {})
+    if equations.massless_motion(m.plain) is not None:
+        return _without_inverse(m, c, p, left)
     a, _, inverse = constrained.multipliers(c)
     if formulation == "gibbs_appell":
         a = constrained.gibbs_appell(c, p)
     elif formulation == "udwadia_kalaba":
         a = constrained.udwadia_kalaba(c)
     return [a, left, quality(inverse)]
+
+
+def _without_inverse(m: Mechanism, c: Constrained, p: Partition, left: SX) -> list[SX]:
+    """Some motion of the tree moves no mass; the loops' own motions may all the same: the explicit equations of Gibbs and
+    Appell need no inverse of M. If even these have no mass to move, the division by their pivot shows it."""
+    back = constrained.Square(c.J[:, list(p.dependent)])
+    return [constrained.gibbs_appell(c, p), left, back.quality]
 
 
 def quality(inverse: list[SX]) -> SX:

@@ -1,0 +1,94 @@
+"""How near a posture is to singular, of either kind (Gosselin and Angeles).
+
+Parallel: locked actuators no longer hold the loops, because the passive columns of the closure Jacobian lose rank. Serial:
+a frame loses a direction, because the actuators' motions no longer span its twists. Both are told as inverse condition
+numbers, from 1 at best to 0 at a singular posture; rotations count in radians, lengths in units of the mechanism's size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eslabon.errors import ModelError
+from eslabon.kinematics.closure import RANK, partition
+
+Floats = np.ndarray
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Inverse condition numbers, one for each posture, and the mobility there."""
+
+    parallel: Floats
+    serial: Floats
+    mobility: Floats
+
+    @property
+    def singular(self) -> Floats:
+        """Where either is zero to working precision, or the mobility is not the usual one."""
+        return (np.minimum(self.parallel, self.serial) < RANK) | (self.mobility != np.min(self.mobility, initial=10**9))
+
+
+def conditions(m: Any, q: Any, frame: str | None = None) -> Conditions:
+    """The conditions of postures `(..., nq)`; `m` is the mechanism users hold."""
+    q = np.asarray(q, dtype=float)
+    if q.shape[-1:] != (m.nq,):
+        raise ModelError(
+            f"q has {q.shape[-1] if q.ndim else 0} values in its last axis; {m.name} has {m.nq} coordinates."
+        )
+    lead, flat = q.shape[:-1], q.reshape(-1, m.nq)
+    if m.closed:
+        p = partition(m)
+        J = m.constraint_jacobian(flat)
+        kept = J[:, list(p.rows)]
+        parallel = _inverse_condition(kept[:, :, list(p.dependent)])
+        mobility = m.nv - _rank(J)
+        moves = _motions(kept, p.independent, p.dependent, m.nv, parallel)
+    else:
+        parallel, mobility = np.ones(len(flat)), np.full(len(flat), m.nv)
+        moves = np.broadcast_to(np.eye(m.nv), (len(flat), m.nv, m.nv))
+    serial = np.ones(len(flat))
+    if frame is not None or len(m.frames) == 1:
+        twists = m.jacobian(flat, frame) @ moves
+        twists[:, 3:] /= size(m)
+        serial = _inverse_condition(twists)
+    return Conditions(*(x.reshape(lead)[()] for x in (parallel, serial, mobility)))
+
+
+def _motions(J: Floats, independent: tuple[int, ...], dependent: tuple[int, ...], nv: int, parallel: Floats) -> Floats:
+    """N with v = N v_independent, where the posture allows it."""
+    N = np.zeros((len(J), nv, len(independent)))
+    N[:, list(independent), range(len(independent))] = 1.0
+    good = parallel > RANK
+    N[np.ix_(good, list(dependent))] = -np.linalg.solve(
+        J[good][:, :, list(dependent)], J[good][:, :, list(independent)]
+    )
+    return N
+
+
+def _inverse_condition(A: Floats) -> Floats:
+    """Least over largest singular value."""
+    values = np.linalg.svd(A, compute_uv=False)
+    if values.shape[-1] == 0:
+        return np.ones(len(A))
+    return values[:, -1] / np.maximum(values[:, 0], 1e-300)
+
+
+def _rank(A: Floats) -> Floats:
+    values = np.linalg.svd(A, compute_uv=False)
+    return (values > RANK * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
+
+
+def size(m: Any) -> float:
+    """A length typical of the mechanism: the longest reach between two joints of a body, or one metre."""
+    reach = [np.linalg.norm(np.asarray(j.at.position, dtype=float)) for j in m.joints]
+    reach += [
+        np.linalg.norm(np.asarray(end.at.position, dtype=float))
+        for loop in m.loops
+        for end in (loop.first, loop.second)
+    ]
+    longest = max(reach, default=0.0)
+    return float(longest) if longest > 0 else 1.0
