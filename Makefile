@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check clean
+.PHONY: demo test lint types check bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
@@ -19,6 +19,11 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 check: lint types test
+
+# Minutes of measurement beside the peers; docs/benchmarks.md is written anew.
+bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check roboticstoolbox-python
+	$(BIN)/python benchmarks/run.py
 
 # pip runs again only when the dependencies change: the package itself is installed in place.
 $(VENV)/.run: pyproject.toml
