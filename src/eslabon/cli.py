@@ -1,4 +1,4 @@
-"""The command line: `eslabon list`, `eslabon show`, `eslabon pose`, `eslabon demo`."""
+"""The command line: `eslabon list`, `show`, `pose`, `reproduce`, `demo`."""
 
 from __future__ import annotations
 
@@ -91,6 +91,22 @@ def _numbers(text: str) -> Any:
         return np.array([float(x) for x in text.replace(",", " ").split()])
     except ValueError:
         raise es.ReadError(f"--q takes numbers with blanks or commas between them; it is {text!r}.") from None
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The document: rojas, mendez, yime or diaz.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Also write the report to this file: Markdown if it ends in .md, else text.")
+    ] = None,
+) -> None:
+    """Recompute what a document prints: each value beside the printed one, with a verdict."""
+    from eslabon.reproductions import reproduce as made
+
+    report = made(name)
+    console.print(report)
+    if out is not None:
+        console.print(f"The report is written to {report.save(out)}.", highlight=False)
 
 
 @app.command()

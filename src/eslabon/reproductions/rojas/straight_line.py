@@ -1,0 +1,306 @@
+"""The straight-line move of the T3 robot, sections 4.4, 5.4 and 5.6: joint motions and torques at two instants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import eslabon as es
+from eslabon import paths
+from eslabon.kinematics.inverse import follow, inverse_motion
+from eslabon.reproductions.report import Exhibit, Row, Section
+from eslabon.reproductions.rojas.tables import CENTRES, LENGTHS, MASSES, MIDDLE, MOMENTS, PERTURBED, START, Instant
+from eslabon.reproductions.verdicts import as_printed, number, statement
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+# -- the accuracy of the print ----------------------------------------------------------------------------------------
+
+STOP = 1e-6  # the Newton-Gauss of the listing stops there (TOL, L3127-3203), in metres and radians
+ANGLES = float(np.degrees(2 * STOP))  # what that leaves in an angle: |J^-1| is up to 3 here, 1 to 2 for most joints
+HALF_ULP = 2.0**-24  # of a REAL*4
+SUM = 4 * HALF_ULP  # a torque is a sum over links: a few roundings of its largest terms
+
+UPWARD = (
+    "The text puts Z1 upwards and g = (0, 0, -9.81) (L1678); the listing has the opposite sign (L4629, L4686, L4740), and "
+    "the print follows the listing: its torques hold the arm down."
+)
+ROUNDED = (
+    "For a single instant the listing reads y, y', y'' with five decimals (L3021-3029; here y = {rounded} for {law:.9f}) "
+    "and prints, in degrees, the angles it starts from (L3054), as it seems those of an earlier run along the law. So the "
+    "table's angles belong to the law, its rates and torques to the rounded task."
+)
+NO_SQUARE = (
+    "Comes out if z'' lacks its term -0.03 (2 pi)² sin(2 pi beta) beta'² = {term:.2g} m/s², as if beta' were 0; see the next "
+    "table."
+)
+SUM_RULE = (
+    "The hand keeps its orientation, so that joints 2, 3 and 4 must add to zero; as printed they add to {total:.1g}, with "
+    "{right} for {printed} to {mended:.1g}."
+)
+
+# -- the task ---------------------------------------------------------------------------------------------------------
+
+X, Z = 1.33125, 1.79875
+ORIENTATION = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]])  # 2 vect = (1, 1, -1), trace 0
+BUMP = 0.03  # of the perturbed path, z = 1.79875 + 0.03 sin(2 pi beta)
+
+
+@cache
+def robot(gravity: float = -9.81) -> es.Mechanism:
+    return es.Mechanism(replace(es.load("rojas_t3").description, gravity=(0.0, 0.0, gravity)))
+
+
+def law() -> Any:
+    """The motion law beta(t), which the thesis does not print: inferred from y, y', y'' at the two instants."""
+    return paths.splined_cycloid(1.0)
+
+
+@dataclass(frozen=True)
+class Joints:
+    """Angles, rates and accelerations of the joints, and the condition number of the Jacobian."""
+
+    q: Floats
+    v: Floats
+    a: Floats
+    condition: float
+
+    def torques(self, gravity: float) -> Floats:
+        return robot(gravity).inverse_dynamics(self.q, self.v, self.a)
+
+
+def joints(y: Sequence[float], z: Sequence[float] = (Z, 0.0, 0.0)) -> Joints:
+    """The joints' motion while the hand is at y and z, moving with their rates and accelerations."""
+    pose = es.algebra.pose(ORIENTATION, [X, y[0], z[0]])
+    twist, change = ([0.0, 0.0, 0.0, 0.0, y[order], z[order]] for order in (1, 2))
+    m = robot()
+    made = inverse_motion(m, pose, twist, change, m.home(), limits=False)
+    return Joints(made.q, made.v, made.a, float(made.condition))
+
+
+def on_the_law(t: float) -> Joints:
+    return joints([float(law()(t, order)) for order in range(3)])
+
+
+def as_tabled(at: Instant) -> Joints:
+    """With y and its rates to the five decimals that the table has."""
+    return joints([float(text) for text in at.hand])
+
+
+# -- sections ---------------------------------------------------------------------------------------------------------
+
+
+def sections() -> tuple[Section, ...]:
+    return (
+        data(), whole_motion(),
+        *(instant(at) for at in (START, MIDDLE)), two_postures(), *(physical(at) for at in (START, MIDDLE)),
+        *perturbation(),
+    )  # fmt: skip
+
+
+def data() -> Section:
+    m = es.load("rojas_t3")
+    links = [_link(m, k) for k in range(6)]
+    columns = ("link", "d m", "b m", "alpha deg", "theta deg", "mass kg", "rho m", "Ixx Iyy Izz kg m²")
+    lines = tuple(
+        (f"{k + 1}", *(_n(x) for x in (*link[:4], link[4])), " ".join(map(_n, link[5:8])), " ".join(map(_n, link[8:])))
+        for k, link in enumerate(links)
+    )
+    printed = np.column_stack([LENGTHS, MASSES, CENTRES, MOMENTS])
+    error = np.abs(np.array(links) - printed).max(axis=0)
+    parts = {
+        "d, b": slice(0, 2),
+        "alpha, theta": slice(2, 4),
+        "masses": slice(4, 5),
+        "rho": slice(5, 8),
+        "I": slice(8, 11),
+    }
+    rows = tuple(
+        statement(name, f"{6 * len(error[part])} numbers", "as loaded", error[part].max(), tolerance=1e-12)
+        for name, part in parts.items()
+    )
+    text = (
+        "The robot as `es.load('rojas_t3')` has it, taken back to the thesis' frames: rho from the far frame of each "
+        "link, I about the centre of mass. Products of inertia are zero."
+    )
+    return Section("4.4 Table 4.4.1: the T3 robot", text, rows, ("", "printed", "computed"), (Exhibit(columns, lines),))
+
+
+def _link(m: es.Mechanism, k: int) -> tuple[float, ...]:
+    """d, b, alpha, theta, mass, rho and moments of a link in the frame at its far end."""
+    far = m.joints[k + 1].at if k < 5 else m.frame("tool").at
+    body, R, p = m.bodies[k], np.asarray(far.rotation()), np.asarray(far.translation())
+    rho = R.T @ (np.array(body.com, dtype=float) - p)
+    moments = np.diag(R.T @ np.asarray(body.inertia_matrix()) @ R)
+    return (p[0], p[2], *np.degrees([far.rpy[0], m.home()[k]]), body.mass, *rho, *moments)
+
+
+def _n(x: float) -> str:
+    return f"{round(float(x), 9) + 0.0:g}"
+
+
+def whole_motion() -> Section:
+    """What the thesis says of the motion as a whole (L1866), at 101 instants."""
+    m = robot()
+    hand = paths.along(paths.line([X, 0, Z], [X, 1, Z]), law(), ORIENTATION)
+    motion = follow(m, hand, guess=m.home(), limits=False)
+    deg = np.degrees(motion.q)
+    torques = {f: m.inverse_dynamics(motion.q, motion.v, motion.a, f) for f in FORMULATIONS}
+    reference, every = torques["newton_euler"], "worst of 101 instants"
+    scale = np.abs(reference).max()
+    rows = [
+        statement(
+            f"{name}, relative", "agrees to 7 digits", every, np.abs(tau - reference).max() / scale, tolerance=1e-7
+        )
+        for name, tau in torques.items()
+        if name != "newton_euler"
+    ]
+    rows += [
+        statement("theta6, deg", "90", every, np.abs(deg[:, 5] - 90).max()),
+        statement("its rates", "0", every, max(np.abs(motion.v[:, 5]).max(), np.abs(motion.a[:, 5]).max())),
+        statement("its torque, N m", "0", every, np.abs(reference[:, 5]).max()),
+        statement("theta5 - theta1, deg", "90 (in the tables)", every, np.abs(deg[:, 4] - deg[:, 0] - 90).max()),
+        statement("theta2 + theta3 + theta4", "0 (in the tables)", every, np.abs(deg[:, 1:4].sum(axis=1)).max()),
+        statement(
+            "greatest torque", "that of joint 2", "over the motion", float(_greatest(reference) != 2), tolerance=0
+        ),
+    ]
+    text = (
+        "The thesis had Lagrange's equations (4.3.33) and Newton-Euler's (4.2.3, 4.2.4) agree to the seventh digit "
+        "(L1866); here all five formulations are run along the move and compared with Newton-Euler. Tolerance 1e-9 for "
+        "the rest."
+    )
+    return Section("4.4 The move as a whole", text, tuple(rows), ("", "the thesis", "eslabon"))
+
+
+FORMULATIONS = ("newton_euler", "lagrange", "lie", "gibbs_appell", "quaternion")
+
+
+def _greatest(torques: Floats) -> int:
+    return int(np.abs(torques).max(axis=0).argmax()) + 1
+
+
+def _solved(condition: float, column: Floats) -> float:
+    """The noise that solving a linear system in single precision leaves in a column."""
+    return HALF_ULP * condition * float(np.abs(column).max())
+
+
+def _column(
+    label: str, texts: Sequence[str], values: Floats, noise: float, reason: str = "", **more: Any
+) -> Iterator[Row]:
+    for k, (text, value) in enumerate(zip(texts, values, strict=True), start=1):
+        yield number(f"{label}{k}", text, float(value), noise=noise, reason=reason, **more)
+
+
+def instant(at: Instant) -> Section:
+    """The table as it was computed: with the listing's gravity."""
+    posture, moving = on_the_law(at.t), as_tabled(at)
+    gravity, torque = robot(9.81).gravity_forces(moving.q), moving.torques(9.81)
+    rows = [
+        number(name, text, float(law()(at.t, order)))
+        for order, (name, text) in enumerate(zip(("y, m", "y', m/s", "y'', m/s²"), at.hand, strict=True))
+    ]
+    rows += _column("theta", at.angle, np.degrees(posture.q), ANGLES)
+    rows += _column("theta'", at.rate, moving.v, _solved(moving.condition, moving.v))
+    rows += _column("theta''", at.acceleration, moving.a, _solved(moving.condition, moving.a))
+    rows += _column("f grav. ", at.gravity, gravity, SUM * np.abs(gravity).max())
+    rows += _column("f ", at.torque, torque, SUM * np.abs(torque).max())
+    text = (
+        f"t = {at.t} s, g = +9.81 along Z1 as in the listing; degrees, rad/s, rad/s², N m. beta(t) is not printed: a "
+        "cycloid carried by a spline with 21 nodes is inferred from y, y', y'' at both instants. Angles are those of "
+        "the law; rates and torques those of the five printed decimals of y, y', y'' (see below). Noise: "
+        f"{ANGLES:.1e} degrees in angles (the listing stops at 1e-6); 2^-24 cond(J) = {HALF_ULP * moving.condition:.1e} of the "
+        "column's largest in rates and accelerations, 2^-22 of it in torques (single precision)."
+    )
+    return Section(f"{at.name}, t = {at.t} s", text, tuple(rows))
+
+
+def two_postures() -> Section:
+    """What shows that the tables mix two values of y."""
+    rows: list[Row] = []
+    for at in (START, MIDDLE):
+        unrounded, tabled = on_the_law(at.t), as_tabled(at)
+        reason = ROUNDED.format(rounded=at.hand[0], law=float(law()(at.t)))
+        when = f"t = {at.t}: "
+        rows.append(number(f"{when}theta1, rounded", at.angle[0], np.degrees(tabled.q[0]), noise=ANGLES, reason=reason))
+        for k in (1, 2):
+            noise = _solved(unrounded.condition, unrounded.v)
+            rows.append(number(f"{when}theta'{k + 1}, law", at.rate[k], unrounded.v[k], noise=noise, reason=reason))
+        for k in (1, 2):
+            noise = _solved(unrounded.condition, unrounded.a)
+            rows.append(
+                number(f"{when}theta''{k + 1}, law", at.acceleration[k], unrounded.a[k], noise=noise, reason=reason)
+            )
+    text = (
+        "The other choice in each case: angles of the five printed decimals, and rates and accelerations of the law's own y. "
+        "Joints 2 and 3 at t = 0.05 s are then off by 0.5 and 0.2 %, far more than the noise; in the tables above they agree."
+    )
+    return Section("5.4, 5.6 Two postures in one table", text, tuple(rows))
+
+
+def physical(at: Instant) -> Section:
+    """The same torques with gravity as it is."""
+    moving = as_tabled(at)
+    gravity, torque = robot().gravity_forces(moving.q), moving.torques(-9.81)
+    rows = [
+        *_column("f grav. ", at.gravity, gravity, SUM * np.abs(gravity).max(), UPWARD),
+        *_column("f ", at.torque, torque, SUM * np.abs(torque).max(), UPWARD),
+    ]
+    text = (
+        "The torques in N m with g = (0, 0, -9.81) as the text says: what the motors of a standing robot have to give."
+    )
+    return Section(f"Physical torques, t = {at.t} s", text, tuple(rows))
+
+
+# -- the perturbed path of Table 5.4.1 --------------------------------------------------------------------------------
+
+
+def _bump(square: float) -> list[float]:
+    """z, z', z'' on the perturbed path; `square` is 0 to leave out the term with beta'²."""
+    beta, rate, change = (float(law()(START.t, order)) for order in range(3))
+    w = 2 * np.pi
+    return [
+        Z + BUMP * np.sin(w * beta),
+        BUMP * w * np.cos(w * beta) * rate,
+        BUMP * (w * np.cos(w * beta) * change - square * w**2 * np.sin(w * beta) * rate**2),
+    ]
+
+
+def perturbation() -> tuple[Section, Section]:
+    beta = [float(law()(START.t, order)) for order in range(3)]
+    nominal = as_tabled(START)
+    exact, without = (joints(beta, _bump(square)) for square in (1.0, 0.0))
+    term = -BUMP * (2 * np.pi) ** 2 * np.sin(2 * np.pi * beta[0]) * beta[1] ** 2
+    lost = NO_SQUARE.format(term=term)
+    column = PERTURBED["delta theta''"]
+    right = as_printed(float((without.a - nominal.a)[2]), column[2])
+    total, mended = (sum(map(float, (column[1], third, column[3]))) for third in (column[2], right))
+    rule = SUM_RULE.format(total=total, right=right, printed=column[2], mended=mended)
+    text = (
+        "The path with z = 1.79875 + 0.03 sin(2 pi beta) (L2198; the print has theta for beta), t = 0.05 s, listing's gravity; "
+        "rad, rad/s, rad/s², N m. Perturbed motion on the law less the nominal one at the five decimals: only so do "
+        "joints 1 and 5, which the perturbation does not move, have the printed differences. Angles and rates carry six "
+        "decimals. Noise: 1e-6 rad in angles, twice that of the tables above in the rest."
+    )
+    first = Section("Table 5.4.1, second half (L2227-2235)", text, tuple(_differences(exact, nominal, lost)))
+    again = Section(
+        "Table 5.4.1, second half, once more",
+        "Accelerations and torques if z'' lacks its term with beta'². This slip is inferred; it makes all entries agree but one.",
+        tuple(list(_differences(without, nominal, rule))[12:]),
+    )
+    return first, again
+
+
+def _differences(perturbed: Joints, nominal: Joints, reason: str) -> Iterator[Row]:
+    columns = [perturbed.q - nominal.q, perturbed.v - nominal.v, perturbed.a - nominal.a]
+    noises = [STOP, 2 * _solved(nominal.condition, nominal.v), 2 * _solved(nominal.condition, nominal.a)]
+    torque = nominal.torques(9.81)
+    columns.append(perturbed.torques(9.81) - torque)
+    noises.append(2 * SUM * float(np.abs(torque).max()))
+    for (label, texts), values, noise in zip(PERTURBED.items(), columns, noises, strict=True):
+        unit = {"unit": 1e-6} if label in ("delta theta", "delta theta'") else {}
+        yield from _column(f"{label}{' ' if label == 'delta f' else ''}", texts, values, noise, reason, **unit)

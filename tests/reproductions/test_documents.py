@@ -1,0 +1,159 @@
+"""Every row of the reproductions has the verdict it is known to have."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import eslabon as es
+from eslabon.reproductions import DOCUMENTS, Report, Verdict, reproduce
+from eslabon.reproductions.report import WIDTH
+from eslabon.reproductions.rojas import operations, straight_line
+from eslabon.reproductions.rojas.tables import MIDDLE, START
+
+WRONG, DAMAGED, NOISE = Verdict.WRONG, Verdict.DAMAGED, Verdict.NOISE
+
+NOISY = ("theta'4", "theta'6", "theta''4", "theta''6", "f grav. 5", "f 6")
+TURNED_OVER = {f"{column} {k}": WRONG for column in ("f grav.", "f") for k in (2, 3, 4)}
+
+# All that does not simply agree: how many rows a section has, and which of them are what.
+EXPECTED = {
+    "rojas": {
+        "2.5 The 3R positioner": (
+            20,
+            {"Q(2,1) (2.5.13)": DAMAGED, **{f"e{k} sin phi (2.5.15d)": WRONG for k in (1, 2, 3)}},
+        ),
+        "3.3.3 The 7R loop in closed form": (8, {}),
+        "3.5.2 The Hexiflex in closed form": (5, {}),
+        "4.4 Table 4.4.1: the T3 robot": (5, {}),
+        "4.4 The move as a whole": (10, {}),
+        "Table 5.4.1 (L2207-2225), t = 0.05 s": (33, dict.fromkeys(NOISY, NOISE)),
+        "Tables 5.6.1 and 5.6.2 (L2381-2399), t = 0.45 s": (
+            33,
+            dict.fromkeys(("theta'6", "theta''6", "f grav. 5", "f 6"), NOISE),
+        ),
+        "5.4, 5.6 Two postures in one table": (
+            10,
+            {
+                f"t = {t}: {what}": WRONG
+                for t in (0.05, 0.45)
+                for what in ("theta1, rounded", "theta'2, law", "theta'3, law", "theta''2, law", "theta''3, law")
+                if (t, what) != (0.45, "theta''3, law")
+            },
+        ),
+        "Physical torques, t = 0.05 s": (12, {**TURNED_OVER, "f grav. 5": NOISE, "f 6": NOISE}),
+        "Physical torques, t = 0.45 s": (12, {**TURNED_OVER, "f grav. 5": NOISE, "f 6": NOISE}),
+        "Table 5.4.1, second half (L2227-2235)": (
+            24,
+            {
+                **dict.fromkeys(("delta theta''1", "delta theta''5", "delta f 5"), NOISE),
+                **dict.fromkeys(("delta theta''4", "delta f 2", "delta f 3"), WRONG),
+            },
+        ),
+        "Table 5.4.1, second half, once more": (
+            12,
+            {**dict.fromkeys(("delta theta''1", "delta theta''5", "delta f 5"), NOISE), "delta theta''3": WRONG},
+        ),
+        "4.4, 4.5 Formulas for the number of operations": (
+            12,
+            {"Newton-Euler, add. (L1862)": DAMAGED, "its items, add. (L1854)": WRONG},
+        ),
+        "4.4, 4.5 Operations counted": (5, {}),
+    },
+    "mendez": {
+        "5.3 The planar arm in closed form": (10, {}),
+        "5.3 The planar arm from its energies": (6, {}),
+        "4 Kinematics of n bodies": (10, {}),
+        "5.3 D, C and g for n bodies": (9, {}),
+        "Errata": (
+            10,
+            {
+                **dict.fromkeys(("1 (14) L130", "3 (17) L174", "4 (19) L192", "8 (23) L239"), DAMAGED),
+                **dict.fromkeys(
+                    ("6 (22) L233", "9 (24) L237-255", "10 (25), (27)", "11 L281", "12 L285", "13 L287-289"), WRONG
+                ),
+            },
+        ),
+        "6 The claim of fewer operations": (2, {"turning a vector": WRONG}),
+    },
+}
+
+
+@cache
+def report(name: str) -> Report:
+    return reproduce(name)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_verdict_is_the_expected_one(name):
+    found = {
+        section.title: (
+            len(section.rows),
+            {row.what: row.verdict for row in section.rows if row.verdict is not Verdict.AGREES},
+        )
+        for section in report(name).sections
+    }
+    assert found == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_where_the_print_is_wrong_a_sentence_says_why(name):
+    for _, row in report(name).rows():
+        assert row.verdict is not Verdict.UNEXPLAINED
+        assert row.remark.endswith(".") == bool(row.remark)
+        assert row.remark or row.verdict is not WRONG
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_it_reads_well_in_a_terminal_and_as_markdown(name, tmp_path):
+    made = report(name)
+    text = made.plain()
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert all(section.title in text for section in made.sections)
+    for suffix, want in ((".txt", text), (".md", made.markdown())):
+        assert made.save(tmp_path / "new" / f"{name}{suffix}").read_text(encoding="utf-8") == want
+    lines = made.markdown().splitlines()
+    tables = [line for line in lines if line.startswith("| ")]
+    assert len(tables) > sum(1 for _ in made.rows())
+    with pytest.raises(es.ReadError, match="cannot be written"):
+        made.save("/proc/none/report.md")
+
+
+def test_a_document_that_is_not_there():
+    with pytest.raises(es.ReadError, match="did you mean 'rojas'"):
+        reproduce("roja")
+
+
+# -- facts the reports rest on ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [START, MIDDLE])
+def test_joint_rates_move_the_hand_as_the_table_says(at):
+    """By central differences of the forward kinematics: step 1e-4, so that 1e-8 of truncation is left."""
+    m, joints, h = straight_line.robot(), straight_line.as_tabled(at), 1e-4
+    y, dy, ddy = (float(text) for text in at.hand)
+    path = [m.pose(joints.q + t * joints.v + t**2 / 2 * joints.a) for t in (-h, 0.0, h)]
+    np.testing.assert_allclose(path[1][:3, 3], [straight_line.X, y, straight_line.Z], atol=1e-9)
+    np.testing.assert_allclose(path[1][:3, :3], straight_line.ORIENTATION, atol=1e-9)
+    np.testing.assert_allclose((path[2] - path[0])[:3, 3] / (2 * h), [0, dy, 0], atol=1e-6)
+    np.testing.assert_allclose((path[2] - 2 * path[1] + path[0])[:3, 3] / h**2, [0, ddy, 0], atol=1e-5)
+
+
+def test_gravity_turned_over_turns_only_the_weight_over():
+    joints = straight_line.as_tabled(MIDDLE)
+    down, up, none = (joints.torques(g) for g in (-9.81, 9.81, 0.0))
+    np.testing.assert_allclose(down + up, 2 * none, rtol=1e-12, atol=1e-9)
+    assert np.abs(down - up).max() > 1e3
+
+
+def test_our_counts_are_below_every_row_of_the_table():
+    for robot in ("rojas_t3", "puma560"):
+        best = {
+            "inverse_dynamics": operations.operations(robot, "inverse_dynamics", "newton_euler"),
+            "forward_dynamics": operations.operations(robot, "forward_dynamics", None),
+        }
+        for _, products, sums, quantity, _ in operations.METHODS:
+            assert best[quantity].multiplications < products
+            assert best[quantity].additions < sums
