@@ -97,7 +97,8 @@ def _numbers(text: str) -> Any:
 def reproduce(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The document: rojas, mendez, yime or diaz.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Also write the report to this file: Markdown if it ends in .md, else text.")
+        Path | None,
+        typer.Option("--out", help="Also write the report to this file: Markdown if it ends in .md, else text."),
     ] = None,
 ) -> None:
     """Recompute what a document prints: each value beside the printed one, with a verdict."""
