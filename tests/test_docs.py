@@ -26,6 +26,12 @@ def test_readme(folder):
         exec(code, {})
 
 
+def test_the_guide(folder):
+    names = {}
+    for code in blocks("docs/guide.md", "python"):
+        exec(code, names)
+
+
 def test_three_ways_give_the_same_pendulum(folder):
     page = "docs/describe_your_mechanism.md"
     code = blocks(page, "python")

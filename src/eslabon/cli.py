@@ -100,27 +100,30 @@ def reproduce(
         Path | None,
         typer.Option("--out", help="Also write the report to this file: Markdown if it ends in .md, else text."),
     ] = None,
+    figures: Annotated[Path | None, typer.Option(help="The folder for its figures; out/NAME if left out.")] = None,
 ) -> None:
     """Recompute what a document prints: each value beside the printed one, with a verdict."""
+    from eslabon.reproductions import figures_of
     from eslabon.reproductions import reproduce as made
 
     report = made(name)
     console.print(report)
     if out is not None:
         console.print(f"The report is written to {report.save(out)}.", highlight=False)
+    for path in figures_of(name, figures or Path("out") / name):
+        console.print(f"Figure: {path}", highlight=False)
 
 
 @app.command()
-def demo(folder: Annotated[Path, typer.Option(help="Where the drawing goes.")] = Path("out")) -> None:
-    """Describe a parallel robot that comes with the package and draw its topology."""
-    from eslabon.study.describe import describe
+def demo(folder: Annotated[Path, typer.Option(help="Where the figures go.")] = Path("out")) -> None:
+    """Close a parallel robot's loops, drive it, let it go, and draw it: a job on planar_3rrr with nothing to set."""
+    from eslabon.study.demo import run
 
-    m = es.load("planar_3rrr")
-    console.print(describe(m))
-    _draw(m, folder / "planar_3rrr.svg")
-    console.print(
-        "Next: `eslabon list`, `eslabon show stewart_gough`, or docs/describe_your_mechanism.md for your own."
-    )
+    try:
+        run(folder, console)
+    except OSError as error:
+        raise es.ReadError(f"{folder}: the figures cannot be written: {error}.") from None
+    console.print("\nNext: `eslabon list`, `eslabon show stewart_gough`, `eslabon reproduce yime`, or docs/guide.md.")
 
 
 def _load(source: str) -> es.Mechanism:

@@ -293,6 +293,20 @@ class Mechanism(model.Mechanism):
 
         return base_parameters(self)
 
+    # -- simulation ---------------------------------------------------------------------------------------------
+
+    def simulate(self, q0: ArrayLike, v0: ArrayLike | None, t: ArrayLike, control: Any = None, **options: Any) -> Any:
+        """The motion from a state under a control, as an `es.simulate.Motion`: t, q, v, a, tau, energy, closure error.
+
+        `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, a table, a
+        law marked with `es.simulate.traced`, or any function of t, q, v. Options: `method` ("DOP853", "LSODA", "Radau",
+        "rk4", "symplectic", ...), `step`, `every`, `rtol`, `atol`, `events`, `external`, `parameters` and more; see
+        `eslabon.simulate.simulate`.
+        """
+        from eslabon.simulate import simulate
+
+        return simulate(self, q0, v0, t, control, **options)
+
     # -- any quantity -------------------------------------------------------------------------------------------
 
     def derivative(

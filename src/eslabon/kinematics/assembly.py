@@ -428,3 +428,10 @@ def _projector(m: Mechanism) -> Callable[..., tuple[Floats, ...]]:
         native.Argument(n, (m.nv,), "velocities") for n in ("v", "a")
     ]
     return native.compile(f, inputs=inputs, name="projecting", owner=m.name)
+
+
+def residual(m: Mechanism, q: Any) -> Floats:
+    """The largest residual of all loops and couplings, `(...)`."""
+    q = np.asarray(q, dtype=float)
+    left = _stepper(m, Prescription())(q, np.eye(3), np.zeros(3), 1.0)[1]
+    return np.abs(left).max(axis=-1, initial=0.0)

@@ -63,9 +63,8 @@ def _motions(J: Floats, independent: tuple[int, ...], dependent: tuple[int, ...]
     N = np.zeros((len(J), nv, len(independent)))
     N[:, list(independent), range(len(independent))] = 1.0
     good = parallel > RANK
-    N[np.ix_(good, list(dependent))] = -np.linalg.solve(
-        J[good][:, :, list(dependent)], J[good][:, :, list(independent)]
-    )
+    followed = -np.linalg.solve(J[good][:, :, list(dependent)], J[good][:, :, list(independent)])
+    N[np.flatnonzero(good)[:, None], np.array(dependent)] = followed
     return N
 
 

@@ -1,7 +1,7 @@
 """Published documents recomputed: what each prints beside what eslabon computes, row by row, with a verdict.
 
 >>> DOCUMENTS
-('mendez', 'rojas')
+('diaz', 'mendez', 'rojas', 'yime')
 
 `reproduce(name)` makes a report, `eslabon reproduce NAME` shows it.
 """
@@ -9,13 +9,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 
 from eslabon.errors import ReadError, suggest
 from eslabon.reproductions.report import Report, Row, Section, Verdict
 
-DOCUMENTS = ("mendez", "rojas")
+DOCUMENTS = ("diaz", "mendez", "rojas", "yime")
 
-__all__ = ["DOCUMENTS", "Report", "Row", "Section", "Verdict", "reproduce"]
+__all__ = ["DOCUMENTS", "Report", "Row", "Section", "Verdict", "figures_of", "reproduce"]
 
 
 def reproduce(name: str) -> Report:
@@ -23,4 +25,13 @@ def reproduce(name: str) -> Report:
     if name not in DOCUMENTS:
         raise ReadError(f"there is no reproduction '{name}'{suggest(name, DOCUMENTS)}")
     made: Report = import_module(f"eslabon.reproductions.{name}").report()
+    return made
+
+
+def figures_of(name: str, folder: Path) -> list[Path]:
+    """Draw a document's figures into a folder, if it has any and matplotlib is there."""
+    module = import_module(f"eslabon.reproductions.{name}")
+    if not hasattr(module, "figures") or find_spec("matplotlib") is None:
+        return []
+    made: list[Path] = module.figures(folder)
     return made

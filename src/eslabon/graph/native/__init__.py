@@ -2,10 +2,13 @@
 
     f = native.compile(casadi_function)          # or native.load(key), if it was compiled before under that key
     tau = f(q, v, a)                             # (n,) or (..., n): leading axes broadcast; out=, threads=
+    run = native.iterate(step)                   # the loop over steps in machine code too
+    x = run(x0, u)                               # (..., n), a row of u for each step: (..., steps, n)
 
 The way through the room: `emit` turns the program into LLVM text, with `vector_math` and `packing`; `loops` are the
 ways in from NumPy and CPython; `machine` makes object code and loads it; `cache` keeps it on disk; `entry` makes the
-Python callable, with `batched` for all that is not one plain state; `interpreted` stands in where there is no LLVM.
+Python callable, with `batched` for all that is not one plain state; `iterate` calls a kernel step after step;
+`interpreted` stands in where there is no LLVM.
 """
 
 from __future__ import annotations
@@ -17,8 +20,19 @@ from eslabon.graph.native import cache as _disk
 from eslabon.graph.native import machine
 from eslabon.graph.native.arguments import Argument, InputError, Signature
 from eslabon.graph.native.cache import NativeWarning
+from eslabon.graph.native.iterate import Iteration, iterate, load_iteration
 
-__all__ = ["Argument", "InputError", "NativeWarning", "Signature", "compile", "load"]
+__all__ = [
+    "Argument",
+    "InputError",
+    "Iteration",
+    "NativeWarning",
+    "Signature",
+    "compile",
+    "iterate",
+    "load",
+    "load_iteration",
+]
 
 
 def compile(  # noqa: A001 - the verb of the field
@@ -59,20 +73,14 @@ def compile(  # noqa: A001 - the verb of the field
     if machine.llvm() is None:
         from eslabon.graph.native import interpreted
 
-        _disk.warn_once("native code needs llvmlite on a 64-bit machine; CasADi evaluates instead, much slower.")
+        interpreted.warn()
         return interpreted.callable_of(signature, f)
     from eslabon.graph.native import entry
 
     # Loops over arguments are compiled in, so that their shapes belong to the code as the graph does.
     identity = repr((program.digest(), signature.input_shapes, signature.output_shapes))
     facts = {"identity": identity, "signature": signature.to_dict()}
-    kept = _disk.fetch(key or identity) if cache else None
-    if kept is not None and kept.facts["identity"] == identity:
-        code = kept.code
-    else:
-        code = machine.assemble(_module(program, signature))
-    if cache and (kept is None or kept.facts != facts):
-        _disk.store(key or identity, _disk.Entry(facts, code))
+    code = _disk.code(key or identity, facts, lambda: machine.assemble(_module(program, signature)), cache)
     return entry.callable_of(signature, code)
 
 

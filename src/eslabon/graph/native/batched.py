@@ -104,7 +104,7 @@ class Batched:
             with np.errstate(all="ignore"):  # errstate belongs to a thread
                 self._evaluate(*(a[where] for a in inputs), out=tuple(r[where] for r in results))
 
-        list(pools.pool().map(part, _cuts(batch[axis], count)))
+        list(pools.pool().map(part, cuts(batch[axis], count)))
         return results
 
     def _around_empty(self, arrays: list[Floats], outs: list[Floats | None]) -> Sequence[Floats]:
@@ -127,7 +127,7 @@ def _batch_shape(
     return leading.pop() if len(leading) == 1 else np.broadcast_shapes(*leading)
 
 
-def _cuts(length: int, count: int) -> Iterator[slice]:
+def cuts(length: int, count: int) -> Iterator[slice]:
     """Slices of about equal length that hold whole blocks of states."""
     size = -(-length // count)
     size = -(-size // 8) * 8

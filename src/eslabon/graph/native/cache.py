@@ -14,6 +14,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,6 +99,15 @@ def store(key: str, entry: Entry) -> None:
     except OSError as error:
         warn_once(f"compiled code is not kept, since {path.parent} cannot be written ({error.strerror}); "
               "set ESLABON_CACHE to a folder that can.")  # fmt: skip
+
+
+def code(key: str, facts: dict[str, Any], make: Callable[[], bytes], use: bool = True) -> bytes:
+    """The code kept under a key if it is that of these facts' identity; else it is made, and kept unless `use` is off."""
+    kept = fetch(key) if use else None
+    made = kept.code if kept is not None and kept.facts["identity"] == facts["identity"] else make()
+    if use and (kept is None or kept.facts != facts):
+        store(key, Entry(facts, made))
+    return made
 
 
 def prune(where: Path, limit: int = LIMIT) -> None:

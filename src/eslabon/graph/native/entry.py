@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import sys
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,7 @@ from eslabon.graph.native import loops
 from eslabon.graph.native.arguments import Signature
 from eslabon.graph.native.batched import Batched
 from eslabon.graph.native.machine import Loaded
-from eslabon.graph.program import GraphError, Shape
+from eslabon.graph.program import GraphError
 
 # Positions in NumPy's tables of C functions, which are part of its ABI.
 ARRAY_TYPE, ARRAY_RETURN, ARRAY_NEW, UFUNC_FROM_SIGNATURE = 2, 76, 93, 31
@@ -33,8 +34,9 @@ class _MethodDef(ctypes.Structure):
 def callable_of(signature: Signature, code: bytes) -> Any:
     """The function in `code`: one state at once, everything else through a `Batched`, which is its `__self__`."""
     loaded = Loaded(code)
-    ufunc, kept = _ufunc(signature, loaded.function("batch"))
-    general = Batched(signature, ufunc, parallel=True, keep=[loaded, kept])
+    cores = [[str(n) for n in ([] if 0 in s else s)] for s in (*signature.input_shapes, *signature.output_shapes)]
+    made, kept = ufunc(signature.name, cores, len(signature.outputs), loaded.function("batch"))
+    general = Batched(signature, made, parallel=True, keep=[loaded, kept])
     if not _layout_is_known():
         return general
     services = (ctypes.c_void_p * len(loops.SERVICES)).from_address(loaded.variable("services"))
@@ -76,8 +78,11 @@ def _table(name: str) -> Any:
     return ctypes.cast(get(getattr(umath, name), None), ctypes.POINTER(ctypes.c_void_p))
 
 
-def _ufunc(signature: Signature, loop: int) -> tuple[Any, Any]:
-    """A generalised ufunc over the loop, and what must outlive it."""
+def ufunc(name: str, cores: Sequence[Sequence[str]], outputs: int, loop: int) -> tuple[Any, Any]:
+    """A generalised ufunc over the loop, and what must outlive it.
+
+    `cores` are the dimensions of one state's worth of every argument, sizes or names; the last ones are outputs.
+    """
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,
         *[ctypes.c_void_p] * 3,
@@ -86,23 +91,18 @@ def _ufunc(signature: Signature, loop: int) -> tuple[Any, Any]:
         ctypes.c_int,
         ctypes.c_char_p,
     )(_table("_UFUNC_API")[UFUNC_FROM_SIGNATURE])
-    inputs, outputs = len(signature.inputs), len(signature.outputs)
+    inputs = len(cores) - outputs
     function, data = (ctypes.c_void_p * 1)(loop), (ctypes.c_void_p * 1)(None)
-    types = (ctypes.c_char * (inputs + outputs))(*[bytes([loops.NPY_DOUBLE])] * (inputs + outputs))
-    text = [signature.name.encode(), b"", _core_signature(signature).encode()]
+    types = (ctypes.c_char * len(cores))(*[bytes([loops.NPY_DOUBLE])] * len(cores))
+    arguments = [f"({','.join(core)})" for core in cores]
+    core = ",".join(arguments[:inputs]) + "->" + ",".join(arguments[inputs:])
+    text = [name.encode(), b"", core.encode()]
     addresses = [ctypes.addressof(x) for x in (function, data, types)]
     try:
         made = make(*addresses, 1, inputs, outputs, -1, *text[:2], 0, text[2])
     except ValueError as error:
-        raise GraphError(f"{signature.name} cannot be called from NumPy: {error}.") from error
+        raise GraphError(f"{name} cannot be called from NumPy: {error}.") from error
     return made, (function, data, types, text)
-
-
-def _core_signature(signature: Signature) -> str:
-    def one(shape: Shape) -> str:
-        return "(" + ",".join(map(str, () if 0 in shape else shape)) + ")"
-
-    return ",".join(map(one, signature.input_shapes)) + "->" + ",".join(map(one, signature.output_shapes))
 
 
 @cache

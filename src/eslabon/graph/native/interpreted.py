@@ -9,7 +9,13 @@ import numpy as np
 
 from eslabon.graph.native.arguments import Floats, Signature
 from eslabon.graph.native.batched import Batched
+from eslabon.graph.native.cache import warn_once
 from eslabon.graph.program import Shape
+
+
+def warn() -> None:
+    """Say once that this is what computes."""
+    warn_once("native code needs llvmlite on a 64-bit machine; CasADi evaluates instead, much slower.")
 
 
 def callable_of(signature: Signature, f: Any) -> Batched:

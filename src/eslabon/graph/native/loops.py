@@ -1,6 +1,7 @@
 """The two ways into the kernel, as LLVM functions: @batch for NumPy and @entry for Python.
 
 @batch is the inner loop of a NumPy generalised ufunc: void (char **args, intp *dims, intp *steps, void *data).
+What it is made of serves `iterate` too.
 
 @entry is a METH_FASTCALL | METH_KEYWORDS function of CPython, for one state: if every argument is exactly a
 contiguous float64 array of the right shape it computes at once; otherwise it hands its arguments unchanged to `self`,
@@ -10,8 +11,9 @@ the Python object that knows how to broadcast, convert and complain.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eslabon.graph.native.ir import Body, vector_type
@@ -33,7 +35,7 @@ _Run = Callable[[str, str, str | int, int], None]  # packed, rows, stride, size
 
 
 @contextmanager
-def _workspace(b: Body, kernel: Kernel) -> Iterator[tuple[str, str, str]]:
+def workspace(b: Body, kernel: Kernel) -> Iterator[tuple[str, str, str]]:
     """Addresses of the packed inputs, the scratch array and the packed outputs, the last one all zeros.
 
     Outputs that are zero by structure are never written, so once is enough.
@@ -55,47 +57,73 @@ def _workspace(b: Body, kernel: Kernel) -> Iterator[tuple[str, str, str]]:
         b.do(f"call void @free(ptr {taken})")
 
 
-def definitions(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
-    """@batch, @entry and what they declare."""
-    declared = """declare ptr @malloc(i64)
+DECLARED = """declare ptr @malloc(i64)
 declare void @free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
+
+
+def definitions(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
+    """@batch, @entry and what they declare."""
     services = f"@services = global [{len(SERVICES)} x ptr] zeroinitializer\n"
-    return declared + services + _batch(kernel, inputs, outputs, width) + _entry(kernel, inputs, outputs, width)
+    return DECLARED + services + _batch(kernel, inputs, outputs, width) + _entry(kernel, inputs, outputs, width)
 
 
 # Batches ------------------------------------------------------------------------------------------------------------
 
 
-def _batch(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
-    b = Body(width)
-    shapes = [*inputs, *outputs]
-    starts = [*kernel.layout.inputs, *kernel.layout.outputs]
-    count = b.let("load i64, ptr %dims")
+@dataclass(frozen=True)
+class Operand:
+    """An argument of a ufunc's inner loop: its address, the bytes from state to state, and those along its axes."""
+
+    array: str
+    step: str
+    shape: Shape
+    strides: list[str]
+
+    def of(self, b: Body, first: str) -> str:
+        """Where the block of states that starts with this one lies."""
+        return b.offset(self.array, b.let(f"mul i64 {first}, {self.step}"))
+
+
+def operands(b: Body, shapes: Sequence[Shape]) -> list[Operand]:
+    """All arguments; NumPy gives the steps of every one first, then the strides along the axes of each."""
 
     def step(k: int) -> str:
         return b.let(f"load i64, ptr {b.offset('%steps', k, 'i64')}")
 
-    with _workspace(b, kernel) as (source, scratch, target):
-        arrays = [b.let(f"load ptr, ptr {b.offset('%args', k, 'ptr')}") for k in range(len(shapes))]
-        steps = [step(k) for k in range(len(shapes))]
-        strides, position = [], len(shapes)
-        for shape in map(_core, shapes):
-            strides.append([step(position + k) for k in range(len(shape))])
-            position += len(shape)
-        with b.loop(count, step=width) as first:
-            lanes = b.let(f"call i64 @llvm.smin.i64(i64 {b.let(f'sub i64 {count}, {first}')}, i64 {width})")
+    made, position = [], len(shapes)
+    for k, shape in enumerate(shapes):
+        array = b.let(f"load ptr, ptr {b.offset('%args', k, 'ptr')}")
+        made.append(Operand(array, step(k), shape, [step(position + axis) for axis in range(len(shape))]))
+        position += len(shape)
+    return made
+
+
+@contextmanager
+def blocks(b: Body) -> Iterator[tuple[str, str]]:
+    """A loop over all states, a block at a time: the number of the first one, and how many there are."""
+    count = b.let("load i64, ptr %dims")
+    with b.loop(count, step=b.width) as first:
+        yield first, b.let(f"call i64 @llvm.smin.i64(i64 {b.let(f'sub i64 {count}, {first}')}, i64 {b.width})")
+
+
+def _batch(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
+    b, V = Body(width), vector_type(width)
+    places = [*kernel.layout.inputs, *kernel.layout.outputs]
+    with workspace(b, kernel) as (source, scratch, target):
+        moved = operands(b, [_core(s) for s in (*inputs, *outputs)])
+        with blocks(b) as (first, lanes):
 
             def move(function: str, k: int, packed: str) -> None:
-                rows = b.offset(arrays[k], b.let(f"mul i64 {first}, {steps[k]}"))
-                place = b.offset(packed, starts[k], vector_type(width))
-                _each_run(b, function, place, rows, steps[k], _core(shapes[k]), strides[k], lanes)
+                x = moved[k]
+                place = b.offset(packed, places[k], V)
+                move_runs(b, function, place, x.of(b, first), x.step, x.shape, x.strides, lanes)
 
             for k in range(len(inputs)):
                 move("pack", k, source)
             b.do(f"call void @kernel(ptr {source}, ptr {scratch}, ptr {target})")
-            for k in range(len(inputs), len(shapes)):
+            for k in range(len(inputs), len(places)):
                 move("unpack", k, target)
     b.do("ret void")
     return b.function("void @batch(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")
@@ -106,7 +134,7 @@ def _core(shape: Shape) -> Shape:
     return () if 0 in shape else shape
 
 
-def _each_run(
+def move_runs(
     b: Body, function: str, packed: str, rows: str, step: str, shape: Shape, strides: list[str], lanes: str
 ) -> None:
     """Move an argument run by run: all of it at once if it has no gaps, else along its last axis."""
@@ -151,7 +179,7 @@ def _entry(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...]
     _require(b, b.let("icmp eq ptr %kwnames, null"))
     data = [_checked_array(b, k, shape, service) for k, shape in enumerate(inputs)]
     results = _new_arrays(b, outputs, service)
-    with _workspace(b, kernel) as (source, scratch, target):
+    with workspace(b, kernel) as (source, scratch, target):
         for place, row, shape in zip(kernel.layout.inputs, data, inputs, strict=True):
             b.do(f"call void @spread(ptr {b.offset(source, place, V)}, ptr {row}, i64 {math.prod(shape)})")
         b.do(f"call void @kernel(ptr {source}, ptr {scratch}, ptr {target})")

@@ -1,0 +1,148 @@
+"""Sheets of curves for reproductions: a drawing of the mechanism, if there is one, and panels beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eslabon.errors import ReadError
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+STYLE: Any = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "lines.linewidth": 1.6,
+    "svg.fonttype": "none",
+}
+COLOURS = ("#1f5fa8", "#d1622b", "#2f8f4e", "#8a4fa3", "#b8902a", "#3c9fb0", "#7a7a7a")
+WORDY = 25  # letters: a longer legend stands below its panel
+DASHES = ("-", "--", "-.", ":", "-", "--", "-.")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over one axis: names and values, `(n,)` each."""
+
+    title: str
+    label: str
+    x: Floats
+    curves: Mapping[str, Floats]
+    across: str = "t / s"
+    logarithmic: str = ""  # the axes that are: "x", "y" or "xy"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Lines of a mechanism at some instants: for each instant the lines, each `(points, 3)`, and its name."""
+
+    title: str
+    instants: Mapping[str, Sequence[Floats]]
+    pivots: Floats
+    solid: bool = False  # whether it needs three dimensions
+
+
+def sheet(path: Path, title: str, panels: Sequence[Panel], drawing: Drawing | None = None) -> Path:
+    """Write a page with the panels in two columns, and the drawing to their left."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ReadError("figures need matplotlib: pip install 'eslabon[view]'.") from None
+
+    names = [str(k) for k in range(len(panels))]
+    rows: Any = [names[k : k + 2] for k in range(0, len(names), 2)]
+    rows = [row if len(row) == len(rows[0]) else row * 2 for row in rows]
+    if drawing is not None:
+        rows = [["drawing", *row] for row in rows]
+    widths = ([1.15] if drawing is not None else []) + [1.0] * len(rows[0] if drawing is None else rows[0][1:])
+    solid: Any = {"drawing": {"projection": "3d"}} if drawing is not None and drawing.solid else {}
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(3.9 * sum(widths), 2.9 * len(rows)), layout="constrained")
+        axes = figure.subplot_mosaic(rows, per_subplot_kw=solid, width_ratios=widths)
+        figure.suptitle(title, fontsize=11)
+        if drawing is not None:
+            (_draw_in_space if drawing.solid else _draw_in_plane)(axes["drawing"], drawing)
+        for name, panel in zip(names, panels, strict=True):
+            _plot(axes[name], panel)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, dpi=150)
+        except OSError as error:
+            raise ReadError(f"{path}: the figure cannot be written: {error}.") from None
+    return path
+
+
+def _plot(ax: Any, panel: Panel) -> None:
+    for k, (name, y) in enumerate(panel.curves.items()):
+        ax.plot(panel.x, y, label=name, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)])
+    ax.set(title=panel.title, xlabel=panel.across, ylabel=panel.label)
+    ax.set_xlim(panel.x[0], panel.x[-1])
+    if "x" in panel.logarithmic:
+        ax.set_xscale("log")
+    if "y" in panel.logarithmic:
+        ax.set_yscale("log")
+    else:
+        ax.ticklabel_format(axis="y", useOffset=False)
+    ax.minorticks_off()
+    if len(panel.curves) > 1:
+        ax.margins(y=0.12)
+        if len(panel.curves) <= 4 and sum(map(len, panel.curves)) < WORDY:
+            ax.legend(ncols=2 if len(panel.curves) > 3 else 1, loc="best")
+        else:
+            _legend_below(ax, 4 if len(panel.curves) > 4 else 2)
+
+
+def _legend_below(ax: Any, ncols: int = 2) -> None:
+    """A legend under the axis' label, wherever that is: the pad is in letters, not in parts of the panel."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.4, ncols=ncols)
+
+
+def _draw_in_plane(ax: Any, drawing: Drawing) -> None:
+    last = len(drawing.instants) - 1
+    for k, (name, lines) in enumerate(drawing.instants.items()):
+        look = _look(k, last)
+        for j, line in enumerate(lines):
+            ax.plot(line[:, 0], line[:, 1], label=name if j == 0 else None, **look)
+    ax.plot(drawing.pivots[:, 0], drawing.pivots[:, 1], "^", color="black", markersize=8, zorder=5)
+    ax.set(title=drawing.title, xlabel="x / m", ylabel="y / m")
+    ax.set_aspect("equal")
+    _legend_below(ax)
+
+
+def _draw_in_space(ax: Any, drawing: Drawing) -> None:
+    last = len(drawing.instants) - 1
+    for k, (name, lines) in enumerate(drawing.instants.items()):
+        look = _look(k, last)
+        for j, line in enumerate(lines):
+            ax.plot(*line.T, label=name if j == 0 else None, **look)
+    ax.plot(*drawing.pivots.T, "^", color="black", markersize=7)
+    ax.set(title=drawing.title, xlabel="x / m", ylabel="y / m", zlabel="z / m")
+    ax.set_aspect("equal")
+    ax.set_box_aspect([np.ptp(limits()) for limits in (ax.get_xlim, ax.get_ylim, ax.get_zlim)], zoom=0.82)
+    ax.locator_params(nbins=4)
+    ax.locator_params(axis="z", nbins=3)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2)
+
+
+def _look(k: int, last: int) -> dict[str, Any]:
+    """Earlier instants are fainter."""
+    return {
+        "color": COLOURS[0],
+        "alpha": 0.25 + 0.75 * k / max(last, 1),
+        "marker": "o",
+        "markersize": 4,
+        "linewidth": 2.2,
+        "solid_capstyle": "round",
+    }

@@ -1,0 +1,25 @@
+"""Motion in time: adaptive and fixed-step integration, and the trajectories that come of it.
+
+    motion = m.simulate(q0, v0, 10.0)                                   # adaptive; reported at the method's own steps
+    motion = m.simulate(Q0, V0, 10.0, traced(law), method="rk4", step=1e-3, every=10)   # thousands at once, native
+    motion.plot(); motion.save("x.npz")
+
+`equations` says what is integrated, `system` puts what drives it in, `steps` and `fixed` take fixed steps, `adaptive`
+lets SciPy choose them, `run` is the way in, `motion` what comes out.
+"""
+
+from eslabon.simulate.control import Table, Traced, traced
+from eslabon.simulate.errors import Interrupted, SimulationError, SimulationWarning
+from eslabon.simulate.motion import Motion
+from eslabon.simulate.run import simulate
+
+__all__ = [
+    "Interrupted",
+    "Motion",
+    "SimulationError",
+    "SimulationWarning",
+    "Table",
+    "Traced",
+    "simulate",
+    "traced",
+]

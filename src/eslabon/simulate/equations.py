@@ -1,0 +1,116 @@
+"""How the state of a mechanism changes: the one place that says what is integrated.
+
+The state is x = (q, v); the symplectic method's is y = (q, p) with the momenta p = M v. Everything here is a formula of
+CasADi symbols, traced into graphs like every quantity; `settled` serves numbers too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi
+import numpy as np
+
+from eslabon.dynamics import closed
+from eslabon.dynamics.equations import forward_dynamics, joint_forces, mass_matrix
+from eslabon.errors import ModelError
+from eslabon.formulations.factor import factors
+from eslabon.formulations.symbols import SX, product, zeros
+from eslabon.graph.trace import Quantity
+from eslabon.kinematics.tree import coordinate_rates
+from eslabon.model import Mechanism
+from eslabon.simulate import loops
+
+External = Mapping[str, SX] | None
+
+
+def check(m: Mechanism) -> None:
+    """Refuse what cannot be simulated."""
+    if not m.nv:
+        raise ModelError(f"{m.name} has no freedom: there is nothing to simulate.")
+
+
+def accelerations(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
+    """Forward dynamics, of a tree or with loops."""
+    if not m.closed:
+        return forward_dynamics(m, q, v, tau, external=external)
+    return closed.forward_dynamics(m, q, v, tau, external=external)[0]
+
+
+def rates(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
+    """dx/dt = (N v, accelerations)."""
+    return casadi.vertcat(product(coordinate_rates(m, q), v), accelerations(m, q, v, tau, external))
+
+
+def kept_rates(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
+    """dx/dt at the closed state next to this one, so that a method whose stages leave the loops is led back by none of
+    its errors and away by none: what is reported needs a last correction only. Of a tree, dx/dt itself."""
+    own = rates(m, q, v, tau, external)
+    if not m.closed:
+        return own
+    wrenches = [*(external or {}).values()]
+    free = [s for s in casadi.symvar(own) if not casadi.depends_on(casadi.vertcat(q, v, tau, *wrenches), s)]
+    whole = casadi.Function("rates", [q, v, tau, *wrenches, casadi.vertcat(*free)], [own])
+    return whole(*loops.onto(m, q, v), tau, *wrenches, casadi.vertcat(*free))
+
+
+def rates_jacobian(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
+    """The derivative of dx/dt by x, for implicit methods."""
+    return casadi.jacobian(kept_rates(m, q, v, tau, external), casadi.vertcat(q, v))
+
+
+def momenta(m: Mechanism, q: SX, v: SX) -> SX:
+    """p = M v."""
+    return product(mass_matrix(m, q), v)
+
+
+def momentum_velocities(m: Mechanism, q: SX, p: SX) -> SX:
+    """v with M v = p."""
+    return factors(mass_matrix(m, q)).solve(p)
+
+
+def momentum_rates(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
+    """dp/dt = forces + (dM/dt) v - (joint forces that hold the accelerations at zero).
+
+    Where velocities are rates of coordinates this is -dH/dq plus the applied forces: Hamilton's equation.
+    """
+    force = zeros(m.nv)
+    force[list(m.actuated_velocities)] = tau
+    change = casadi.jtimes(momenta(m, q, v), q, product(coordinate_rates(m, q), v))
+    return force + change - joint_forces(m, q, v, zeros(m.nv), None, external or {})
+
+
+def quaternions(m: Mechanism) -> list[slice]:
+    """Where the quaternions of ball and free joints stand in q: last among their joint's coordinates."""
+    ends = [m.coordinates[j.name].stop for j in m.joints if j.nq != j.nv]
+    return [slice(end - 4, end) for end in ends]
+
+
+def settled(m: Mechanism, x: Any) -> Any:
+    """The state put back where it belongs: quaternions of unit length, loops closed. x is symbolic, or numbers (..., n)."""
+    if isinstance(x, casadi.SX):
+        x = casadi.SX(x)
+        for place in quaternions(m):
+            x[place] = x[place] / casadi.norm_2(x[place])
+        return casadi.vertcat(*loops.onto(m, x[: m.nq], x[m.nq :])) if m.closed else x
+    x = np.array(x, dtype=float)
+    for place in quaternions(m):
+        x[..., place] /= np.linalg.norm(x[..., place], axis=-1, keepdims=True)
+    good = np.isfinite(x).all(axis=-1)  # a motion that broke down stays broken
+    if m.closed and good.any():
+        x[good] = loops.onto_numbers(m, x[good][..., : m.nq], x[good][..., m.nq :])
+    return x
+
+
+def _quantity(name: str, inputs: tuple[str, ...], shape: Any, external: bool = True) -> Quantity:
+    return Quantity(name, inputs, __name__, shape, external)
+
+
+ACCELERATIONS = _quantity("accelerations", ("q", "v", "tau"), lambda m: (m.nv,))
+KEPT_RATES = _quantity("kept_rates", ("q", "v", "tau"), lambda m: (m.nq + m.nv,))
+RATES = _quantity("rates", ("q", "v", "tau"), lambda m: (m.nq + m.nv,))
+JACOBIAN = _quantity("rates_jacobian", ("q", "v", "tau"), lambda m: (m.nq + m.nv, m.nq + m.nv))
+MOMENTA = _quantity("momenta", ("q", "v"), lambda m: (m.nv,), external=False)
+VELOCITIES = _quantity("momentum_velocities", ("q", "v"), lambda m: (m.nv,), external=False)
+MOMENTUM_RATES = _quantity("momentum_rates", ("q", "v", "tau"), lambda m: (m.nv,))

@@ -1,0 +1,76 @@
+"""A bar for runs that take longer than a person waits without asking."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+PATIENCE = 2.0  # seconds before a bar appears
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a run, which knows the whole."""
+
+    whole: Progress
+    number: int
+    count: int
+
+    def update(self, fraction: float) -> None:
+        """Say how much of the part is done."""
+        self.whole.update((self.number + fraction) / self.count)
+
+
+class Progress:
+    """How far a run is. `show` is True, False, or None: on a terminal, after some seconds.
+
+    >>> with Progress("pendulum", False) as progress:
+    ...     progress.update(0.5)
+    """
+
+    def __init__(self, title: str, show: bool | None) -> None:
+        self.start = time.perf_counter()
+        self._title = title
+        self._bar: Any = None
+        self._task: Any = None
+        self._wait = 0.0 if show else PATIENCE
+        self._wanted = sys.stderr.isatty() if show is None else show
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    @property
+    def seconds(self) -> float:
+        """Time since the run began."""
+        return time.perf_counter() - self.start
+
+    def update(self, fraction: float) -> None:
+        """Say how much of the run is done."""
+        if self._wanted and self._bar is None and self.seconds >= self._wait:
+            self._bar = self._made()
+        if self._bar is not None:
+            self._bar.update(self._task, completed=fraction)
+
+    def part(self, number: int, count: int) -> Part:
+        """The progress of one of several equal parts."""
+        return Part(self, number, count)
+
+    def _made(self) -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+        bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._task = bar.add_task(self._title, total=1.0)
+        bar.start()
+        return bar

@@ -1,0 +1,107 @@
+"""Mechanisms with loops in motion: closed to round-off, energy kept as the method keeps it, and ways of driving them agree."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import eslabon as es
+
+
+def falling(name):
+    """The mechanism with gravity in its plane, at its closed home."""
+    m = es.Mechanism(replace(es.load(name).description, gravity=(0.0, -9.81, 0.0)))
+    return m, m.project(m.home())[0]
+
+
+def energy_error(motion):
+    total = motion.energy.total
+    return np.abs(total - total[..., :1]).max() / motion.energy.kinetic.max()
+
+
+@pytest.mark.parametrize(("name", "allowed"), [("five_bar", 1e-6), ("diaz_3rrr", 3e-6), ("diaz_four_bar", 1e-8)])
+def test_ten_seconds_of_rk4_stay_closed(name, allowed):
+    m, q0 = falling(name)
+    motion = m.simulate(q0, None, 10.0, method="rk4", step=1e-3, every=20)
+    assert motion.closure.max() < 1e-12
+    assert energy_error(motion) < allowed
+    J = m.constraint_jacobian(motion.q)
+    assert np.abs(np.einsum("kij,kj->ki", J, motion.v)).max() < 1e-10
+
+
+def test_rk4_is_of_fourth_order_with_loops():
+    m, q0 = falling("diaz_3rrr")
+    ends = [m.simulate(q0, None, 0.5, method="rk4", step=h, every=10**6).q[-1] for h in (1e-3, 5e-4, 2.5e-4)]
+    ratio = np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max()
+    assert 11 < ratio < 22  # 16 in the limit
+
+
+def test_adaptive_methods_agree_and_stay_closed():
+    m, q0 = falling("diaz_3rrr")
+    times = np.linspace(0, 1, 6)
+    best = m.simulate(q0, None, times, rtol=1e-12, atol=1e-14)
+    assert best.closure.max() < 1e-12
+    assert energy_error(best) < 1e-10
+    for method, tolerance in (("Radau", 1e-6), ("LSODA", 1e-5)):
+        motion = m.simulate(q0, None, times, method=method, rtol=1e-9, atol=1e-11)
+        assert np.abs(motion.q - best.q).max() < tolerance
+        assert motion.closure.max() < 1e-12
+    fixed = m.simulate(q0, None, times, method="rk4", step=1e-3)
+    assert np.abs(fixed.q - best.q).max() < 2e-6  # what RK4 itself leaves after a second of this motion
+
+
+def test_diaz_example_1_the_torque_of_a_steady_crank_gives_the_crank_back():
+    m = es.load("diaz_four_bar")
+    t = np.linspace(0, 2.5, 501)
+    q, v, a = m.complete((0.785 + t)[:, None], np.ones((501, 1)), np.zeros((501, 1)))
+    table = es.simulate.Table(t, m.inverse_dynamics(q, v, a), "cubic")
+    motion = m.simulate(q[0], v[0], t[::50], table, rtol=1e-10, atol=1e-12)
+    assert np.abs(motion.q[:, 0] - 0.785 - motion.t).max() < 1e-8
+
+
+def test_diaz_example_2_after_one_second():
+    m = es.load("diaz_3rrr")
+    motion = m.simulate(m.project(m.home())[0], None, 1.0, [0.1, 0.1, -0.1], rtol=1e-11, atol=1e-13)
+    angles = [1.10188183, -0.95807413, 1.13974961, 2.79747542, -1.46230170, 0.59455333, -2.69078113]
+    got = [motion.q[-1, m.coordinates[f"theta{k}"].start] for k in range(1, 8)]
+    assert np.allclose(got, angles, atol=2e-6)
+    work = 0.1 * (got[0] - m.home()[m.coordinates["theta1"].start])
+    work += 0.1 * (got[3] - m.home()[m.coordinates["theta4"].start]) - 0.1 * (
+        got[5] - m.home()[m.coordinates["theta6"].start]
+    )
+    assert motion.energy.kinetic[-1] == pytest.approx(work, rel=1e-6)
+
+
+def test_many_at_once_and_a_traced_law():
+    m, q0 = falling("five_bar")
+    starts = m.assemble(q0[[0, 2]] + np.random.default_rng(0).uniform(-0.1, 0.1, (6, 2)), guess=q0)
+    law = es.simulate.traced(lambda t, q, v: -0.01 * v[[0, 2]])
+    many = m.simulate(starts, None, 0.2, law, method="rk4", step=1e-3, every=50)
+    assert many.q.shape == (6, 5, 4)
+    one = m.simulate(starts[2], None, 0.2, lambda t, q, v: -0.01 * v[[0, 2]], method="rk4", step=1e-3, every=50)
+    assert np.allclose(one.q, many.q[2], atol=1e-12)
+    assert many.closure.max() < 1e-12
+    assert np.all(np.diff(many.energy.total, axis=-1) < 1e-12)  # the law takes energy out
+
+
+@pytest.mark.parametrize("name", ["bricard", "andrews_squeezer", "n_four_bar"])
+def test_benchmark_mechanisms_move_and_keep_their_balance(name):
+    m = es.load(name)
+    q0 = m.project(m.home())[0]
+    span = 0.02 if name == "andrews_squeezer" else 1.0
+    motion = m.simulate(q0, None, np.linspace(0, span, 11), rtol=1e-10, atol=1e-12)
+    assert motion.closure.max() < 1e-12
+    if name == "andrews_squeezer":  # its constant motor moment does work on the crank
+        turned = motion.q[:, m.coordinates["beta"].start] - motion.q[0, m.coordinates["beta"].start]
+        gained = motion.energy.total - motion.energy.total[0]
+        assert np.allclose(gained, 0.033 * turned, atol=1e-8)
+    else:
+        assert energy_error(motion) < 1e-7
+
+
+def test_what_is_refused():
+    m, q0 = falling("five_bar")
+    with pytest.raises(es.EslabonError, match="symplectic method does not keep"):
+        m.simulate(q0, None, 1.0, method="symplectic", step=1e-3)
+    with pytest.raises(es.EslabonError, match="with_parameters"):
+        m.simulate(q0, None, 1.0, parameters={"L2": 0.05})
