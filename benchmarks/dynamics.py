@@ -32,8 +32,14 @@ def _one_model(name, m) -> list[Row]:
     same(f"{name} mass matrix", m.mass_matrix(q), M)
 
     one = {
-        "inverse dynamics": {"ours": lambda: m.inverse_dynamics(q, v, a), "pinocchio": lambda: pin.rnea(model, data, pq, pv, pa)},
-        "forward dynamics": {"ours": lambda: m.forward_dynamics(q, v, a), "pinocchio": lambda: pin.aba(model, data, pq, pv, pa)},
+        "inverse dynamics": {
+            "ours": lambda: m.inverse_dynamics(q, v, a),
+            "pinocchio": lambda: pin.rnea(model, data, pq, pv, pa),
+        },
+        "forward dynamics": {
+            "ours": lambda: m.forward_dynamics(q, v, a),
+            "pinocchio": lambda: pin.aba(model, data, pq, pv, pa),
+        },
         "mass matrix": {"ours": lambda: m.mass_matrix(q), "pinocchio": lambda: pin.crba(model, data, pq)},
     }
     if name != "puma560":  # MuJoCo refuses bodies without mass
@@ -59,7 +65,9 @@ def _one_model(name, m) -> list[Row]:
     }
     for what, calls in many.items():
         timings = side_by_side(calls, rounds=9, budget=0.05)
-        made.append(Row(f"{name}: {what}, {STATES:,} states, one thread", timings, target, "pinocchio's batch call", per=STATES))
+        made.append(
+            Row(f"{name}: {what}, {STATES:,} states, one thread", timings, target, "pinocchio's batch call", per=STATES)
+        )
     return made
 
 

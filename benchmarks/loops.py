@@ -61,7 +61,7 @@ def _one(name) -> list[Row]:
     force = np.zeros((STATES, m.nv))
     force[:, list(m.actuated_velocities)] = T
     theirs = [np.array([f(x) for x in X]) for f, X in ((oracle.q, Q), (oracle.v, V), (oracle.v, force))]
-    q, v, a, tau = (X[0].copy() for X in (Q, V, A, T))
+    q, v, tau = (X[0].copy() for X in (Q, V, T))
     pq, pv, pt = (X[0].copy() for X in theirs)
 
     def peer(x, y, z):
@@ -87,7 +87,15 @@ def _assembly() -> list[Row]:
     values = np.radians(30) + rng.uniform(-0.02, 0.2, (STATES, 3))
     near = m.assemble(values + rng.normal(size=values.shape) * 0.01)
     timings = side_by_side({"ours": lambda: m.assemble(values, near)}, rounds=7, budget=0.05)
-    return [Row(f"planar_3rrr: assembly of {STATES:,} postures, warm start (target 5 µs each)", timings, None, "ours", per=STATES)]
+    return [
+        Row(
+            f"planar_3rrr: assembly of {STATES:,} postures, warm start (target 5 µs each)",
+            timings,
+            None,
+            "ours",
+            per=STATES,
+        )
+    ]
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ import sys
 import time
 from pathlib import Path
 
-import dynamics
 import inverse_kinematics
-import kinematics
 import loops
 import simulation
 from report import machine, table
+
+import dynamics
+import kinematics
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 SECTIONS = {

@@ -40,3 +40,12 @@ __all__ = [
     "paths",
     "robots",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Rooms that load CasADi come when they are first asked for."""
+    if name == "simulate":
+        from importlib import import_module
+
+        return import_module("eslabon.simulate")
+    raise AttributeError(f"eslabon has no name {name!r}")

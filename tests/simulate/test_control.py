@@ -5,10 +5,10 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from simulate.samples import pendulum, top
 
 import eslabon as es
 from eslabon.simulate import Table, simulate, traced
+from simulate.samples import pendulum, top
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 M = es.load("double_pendulum")
@@ -110,7 +110,9 @@ def test_every_trajectory_may_have_its_own_forces():
         assert np.array_equal(motion[4].q, one.q)
         assert np.array_equal(motion[4].tau, one.tau)
     many = simulate(M, Q, V, times, Table(times, values), **TIGHT)
-    np.testing.assert_allclose(many.end[0], simulate(M, Q, V, 1.0, Table(times, values), method="rk4", step=0.01).end[0], atol=1e-6)
+    np.testing.assert_allclose(
+        many.end[0], simulate(M, Q, V, 1.0, Table(times, values), method="rk4", step=0.01).end[0], atol=1e-6
+    )
 
 
 def test_laws_of_quaternions_and_of_casadi():

@@ -6,14 +6,14 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from oracles import Oracle, mujoco_model
-from random_mechanisms import random_builder, random_coordinates
 from scipy.integrate import cumulative_simpson
 from scipy.special import ellipj, ellipk
-from simulate.samples import MOMENTS, free_body, pendulum, top
 
 import eslabon as es
 from eslabon.simulate import simulate, traced
+from oracles import Oracle, mujoco_model
+from random_mechanisms import random_builder, random_coordinates
+from simulate.samples import MOMENTS, free_body, pendulum, top
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 TREES = [
@@ -94,7 +94,7 @@ def test_energy_changes_by_the_work_that_is_done():
     work = cumulative_simpson(power, x=t, initial=0.0)
     np.testing.assert_allclose(motion.energy.total - motion.energy.total[0], work, atol=1e-8)
     by_differences = np.gradient(motion.v, t, axis=0, edge_order=2)
-    np.testing.assert_allclose(motion.a[5:-5], by_differences[5:-5], atol=1e-3)
+    np.testing.assert_allclose(motion.a, by_differences, atol=1e-3 * abs(motion.a).max())
 
 
 def test_motors_friction_and_springs_of_the_drives_lose_energy_only():
@@ -143,10 +143,7 @@ def test_a_free_body_turns_with_euler(make):
     for method, options, tolerance in (("DOP853", TIGHT, 1e-7), ("rk4", {"step": 2e-3}, 1e-9)):
         motion = simulate(m, q, v, t, method=method, **options)
         got = motion.v[:, :3]
-        sign = np.sign(got[20] @ (want[20] * [1, 1, 1]))
-        np.testing.assert_allclose(got[:, 0], want[:, 0], atol=tolerance)
-        np.testing.assert_allclose(abs(got[:, 1]), abs(want[:, 1]), atol=tolerance)
-        np.testing.assert_allclose(got[:, 2], sign * want[:, 2], atol=tolerance)
+        np.testing.assert_allclose(got, want, atol=tolerance)
         np.testing.assert_allclose(np.linalg.norm(motion.q[:, -4:], axis=-1), 1.0, atol=1e-15)
         momentum = np.einsum("tij,tj->ti", m.pose(motion.q, "body")[:, :3, :3], MOMENTS * got)
         np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), atol=tolerance)
@@ -154,7 +151,7 @@ def test_a_free_body_turns_with_euler(make):
 
 def test_a_racket_tumbles_about_its_middle_axis_and_the_symplectic_method_keeps_its_invariants():
     m = top()
-    motion = simulate(m, m.neutral(), [1e-3, 2.0, 1e-3], 100.0, method="symplectic", step=0.02)
+    motion = simulate(m, m.neutral(), [1e-3, 2.0, 1e-3], 100.0, method="symplectic", step=0.005)
     flips = np.count_nonzero(np.diff(np.sign(motion.v[:, 1])))
     assert 5 < flips < 40
     momentum = np.linalg.norm(MOMENTS * motion.v, axis=-1)
@@ -184,7 +181,9 @@ def test_rk4_with_pinocchio_in_python_on_puma560():
     def rates(x):
         q, v = x[:6], x[6:]
         tau = kp * (goal - q) - kd * v
-        return np.concatenate([v, pin.aba(oracle.model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(tau))[oracle.v_map]])
+        return np.concatenate(
+            [v, pin.aba(oracle.model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(tau))[oracle.v_map]]
+        )
 
     x = np.concatenate([np.array([0.1, -0.3, 0.2, 0.5, -0.4, 0.3]), np.array([0.5, 0, -1, 0.2, 0.1, 2])])
     motion = simulate(m, x[:6], x[6:], 0.5, traced(lambda t, q, v: kp * (goal - q) - kd * v), method="rk4", step=h)

@@ -6,10 +6,10 @@ import csv
 
 import numpy as np
 import pytest
-from random_mechanisms import random_builder, random_coordinates
 
 import eslabon as es
 from eslabon.simulate import Motion, simulate
+from random_mechanisms import random_builder, random_coordinates
 
 RNG = np.random.default_rng(4)
 KINDS = ["revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed", "helical"]
@@ -55,7 +55,14 @@ def test_csv_gives_the_numbers_back_with_names_and_units(motion, tmp_path):
     same(motion, back)
     with path.open(encoding="utf-8") as file:
         headings = next(csv.reader(file))
-    for wanted in ("t [s]", "joint0.q [rad]", "joint1.v [m/s]", "joint4.q.w []", "joint4.tau.wx [N m]", "joint2.q.slide [m]"):
+    for wanted in (
+        "t [s]",
+        "joint0.q [rad]",
+        "joint1.v [m/s]",
+        "joint4.q.w []",
+        "joint4.tau.wx [N m]",
+        "joint2.q.slide [m]",
+    ):
         assert wanted in headings
     assert headings[-3:] == ["kinetic energy [J]", "potential energy [J]", "closure"]
 

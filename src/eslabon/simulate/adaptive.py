@@ -22,8 +22,15 @@ from eslabon.simulate.system import System
 METHODS = ("DOP853", "RK45", "LSODA", "Radau", "BDF")
 IMPLICIT = ("LSODA", "Radau", "BDF")
 
+PATIENCE = 10_000  # evaluations in which a run must get ahead by
+LEAST = 1e-12  # of its length
+
 Function = Callable[[float, Floats], Any]
 Event = Callable[[float, Floats, Floats], float]
+
+
+class _Stuck(Exception):
+    """Time does not go on: LSODA would try for ever."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +87,14 @@ class Run:
         own: list[tuple[float, Floats]] = []
         last = end == self.span[-1]
         wanted = self.span[(self.span >= begin) & ((self.span < end) | last)] if self.settings.report else None
-        watch = self._watch(own)
         try:
-            answer = solve_ivp(t_span=(begin, end), y0=x, t_eval=wanted, **self._options(begin, end, watch))
-        except KeyboardInterrupt:
-            self._keep(own)
-            raise
+            answer = solve_ivp(t_span=(begin, end), y0=x, t_eval=wanted, **self._options(begin, end, own))
+        except (KeyboardInterrupt, _Stuck) as stop:
+            self._keep(row for row in own if np.isfinite(row[1]).all())
+            if isinstance(stop, KeyboardInterrupt):
+                raise
+            self.trouble = "the step it would need is too small."
+            return -1, x
         self.evaluations += answer.nfev
         self.steps += len(own) - 1
         for happened, t, y in zip(self.found.values(), answer.t_events[1:], answer.y_events[1:], strict=True):
@@ -111,9 +120,25 @@ class Run:
 
         return watch
 
-    def _options(self, begin: float, end: float, watch: Function) -> dict[str, Any]:
-        said = self.settings
+    def _guarded(self, rates: Function, own: list[tuple[float, Floats]]) -> Function:
+        """The rates, as long as they lead somewhere."""
+        count, mark, least = 0, -np.inf, LEAST * (self.span[-1] - self.span[0])
+
+        def guarded(t: float, x: Floats) -> Any:
+            nonlocal count, mark
+            count += 1
+            if count % PATIENCE == 0:
+                if own and own[-1][0] < mark + least:
+                    raise _Stuck
+                mark = own[-1][0] if own else mark
+            return rates(t, x)
+
+        return guarded
+
+    def _options(self, begin: float, end: float, own: list[tuple[float, Floats]]) -> dict[str, Any]:
+        said, watch = self.settings, self._watch(own)
         rates, jacobian = functions(self.system, 0.5 * (begin + end))
+        rates = self._guarded(rates, own)
         options = {"jac": jacobian} if said.method in IMPLICIT and jacobian is not None else {}
         events = [watch, *(_event(self.system, event) for event in said.events.values())]
         tolerances = {"rtol": said.rtol, "atol": said.atol, "max_step": said.largest}
