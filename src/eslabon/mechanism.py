@@ -224,20 +224,32 @@ class Mechanism(model.Mechanism):
     # -- dynamics -----------------------------------------------------------------------------------------------
 
     def inverse_dynamics(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, **more: Unpack[Call]
-    ) -> Floats:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None,
+        weights: tuple[float, ...] | None = None, **more: Unpack[Call],
+    ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
-        `formulation` is "newton_euler", "lagrange", "lie", "gibbs_appell" or "quaternion"; left out, the fastest.
+        `formulation` is "newton_euler", "lagrange", "lie", "gibbs_appell" or "quaternion"; left out, the fastest. With
+        loops and more actuators than freedoms, the share of least sum of `weights` times force squared is given (of
+        least norm without weights); with fewer, see `hybrid_dynamics`.
 
         >>> import eslabon as es
         >>> es.load("double_pendulum").inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
         array([0., 0.])
         """
         known = self._calls.get(("inverse_dynamics", formulation))
-        if known is None or more:
-            return self._ask("inverse_dynamics", (q, v, a), {"formulation": formulation}, more)
+        if known is None or more or weights is not None:
+            shared = {} if weights is None else {"weights": self._weights(weights)}
+            return self._ask("inverse_dynamics", (q, v, a), {"formulation": formulation, **shared}, more)
         return known(q, v, a)
+
+    def _weights(self, weights: tuple[float, ...]) -> tuple[float, ...]:
+        made = tuple(float(w) for w in weights)
+        if not self.closed:
+            raise ModelError(f"{self.name} has no loops, so its actuators share nothing; leave weights out.")
+        if len(made) != self.nu or not all(w > 0 for w in made):
+            raise ModelError(f"weights needs a positive number for each of the {self.nu} actuators; it is {weights!r}.")
+        return made
 
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, **more: Unpack[Call]
@@ -273,8 +285,16 @@ class Mechanism(model.Mechanism):
 
     def reactions(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
-        axes about its origin."""
+        axes about its origin. With loops, those of the cut joints follow, on their second body in its frame of the cut;
+        `determined_reactions` says which components redundant constraints leave open (they are given as zero)."""
         return self._ask("reactions", (q, v, a), {}, more)
+
+    def determined_reactions(self, q: ArrayLike) -> np.ndarray:
+        """Which components of `reactions` motion determines at a posture, `(joints + loops, 6)`: where constraints are
+        redundant, as across the plane of a planar loop, loads may be locked in that no motion shows."""
+        from eslabon.dynamics.determinacy import determined
+
+        return determined(self, q)
 
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see `inertial_parameters`."""

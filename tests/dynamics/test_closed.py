@@ -251,3 +251,32 @@ def test_massless_rods_in_a_loop_move_all_the_same():
     m = b.build()
     q, v, a = m.complete([0.8], [1.0], [0.5])
     near(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a)
+
+
+def test_weights_move_the_load_to_the_cheaper_actuators():
+    from dataclasses import replace
+
+    five = es.load("five_bar")
+    m = es.Mechanism(replace(five.description, actuated=tuple(j.name for j in five.joints)))
+    _, q, v, a = a_motion("five_bar")
+    heavy = np.array([1.0, 100.0, 1.0, 100.0])
+    even, skewed = m.inverse_dynamics(q, v, a), m.inverse_dynamics(q, v, a, weights=tuple(heavy))
+    near(m.forward_dynamics(q, v, skewed), a, 1e-8)
+    assert skewed @ (heavy * skewed) < even @ (heavy * even)
+    with pytest.raises(es.ModelError, match="positive number for each of the 4 actuators"):
+        m.inverse_dynamics(q, v, a, weights=(1.0, 2.0))
+    with pytest.raises(es.ModelError, match="has no loops"):
+        es.load("puma560").inverse_dynamics(*np.zeros((3, 6)), weights=(1.0,) * 6)
+
+
+def test_what_redundant_constraints_leave_open():
+    planar = es.load("planar_3rrr")
+    known = planar.determined_reactions(close(planar))
+    assert known.shape == (9, 6)
+    assert np.all(known[:, [2, 3, 4]])  # the moment about the hinges and the forces in the plane
+    assert not known[:, [0, 1, 5]].any()  # what acts across the plane
+    stewart = es.load("stewart_gough")
+    assert stewart.determined_reactions(close(stewart)).all()
+    assert es.load("puma560").determined_reactions(np.zeros(6)).all()
+    bennett = es.load("bennett")
+    assert not bennett.determined_reactions(close(bennett)).all()
