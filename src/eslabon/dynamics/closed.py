@@ -60,22 +60,15 @@ def forward_dynamics(
     p = partition(m.plain)
     check_formulation(formulation)
     c, left = pieces(m, q, v, tau, p, formulation, external or {})
-    if equations.massless_motion(m.plain) is not None:
-        return _without_inverse(m, c, p, left)
-    if formulation == "gibbs_appell":  # judged by its own partition, which may go bad where the posture does not
+    if formulation == "gibbs_appell" or equations.massless_motion(m.plain) is not None:
+        # The explicit equations need no inverse of M, so that they serve where some motion of the tree moves no mass.
+        # They are judged by their own partition, which may go bad where the posture does not.
         back = constrained.Square(c.J[:, list(p.dependent)])
         return [constrained.gibbs_appell(c, p), left, back.quality]
     a, _, inverse = constrained.multipliers(c)
     if formulation == "udwadia_kalaba":
         a = constrained.udwadia_kalaba(c)
     return [a, left, quality(inverse)]
-
-
-def _without_inverse(m: Mechanism, c: Constrained, p: Partition, left: SX) -> list[SX]:
-    """Some motion of the tree moves no mass; the loops' own motions may all the same: the explicit equations of Gibbs and
-    Appell need no inverse of M. If even these have no mass to move, the division by their pivot shows it."""
-    back = constrained.Square(c.J[:, list(p.dependent)])
-    return [constrained.gibbs_appell(c, p), left, back.quality]
 
 
 def quality(inverse: list[SX]) -> SX:
