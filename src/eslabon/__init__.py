@@ -44,8 +44,9 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Rooms that load CasADi come when they are first asked for."""
-    if name == "simulate":
+    if name in ("simulate", "Motion"):
         from importlib import import_module
 
-        return import_module("eslabon.simulate")
+        room = import_module("eslabon.simulate")
+        return room if name == "simulate" else room.Motion
     raise AttributeError(f"eslabon has no name {name!r}")

@@ -6,6 +6,7 @@ This is the only place that knows both the data and the rooms that work on it; a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -352,19 +353,21 @@ class Mechanism(model.Mechanism):
             given.setdefault(by, self.parameters.get(by, np.nan))
         return self._ask(quantity, arrays, options, {"parameters": given} if given else {}, by)
 
-    def operations(self, quantity: str, **options: Any) -> Any:
+    def operations(self, quantity: str = "inverse_dynamics", **options: Any) -> Any:
         """How many multiplications, additions and other operations a quantity takes."""
         from eslabon.graph.count import count
 
         return count(self._graph(quantity, options))
 
-    def c_source(self, quantity: str, **options: Any) -> Any:
+    def c_source(self, quantity: str = "inverse_dynamics", **options: Any) -> Any:
         """Portable C for a quantity: an object with `.header`, `.code` and `.write(folder)`."""
         from eslabon.graph.c import source
 
         return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
 
-    def equations(self, quantity: str, parameters: tuple[str, ...] | bool = True, **options: Any) -> Any:
+    def equations(
+        self, quantity: str = "inverse_dynamics", parameters: tuple[str, ...] | bool = True, **options: Any
+    ) -> Any:
         """A quantity as equations: print it, or take `.latex()`, or the SymPy matrices in `.results`.
 
         The model's parameters stay letters; with `parameters=False` their values are put in.
@@ -377,7 +380,8 @@ class Mechanism(model.Mechanism):
     def _graph(self, quantity: str, options: Mapping[str, Any], parameters: tuple[str, ...] = ()) -> Any:
         from eslabon.graph.trace import trace
 
-        return trace(self, self._request(quantity, options, parameters))
+        asked = self._request(quantity, options, parameters)
+        return trace(self, replace(asked, quantity=replace(asked.quantity, checks=())))
 
     @cached_property
     def _calls(self) -> dict[tuple[Any, ...], Callable[..., Floats]]:

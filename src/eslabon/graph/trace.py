@@ -88,7 +88,7 @@ def trace(m: Mechanism, request: Request) -> Any:
     wrenches = {name: casadi.SX.sym(f"wrench_{k}", 6) for k, name in enumerate(request.external)}
     options = {**dict(request.options), **({"external": wrenches} if wrenches else {})}
     found = request.quantity.formula()(traced, *states.values(), **options)
-    values = [casadi.SX(x) for x in (found if request.quantity.checks else [found])]
+    values = [casadi.SX(x) for x in (found if isinstance(found, list) else [found])][: 1 + len(request.quantity.checks)]
     if request.by is not None:
         values = [_derivative(traced, values[0], states, symbols, request)]
     symbols_in = [*states.values(), *wrenches.values(), *symbols.values()]
