@@ -14,6 +14,11 @@ from report import Row, same
 from timing import side_by_side
 
 STATES = 10_000
+REMARKS = """
+The Jacobian of the 30-joint tree is a dense 6 x 30 matrix, 14 MB for 10,000 states: what is measured there is the speed at
+which memory is written (about 15 GB/s), and Pinocchio's loop, which writes each matrix into the nearest cache, comes
+nearer to it than elsewhere.
+"""
 
 
 def rows() -> list[Row]:

@@ -121,7 +121,7 @@ MISTAKES = [
     (lambda m: m.pose("abc"), "real numbers"),
     (lambda m: m.pose([1j] * 6), "complex"),
     (lambda m: m.pose([0.0] * 6, parameters={"zzz": 1}), "no parameter 'zzz'"),
-    (lambda m: m.derivative("poze", "q", [0.0] * 6), "no quantity 'poze'; did you mean 'pose'?"),
+    (lambda m: m.derivative("poze", "q", [0.0] * 6), "no quantity 'poze' of puma560; did you mean 'pose'?"),
     (lambda m: m.derivative("pose", "zzz", [0.0] * 6), "no parameter 'zzz'"),
     (lambda m: m.derivative("pose", "q"), "pose takes q; 0 were given"),
     (lambda m: m.velocity(np.zeros((3, 6)), np.zeros((4, 6))), "leading axes"),
