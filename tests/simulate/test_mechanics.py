@@ -207,3 +207,14 @@ def test_mujoco_with_forces_held_over_its_steps():
         data.qfrc_applied[:] = np.sin(data.time) - 2 * data.qpos - data.qvel
         mujoco.mj_step(mj, data)
         np.testing.assert_allclose(motion.q[k + 1], data.qpos, rtol=1e-9, atol=1e-9)
+
+
+def test_coulomb_friction_brings_a_joint_to_rest_in_finite_work():
+    """A sliding block stops after v0^2 / (2 mu g) and stays but for a creep; no method gets stuck on the change of sign."""
+    b = es.Builder("block", gravity=(0, 0, 0)).body("block", 2.0)
+    m = b.joint("slide", "prismatic", "ground", "block", axis="x", coulomb=1.0).build()
+    for options in ({}, {"method": "Radau"}, {"method": "rk4", "step": 1e-3}):
+        motion = m.simulate([0.0], [1.0], 4.0, **options)
+        assert motion.q[-1, 0] == pytest.approx(1.0, abs=5e-3)
+        assert abs(motion.v[-1, 0]) < 1e-3
+        assert motion.statistics.steps < 20_000

@@ -12,6 +12,8 @@ from eslabon.formulations.symbols import SX, lean, product, zeros
 from eslabon.kinematics.tree import Placement, coordinate_rates, coordinates, placements, velocities
 from eslabon.model import GROUND, End, Mechanism, Pose, Spring, Wrench
 
+CREEP = 1e-3  # rad/s or m/s, over which Coulomb friction changes its sign: a jump would stop every adaptive method
+
 
 def wrenches(m: Mechanism, q: SX, v: SX, external: Mapping[str, SX]) -> dict[str, SX]:
     """By body, the moment and force on it in its own axes about its own origin: the model's and the caller's."""
@@ -89,7 +91,11 @@ def _nonzero(x: object) -> bool:
 
 
 def joint_resistance(m: Mechanism, q: SX, v: SX) -> SX:
-    """What joints oppose to their motion: springs, viscous and Coulomb friction."""
+    """What joints oppose to their motion: springs, viscous and Coulomb friction.
+
+    Coulomb friction is F tanh(v / CREEP): F sign(v) to the last digit above 0.02 rad/s, and a stiff creep where a joint
+    would stick.
+    """
     force = zeros(m.nv)
     for joint in m.joints:
         place, own, rates = m.velocities[joint.name], coordinates(m, q, joint), velocities(m, v, joint)
@@ -99,7 +105,7 @@ def joint_resistance(m: Mechanism, q: SX, v: SX) -> SX:
         if joint.viscous is not None:
             force[place] += casadi.SX(casadi.vertcat(*joint.viscous)) * rates
         if joint.coulomb is not None:
-            force[place] += casadi.SX(casadi.vertcat(*joint.coulomb)) * casadi.sign(rates)
+            force[place] += casadi.SX(casadi.vertcat(*joint.coulomb)) * casadi.tanh(rates / CREEP)
     return lean(force)
 
 
