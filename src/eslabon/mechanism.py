@@ -148,6 +148,9 @@ class Mechanism(model.Mechanism):
         True
         """
         if self.closed:
+            if report or options:
+                asked = ", ".join([*options, *(["report"] if report else [])])
+                raise ModelError(f"{self.name} has loops, for which inverse_kinematics has no {asked}; see assemble.")
             return self.assemble(pose=pose, guess=guess, frame=frame)
         from eslabon.kinematics.inverse import inverse_kinematics
 
@@ -245,9 +248,11 @@ class Mechanism(model.Mechanism):
         return known(q, v, a)
 
     def _weights(self, weights: tuple[float, ...]) -> tuple[float, ...]:
-        made = tuple(float(w) for w in weights)
+        from eslabon.graph.native.arguments import as_floats
+
         if not self.closed:
             raise ModelError(f"{self.name} has no loops, so its actuators share nothing; leave weights out.")
+        made = tuple(as_floats(weights, "weights").ravel().tolist())
         if len(made) != self.nu or not all(w > 0 for w in made):
             raise ModelError(f"weights needs a positive number for each of the {self.nu} actuators; it is {weights!r}.")
         return made

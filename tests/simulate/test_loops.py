@@ -103,5 +103,9 @@ def test_what_is_refused():
     m, q0 = falling("five_bar")
     with pytest.raises(es.EslabonError, match="symplectic method does not keep"):
         m.simulate(q0, None, 1.0, method="symplectic", step=1e-3)
+    with pytest.raises(es.AssemblyError, match="q0 leaves the loops of five_bar open"):
+        m.simulate(q0 + 0.01, None, 1.0)
+    with pytest.raises(es.AssemblyError, match="v0 tears the loops of five_bar"):
+        m.simulate(q0, [1.0, 0, 0, 0], 1.0)
     with pytest.raises(es.EslabonError, match="with_parameters"):
         m.simulate(q0, None, 1.0, parameters={"L2": 0.05})

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.errors import ModelError
+from eslabon.graph.native.arguments import as_floats
 from eslabon.kinematics.closure import RANK, jacobian_at
 from eslabon.model import GROUND
 
@@ -18,7 +20,9 @@ Floats = np.ndarray
 
 def determined(m: Any, q: Any) -> Floats:
     """For each joint and then each loop, which of the six components of its reaction are determined at a posture."""
-    q = np.asarray(q, dtype=float)
+    q = as_floats(q, "q")
+    if q.shape != (m.nq,):
+        raise ModelError(f"determined_reactions takes one posture of {m.nq} coordinates; q has shape {q.shape}.")
     total = len(m.joints) + len(m.loops)
     if not m.loops:
         return np.ones((total, 6), dtype=bool)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.errors import AssemblyError, ModelError, SingularityError, SingularityWarning
+from eslabon.graph.native.arguments import as_floats
 from eslabon.kinematics.closure import (
     CLOSED,
     RANK,
@@ -122,7 +123,7 @@ def assemble(
 ) -> Floats:  # fmt: skip
     """Full coordinates that close the loops, for prescribed joints (the actuated ones, or `joints`) or a frame's pose."""
     given, values = _prescription(m, values, joints, pose, frame)
-    start = np.asarray(m_home(m) if guess is None else guess, dtype=float)
+    start = as_floats(m_home(m) if guess is None else guess, "guess")
     if start.shape[-1:] != (m.nq,):
         raise ModelError(
             f"guess has {start.shape[-1] if start.ndim else 0} values in its last axis; {m.name} has {m.nq} coordinates."
@@ -186,7 +187,7 @@ def _prescription(
     if pose is not None:
         if values is not None or joints is not None:
             raise ModelError("assemble takes joint values or the pose of a frame, not both.")
-        T = np.asarray(pose, dtype=float)
+        T = as_floats(pose, "pose")
         if T.shape[-2:] != (4, 4) or not np.all(np.isfinite(T)):
             raise ModelError(f"pose must be finite numbers of shape (..., 4, 4); it has shape {T.shape}.")
         return Prescription(frame=chosen_frame(m, frame).name), T
@@ -197,7 +198,7 @@ def _prescription(
         raise ModelError(
             f"{m.name} has no actuated joints; name the joints you prescribe, as in joints=('{m.joints[0].name}',)."
         )
-    x = np.asarray([] if values is None else values, dtype=float)
+    x = as_floats([] if values is None else values, "the prescribed values")
     if x.shape[-1:] != (count,):
         raise ModelError(
             f"the prescribed joints {', '.join(names)} have {count} coordinates; {x.shape[-1] if x.ndim else 0} values were given."
@@ -364,7 +365,7 @@ def complete(
     _check_determined(m, given)
     v, a, left, quality = _completer(m, given)(q, va, aa)
     worst = float(np.nanmax(np.where(np.isfinite(left), left, np.inf)))
-    if not np.nanmin(quality) > RANK**2:
+    if not np.nanmin(quality) > 1e-12:  # squared, as the quality is
         raise SingularityError(
             f"{m.name} is at a singular posture for {', '.join(given.joints)} (or so near that nothing can be said): the other "
             "joints' velocities do not follow from theirs; prescribe other joints or another posture."
@@ -432,6 +433,5 @@ def _projector(m: Mechanism) -> Callable[..., tuple[Floats, ...]]:
 
 def residual(m: Mechanism, q: Any) -> Floats:
     """The largest residual of all loops and couplings, `(...)`."""
-    q = np.asarray(q, dtype=float)
     left = _stepper(m, Prescription())(q, np.eye(3), np.zeros(3), 1.0)[1]
     return np.abs(left).max(axis=-1, initial=0.0)

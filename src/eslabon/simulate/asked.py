@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.dynamics.applied import check_external
+from eslabon.errors import AssemblyError
 from eslabon.graph.native import InputError
 from eslabon.graph.native.arguments import Floats, as_floats
 from eslabon.model import Mechanism
 from eslabon.simulate import equations
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.system import System
+
+TORN = 1e-6  # m or rad: what a start may tear the loops by; it is closed exactly before the motion begins
 
 
 def refuse(condition: bool, sentence: str) -> None:
@@ -104,7 +107,23 @@ def start(system: System, q0: ArrayLike, v0: ArrayLike | None) -> Floats:
         shapes = f"q0 has {parts[0].shape[:-1]}, v0 {parts[1].shape[:-1]}, what drives it {system.batch}"
         raise InputError(f"leading axes do not fit together: {shapes}.") from None
     x = np.concatenate([np.broadcast_to(p, (*batch, p.shape[-1])) for p in parts], axis=-1)
+    if m.closed:
+        _check_closed(m, x.reshape(-1, x.shape[-1]))
     return equations.settled(m, x)
+
+
+def _check_closed(m: Mechanism, x: Floats) -> None:
+    """Refuse a start that tears the loops."""
+    from eslabon.kinematics.assembly import project, residual
+
+    open_by = float(residual(m, x[:, : m.nq]).max(initial=0.0))
+    if not open_by <= TORN:
+        raise AssemblyError(f"q0 leaves the loops of {m.name} open by {open_by:.3g} (m or rad); assemble it from the "
+            "actuated joints, or bring it onto the loops with m.project.")  # fmt: skip
+    across = float(np.abs(project(m, x[:, : m.nq], x[:, m.nq :])[1] - x[:, m.nq :]).max(initial=0.0))
+    if not across <= TORN * max(1.0, float(np.abs(x[:, m.nq :]).max(initial=0.0))):
+        raise AssemblyError(f"v0 tears the loops of {m.name}: {across:.3g} (m or rad a second) of it is against them; take "
+            "it from m.complete, or bring it onto the loops with m.project.")  # fmt: skip
 
 
 def events_of(given: Any) -> dict[str, Event]:
