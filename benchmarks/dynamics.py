@@ -10,6 +10,11 @@ from report import Row, same
 from timing import side_by_side
 
 STATES = 10_000
+REMARKS = """
+The 7R arm's inverse dynamics has come out between 18 and 21 times Pinocchio's batch call from run to run: this processor's
+registers hold four states (AVX2), and the machine was not quiet. Its graph has 325 multiplications, 291 additions and 12
+sines and cosines; a processor with eight lanes (AVX-512) has about half the work.
+"""
 
 
 def rows() -> list[Row]:
