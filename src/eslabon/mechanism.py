@@ -379,6 +379,11 @@ class Mechanism(model.Mechanism):
         """
         from eslabon.graph.equations import equations
 
+        if self._quantity(quantity).checks:
+            raise ModelError(
+                f"the {quantity} of {self.name} solves for its loops, which makes no equations anyone would read; ask for its "
+                "mass_matrix, gravity_forces, constraint or constraint_jacobian, or for c_source."
+            )
         kept = tuple(self.parameters) if parameters is True else tuple(parameters or ())
         return equations(self._graph(quantity, options, kept))
 
