@@ -70,13 +70,29 @@ def pose(
     import numpy as np
 
     m = _load(source)
-    values = m.home() if not q else _numbers(q) * (np.pi / 180 if degrees else 1.0)
+    values = m.home() if not q else _numbers(q)
+    if q and degrees:
+        values = _angles_in_radians(m, values)
     T = m.pose(values, frame)
     rpy = es.algebra.rpy_from_rotation(T[:3, :3])
     console.print("position m  ", _row(T[:3, 3]), highlight=False)
     console.print("rpy deg     ", _row(np.degrees(rpy)), highlight=False)
     for row in T:
         console.print("  ".join(f"{x:12.9f}" for x in row), highlight=False)
+
+
+def _angles_in_radians(m: es.Mechanism, values: Any) -> Any:
+    """Coordinates typed in degrees where they are angles; lengths and quaternions stay."""
+    import numpy as np
+
+    turning = {"revolute": (0,), "helical": (0,), "cylindrical": (0,), "universal": (0, 1), "planar": (2,)}
+    values = values.copy()
+    for joint in m.joints:
+        for k in turning.get(joint.kind.kind, ()):
+            place = m.coordinates[joint.name].start + k
+            if place < len(values):
+                values[place] = np.radians(values[place])
+    return values
 
 
 def _row(values: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -55,7 +56,10 @@ class Mechanism(model.Mechanism):
         target = Path(path)
         if target.suffix.lower() != ".toml":
             raise ReadError(f"{target}: a mechanism is saved as TOML; let the name end in .toml.")
-        target.write_text(to_toml(self.description), encoding="utf-8")
+        try:
+            target.write_text(to_toml(self.description), encoding="utf-8")
+        except OSError as error:
+            raise ReadError(f"{target}: the file cannot be written: {error}.") from None
         return target
 
     def topology_svg(self) -> str:
@@ -207,7 +211,7 @@ class Mechanism(model.Mechanism):
         return assembly.complete(self, qa, va, aa, guess, joints=joints)
 
     def project(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> tuple[Floats, ...]:
-        """The nearest state that keeps the loops closed: q, or (q, v), or (q, v, a)."""
+        """The nearest state that keeps the loops closed, as a tuple of what was given: (q,), (q, v) or (q, v, a)."""
         from eslabon.kinematics import assembly
 
         return assembly.project(self, q, v, a)
@@ -391,6 +395,10 @@ class Mechanism(model.Mechanism):
         from eslabon.graph.trace import trace
 
         asked = self._request(quantity, options, parameters)
+        known = list(signature(asked.quantity.formula()).parameters)[1 + len(asked.quantity.inputs) :]
+        for option in options:
+            if option not in known:
+                raise ModelError(f"{quantity} has no option '{option}'{suggest(option, known)}")
         return trace(self, replace(asked, quantity=replace(asked.quantity, checks=())))
 
     @cached_property
@@ -437,6 +445,10 @@ class Mechanism(model.Mechanism):
         """A quantity's value: its code found or made, and called."""
         from eslabon.graph.trace import native
 
+        for word in more:
+            if word not in Call.__annotations__:
+                raise ModelError(f"{name} takes no '{word}'{suggest(word, [*options, *Call.__annotations__])}")
+        self._check_values(more.get("parameters") or {})
         parameters, external = (dict(sorted((more.get(k) or {}).items())) for k in ("parameters", "external"))
         inputs = (tuple(external), tuple(parameters))
         tolerance = more.get("tolerance", TORN)
@@ -450,6 +462,19 @@ class Mechanism(model.Mechanism):
             self._calls[key] = self._judged(call, name, tolerance) if request.checks else call
         keywords = {k: x for k, x in more.items() if k in ("out", "threads")}
         return self._calls[key](*arrays, *external.values(), *parameters.values(), **keywords)
+
+    def _check_values(self, parameters: Mapping[str, ArrayLike]) -> None:
+        """Refuse values for a call that no mechanism could have, at the ends of each range."""
+        if not isinstance(parameters, Mapping):
+            raise ModelError(f"parameters is a mapping of names to values; it is {parameters!r}.")
+        self.check_parameters(parameters)
+        for name, given in parameters.items():
+            try:
+                values = np.asarray(given, dtype=float)
+            except (TypeError, ValueError):
+                raise ModelError(f"parameter '{name}' needs numbers; it is {given!r}.") from None
+            for value in {float(values.min()), float(values.max())} if values.size else ():
+                self.with_parameters(**{name: value})
 
     def _judged(self, call: Callable[..., Any], name: str, tolerance: float) -> Callable[..., Floats]:
         """A call whose result is given only if the state keeps the loops closed and the posture is not singular."""

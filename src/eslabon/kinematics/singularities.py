@@ -73,7 +73,7 @@ def _inverse_condition(A: Floats) -> Floats:
     values = np.linalg.svd(A, compute_uv=False)
     if values.shape[-1] == 0:
         return np.ones(len(A))
-    return values[:, -1] / np.maximum(values[:, 0], 1e-300)
+    return np.where(values[:, 0] > RANK, values[:, -1] / np.maximum(values[:, 0], 1e-300), 0.0)  # nothing moves at all
 
 
 def _rank(A: Floats) -> Floats:

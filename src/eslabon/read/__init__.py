@@ -28,6 +28,8 @@ def load(source: str | Path, **options: Any) -> Mechanism:
     """
     text = str(source)
     if isinstance(source, str) and not Path(text).suffix and "/" not in text and "\\" not in text:
+        if options:
+            raise ReadError(f"a mechanism of the library takes no options; take away {', '.join(options)}.")
         return _from_library(text)
     return _from_file(Path(source), options)
 
