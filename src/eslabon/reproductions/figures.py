@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.errors import ReadError
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from eslabon.mechanism import Floats, Mechanism
 
 STYLE: Any = {
     "font.size": 9,
@@ -29,6 +28,9 @@ STYLE: Any = {
 COLOURS = ("#1f5fa8", "#d1622b", "#2f8f4e", "#8a4fa3", "#b8902a", "#3c9fb0", "#7a7a7a")
 WORDY = 25  # letters: a longer legend stands below its panel
 DASHES = ("-", "--", "-.", ":", "-", "--", "-.")
+ORIGIN = (0.0, 0.0, 0.0)
+
+Line = Sequence[tuple[str, tuple[float, float, float]]]  # bodies, each with a point in its own frame
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,40 @@ class Drawing:
     instants: Mapping[str, Sequence[Floats]]
     pivots: Floats
     solid: bool = False  # whether it needs three dimensions
+
+
+# -- the mechanism ----------------------------------------------------------------------------------------------------
+
+
+def moved(
+    title: str,
+    m: Mechanism,
+    t: Floats,
+    q: Floats,
+    at: Sequence[int],
+    lines: Sequence[Line],
+    pivots: Sequence[str],
+    solid: bool = False,
+) -> Drawing:
+    """A mechanism at some instants of a motion, given by their places in `t`; pivots are bodies whose origins rest."""
+    instants = {f"t = {t[k]:g} s": [_points(m, q[k], line) for line in lines] for k in at}
+    return Drawing(title, instants, _points(m, q[0], [(body, ORIGIN) for body in pivots]), solid)
+
+
+def _points(m: Mechanism, q: Floats, line: Line) -> Floats:
+    """Points of bodies in a posture, `(points, 3)`."""
+    return np.array([(m.pose(q, body) @ [*p, 1.0])[:3] for body, p in line])
+
+
+def three_legs(m: Mechanism, bar: str) -> list[Line]:
+    """The lines of a planar 3-RRR: legs of bars 1 and 2, 4 and 5, 6 and 7, as both papers count them, and the platform."""
+    corners = [ORIGIN, *(tuple(float(x) for x in loop.second.at.position) for loop in m.loops)]
+    platform: list[Any] = [("platform", corner) for corner in corners]
+    legs = zip((1, 4, 6), (2, 5, 7), platform, strict=True)
+    return [*([(f"{bar}{j}", ORIGIN), (f"{bar}{k}", ORIGIN), end] for j, k, end in legs), [*platform, platform[0]]]
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
 
 
 def sheet(path: Path, title: str, panels: Sequence[Panel], drawing: Drawing | None = None) -> Path:

@@ -21,6 +21,12 @@ from eslabon.errors import ReadError
 
 WIDTH = 100
 
+# The headings of what stands beside what.
+PAPER = ("", "the paper", "eslabon")
+THESIS = ("", "the thesis", "eslabon")
+RECOMPUTED = ("", "recomputed", "eslabon")  # by other programs, from the printed data
+FORMS = ("", "as printed", "as it must read")
+
 
 class Verdict(StrEnum):
     """What a comparison comes to. `verdicts` says how each is reached."""

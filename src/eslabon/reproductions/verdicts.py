@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import product
 from typing import Any
@@ -51,6 +52,11 @@ def number(
         verdict = Verdict.WRONG if reason else Verdict.UNEXPLAINED
     told = "" if verdict in (Verdict.AGREES, Verdict.NOISE) else reason
     return Row(what, printed, figures(computed), difference, verdict, told)
+
+
+def numbers(names: Iterable[str], printed: Iterable[str], computed: Iterable[float], **more: Any) -> list[Row]:
+    """A row for each printed number, its name and its computed value; `more` goes to each `number`."""
+    return [number(*each, **more) for each in zip(names, printed, computed, strict=True)]
 
 
 def last_unit(text: str) -> float:
@@ -98,6 +104,15 @@ def figures(x: float) -> str:
 
 
 # -- statements -------------------------------------------------------------------------------------------------------
+
+
+def greatest(departures: Any) -> float:
+    """The greatest of an array, whatever its sign.
+
+    >>> greatest([0.1, -0.3])
+    0.3
+    """
+    return float(np.abs(departures).max())
 
 
 def statement(
@@ -172,7 +187,7 @@ def _apart(a: Any, b: Any) -> float:
     if not symbols:
         return abs(float(difference))
     places = np.random.default_rng(0).uniform(-2, 2, (len(symbols), 50))
-    return float(np.abs(sympy.lambdify(symbols, difference, "numpy")(*places)).max())
+    return greatest(sympy.lambdify(symbols, difference, "numpy")(*places))
 
 
 def tidy(text: str) -> str:

@@ -11,10 +11,9 @@ import numpy as np
 import eslabon as es
 from eslabon.formulations.quaternion import matrices
 from eslabon.kinematics.recursions import by_quaternions, forward
-from eslabon.reproductions.report import Row, Section
-from eslabon.reproductions.verdicts import statement
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from eslabon.mechanism import Floats
+from eslabon.reproductions.report import PAPER, Row, Section
+from eslabon.reproductions.verdicts import greatest, statement
 
 R, P = "revolute", "prismatic"
 CHAINS = ((R, R, R), (R, P, R))
@@ -51,7 +50,7 @@ def sections() -> tuple[Section, ...]:
 
 def apart(found: Any, wanted: Any) -> float:
     """The greatest difference, relative to the greatest value."""
-    return float(np.abs(np.asarray(found) - wanted).max() / max(1.0, np.abs(wanted).max()))
+    return greatest(np.asarray(found) - wanted) / max(1.0, greatest(wanted))
 
 
 def kinematics() -> Section:
@@ -74,7 +73,7 @@ def kinematics() -> Section:
         "A random chain of four bodies in space. The sums (13), (17)-(19), with the dots, bars and brackets of the errata put "
         "back, number by number (`eslabon.kinematics.recursions`), the recursions of Rojas, and the compiled kinematics."
     )
-    return Section("4 Kinematics of n bodies", text, tuple(rows), ("", "the paper", "eslabon"))
+    return Section("4 Kinematics of n bodies", text, tuple(rows), PAPER)
 
 
 def dynamics() -> Section:

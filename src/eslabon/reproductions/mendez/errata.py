@@ -21,11 +21,10 @@ from eslabon.algebra import (
     vector_part,
 )
 from eslabon.graph.count import count
+from eslabon.mechanism import Floats
 from eslabon.reproductions.mendez.chains import apart, random_chain
 from eslabon.reproductions.report import Exhibit, Row, Section
 from eslabon.reproductions.verdicts import erratum, statement
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 NOTATION = (
     ("2", "(11), (12)", "P_v, Q_v", "the vector parts of P_1 and P_2"),

@@ -9,7 +9,7 @@ import casadi
 import eslabon as es
 from eslabon.formulations.quaternion import matrices
 from eslabon.graph.equations import equations
-from eslabon.reproductions.report import Row, Section
+from eslabon.reproductions.report import PAPER, Row, Section
 from eslabon.reproductions.verdicts import formula, statement
 
 # The textbook's model of the same arm (the paper's reference [5], Spong and Vidyasagar), with h = m2 l1 lc2 s2.
@@ -90,7 +90,7 @@ def from_energies() -> Section:
         "The paper's way: its Lagrangian (27), with positions (L275), velocities and energies as corrected below, put "
         "through the Euler-Lagrange equations (20) by SymPy; and the torques that eslabon gives in three formulations."
     )
-    return Section("5.3 The planar arm from its energies", text, tuple(rows), ("", "the paper", "eslabon"))
+    return Section("5.3 The planar arm from its energies", text, tuple(rows), PAPER)
 
 
 def reduced(e: Any, angles: list[Any]) -> Any:

@@ -11,10 +11,9 @@ import numpy as np
 import eslabon as es
 from eslabon.kinematics.closure import constraint
 from eslabon.kinematics.inverse import inverse_kinematics, inverse_motion
-from eslabon.reproductions.report import Row, Section
-from eslabon.reproductions.verdicts import statement
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from eslabon.mechanism import Floats
+from eslabon.reproductions.report import THESIS, Row, Section
+from eslabon.reproductions.verdicts import greatest, statement
 
 # 120, 180 and 240 degrees of the 7R loop and -120 and 120 of the Hexiflex are singular and left out.
 SEVEN = np.radians(np.r_[122:180:2, 182:239:2])
@@ -37,7 +36,7 @@ def motion_of(f: Any, x: Any, at: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def worst(found: Floats, wanted: Any) -> float:
-    return float(np.abs(found - wanted).max())
+    return greatest(found - wanted)
 
 
 def gap(name: str, q: Floats) -> float:
@@ -45,7 +44,7 @@ def gap(name: str, q: Floats) -> float:
     m = es.load(name)
     x = casadi.SX.sym("q", m.nq)
     phi = casadi.Function("closure", [x], [casadi.SX(constraint(m, x))])
-    return float(np.abs(phi(q.T).full()).max())
+    return greatest(phi(q.T).full())
 
 
 # -- 3.3.3 ------------------------------------------------------------------------------------------------------------
@@ -77,7 +76,7 @@ def seven() -> Section:
         "`eslabon.kinematics.inverse` from starts 0.02 rad off. theta1 goes from 122 to 238 degrees; it is "
         "singular at 120, 180 and 240. Tolerance 1e-9: the solver stops at 1e-10. The thesis' curves of errors are lost."
     )
-    return Section("3.3.3 The 7R loop in closed form", text, tuple(rows), ("", "the thesis", "eslabon"))
+    return Section("3.3.3 The 7R loop in closed form", text, tuple(rows), THESIS)
 
 
 def _six_joints(guess: Floats) -> Any:
@@ -119,7 +118,7 @@ def hexiflex() -> Section:
         "degrees are inferred, as the one pattern of right angles that gives the printed P. beta goes from -115 to "
         "115 degrees; it is singular at -120 and 120. Tolerance 1e-9, as above."
     )
-    return Section("3.5.2 The Hexiflex in closed form", text, tuple(rows), ("", "the thesis", "eslabon"))
+    return Section("3.5.2 The Hexiflex in closed form", text, tuple(rows), THESIS)
 
 
 def _five_joints(guess: Floats) -> tuple[Floats, Any]:

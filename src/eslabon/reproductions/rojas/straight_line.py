@@ -12,11 +12,10 @@ import numpy as np
 import eslabon as es
 from eslabon import paths
 from eslabon.kinematics.inverse import follow, inverse_motion
-from eslabon.reproductions.report import Exhibit, Row, Section
+from eslabon.mechanism import Floats
+from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.tables import CENTRES, LENGTHS, MASSES, MIDDLE, MOMENTS, PERTURBED, START, Instant
-from eslabon.reproductions.verdicts import as_printed, number, statement
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from eslabon.reproductions.verdicts import as_printed, greatest, number, numbers, statement
 
 # -- the accuracy of the print ----------------------------------------------------------------------------------------
 
@@ -151,22 +150,20 @@ def whole_motion() -> Section:
     deg = np.degrees(motion.q)
     torques = {f: m.inverse_dynamics(motion.q, motion.v, motion.a, f) for f in FORMULATIONS}
     reference, every = torques["newton_euler"], "worst of 101 instants"
-    scale = np.abs(reference).max()
+    scale = greatest(reference)
     rows = [
-        statement(
-            f"{name}, relative", "agrees to 7 digits", every, np.abs(tau - reference).max() / scale, tolerance=1e-7
-        )
+        statement(f"{name}, relative", "agrees to 7 digits", every, greatest(tau - reference) / scale, tolerance=1e-7)
         for name, tau in torques.items()
         if name != "newton_euler"
     ]
     rows += [
-        statement("theta6, deg", "90", every, np.abs(deg[:, 5] - 90).max()),
-        statement("its rates", "0", every, max(np.abs(motion.v[:, 5]).max(), np.abs(motion.a[:, 5]).max())),
-        statement("its torque, N m", "0", every, np.abs(reference[:, 5]).max()),
-        statement("theta5 - theta1, deg", "90 (in the tables)", every, np.abs(deg[:, 4] - deg[:, 0] - 90).max()),
-        statement("theta2 + theta3 + theta4", "0 (in the tables)", every, np.abs(deg[:, 1:4].sum(axis=1)).max()),
+        statement("theta6, deg", "90", every, greatest(deg[:, 5] - 90)),
+        statement("its rates", "0", every, max(greatest(motion.v[:, 5]), greatest(motion.a[:, 5]))),
+        statement("its torque, N m", "0", every, greatest(reference[:, 5])),
+        statement("theta5 - theta1, deg", "90 (in the tables)", every, greatest(deg[:, 4] - deg[:, 0] - 90)),
+        statement("theta2 + theta3 + theta4", "0 (in the tables)", every, greatest(deg[:, 1:4].sum(axis=1))),
         statement(
-            "greatest torque", "that of joint 2", "over the motion", float(_greatest(reference) != 2), tolerance=0
+            "greatest torque", "that of joint 2", "over the motion", float(_strongest(reference) != 2), tolerance=0
         ),
     ]
     text = (
@@ -174,26 +171,26 @@ def whole_motion() -> Section:
         "(L1866); here all five formulations are run along the move and compared with Newton-Euler. Tolerance 1e-9 for "
         "the rest."
     )
-    return Section("4.4 The move as a whole", text, tuple(rows), ("", "the thesis", "eslabon"))
+    return Section("4.4 The move as a whole", text, tuple(rows), THESIS)
 
 
 FORMULATIONS = ("newton_euler", "lagrange", "lie", "gibbs_appell", "quaternion")
 
 
-def _greatest(torques: Floats) -> int:
+def _strongest(torques: Floats) -> int:
+    """The joint with the greatest torque."""
     return int(np.abs(torques).max(axis=0).argmax()) + 1
 
 
 def _solved(condition: float, column: Floats) -> float:
     """The noise that solving a linear system in single precision leaves in a column."""
-    return HALF_ULP * condition * float(np.abs(column).max())
+    return HALF_ULP * condition * greatest(column)
 
 
-def _column(
-    label: str, texts: Sequence[str], values: Floats, noise: float, reason: str = "", **more: Any
-) -> Iterator[Row]:
-    for k, (text, value) in enumerate(zip(texts, values, strict=True), start=1):
-        yield number(f"{label}{k}", text, float(value), noise=noise, reason=reason, **more)
+def _column(label: str, texts: Sequence[str], values: Floats, noise: float, reason: str = "", **more: Any) -> list[Row]:
+    """A column of a table, joint by joint."""
+    names = [f"{label}{k}" for k in range(1, len(texts) + 1)]
+    return numbers(names, texts, values, noise=noise, reason=reason, **more)
 
 
 def instant(at: Instant) -> Section:
@@ -207,8 +204,8 @@ def instant(at: Instant) -> Section:
     rows += _column("theta", at.angle, np.degrees(posture.q), ANGLES)
     rows += _column("theta'", at.rate, moving.v, _solved(moving.condition, moving.v))
     rows += _column("theta''", at.acceleration, moving.a, _solved(moving.condition, moving.a))
-    rows += _column("f grav. ", at.gravity, gravity, SUM * np.abs(gravity).max())
-    rows += _column("f ", at.torque, torque, SUM * np.abs(torque).max())
+    rows += _column("f grav. ", at.gravity, gravity, SUM * greatest(gravity))
+    rows += _column("f ", at.torque, torque, SUM * greatest(torque))
     text = (
         f"t = {at.t} s, g = +9.81 along Z1 as in the listing; degrees, rad/s, rad/s², N m. beta(t) is not printed: a "
         "cycloid carried by a spline with 21 nodes is inferred from y, y', y'' at both instants. Angles are those of "
@@ -247,8 +244,8 @@ def physical(at: Instant) -> Section:
     moving = as_tabled(at)
     gravity, torque = robot().gravity_forces(moving.q), moving.torques(-9.81)
     rows = [
-        *_column("f grav. ", at.gravity, gravity, SUM * np.abs(gravity).max(), UPWARD),
-        *_column("f ", at.torque, torque, SUM * np.abs(torque).max(), UPWARD),
+        *_column("f grav. ", at.gravity, gravity, SUM * greatest(gravity), UPWARD),
+        *_column("f ", at.torque, torque, SUM * greatest(torque), UPWARD),
     ]
     text = (
         "The torques in N m with g = (0, 0, -9.81) as the text says: what the motors of a standing robot have to give."
@@ -300,7 +297,7 @@ def _differences(perturbed: Joints, nominal: Joints, reason: str) -> Iterator[Ro
     noises = [STOP, 2 * _solved(nominal.condition, nominal.v), 2 * _solved(nominal.condition, nominal.a)]
     torque = nominal.torques(9.81)
     columns.append(perturbed.torques(9.81) - torque)
-    noises.append(2 * SUM * float(np.abs(torque).max()))
+    noises.append(2 * SUM * greatest(torque))
     for (label, texts), values, noise in zip(PERTURBED.items(), columns, noises, strict=True):
         unit = {"unit": 1e-6} if label in ("delta theta", "delta theta'") else {}
         yield from _column(f"{label}{' ' if label == 'delta f' else ''}", texts, values, noise, reason, **unit)
