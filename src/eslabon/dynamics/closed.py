@@ -13,6 +13,7 @@ import casadi
 
 from eslabon.dynamics import equations
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
+from eslabon.dynamics.massless import stiffening
 from eslabon.errors import ModelError, suggest
 from eslabon.formulations import composite, constrained, lagrange, newton_euler
 from eslabon.formulations.constrained import Constrained
@@ -54,18 +55,19 @@ def largest(x: SX) -> SX:
 
 
 def forward_dynamics(
-    m: Mechanism, q: SX, v: SX, tau: SX, formulation: str | None = None, external: External | None = None
-) -> list[SX]:
-    """v' under the actuators' forces, the residual, and the quality."""
+    m: Mechanism, q: SX, v: SX, tau: SX, formulation: str | None = None, external: External | None = None,
+    ease: float = 0.0,
+) -> list[SX]:  # fmt: skip
+    """v' under the actuators' forces, the residual, and the quality; `ease` as in `constrained.multipliers`."""
     p = partition(m.plain)
     check_formulation(formulation)
     c, left = pieces(m, q, v, tau, p, formulation, external or {})
-    if formulation == "gibbs_appell" or equations.massless_motion(m.plain) is not None:
-        # The explicit equations need no inverse of M, so that they serve where some motion of the tree moves no mass.
-        # They are judged by their own partition, which may go bad where the posture does not.
+    if formulation == "gibbs_appell":
+        # Judged by their own partition, which may go bad where the posture does not.
         back = constrained.Square(c.J[:, list(p.dependent)])
         return [constrained.gibbs_appell(c, p), left, back.quality]
-    a, _, inverse = constrained.multipliers(c)
+    c = constrained.stiffened(c, stiffening(m.plain))
+    a, _, inverse = constrained.multipliers(c, ease)
     if formulation == "udwadia_kalaba":
         a = constrained.udwadia_kalaba(c)
     return [a, left, quality(inverse)]

@@ -8,6 +8,7 @@ from types import ModuleType
 import casadi
 
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, potential, wrenches
+from eslabon.dynamics.massless import refuse_massless
 from eslabon.errors import ModelError, suggest
 from eslabon.formulations import (
     articulated,
@@ -71,34 +72,6 @@ def forward_dynamics(
         return articulated.accelerations(m, tree, q, v, force, casadi.densify(motor_inertia(m)))
     M = lean(composite.of_links(tree, q, m.nv) + casadi.diag(motor_inertia(m)))
     return factors(M).solve(force - newton_euler.joint_forces(m, tree, q, v, zeros(m.nv), {}))
-
-
-def massless_motion(m: Mechanism) -> str | None:
-    """The joint whose motion moves no mass, whatever the posture, if there is one."""
-    import numpy as np
-
-    q = casadi.SX.sym("q", m.nq)
-    M = casadi.Function("M", [q], [casadi.densify(mass_matrix(m, q))])
-    rng = np.random.default_rng(0)
-    total = np.zeros((m.nv, m.nv))
-    for _ in range(4):
-        total += np.array(M(m.home() + rng.normal(size=m.nq) * 0.3))
-    scale = np.sqrt(np.maximum(np.diag(total), 1e-300))
-    values, vectors = np.linalg.eigh(total / np.outer(scale, scale)) if np.all(np.diag(total) > 0) else (None, None)
-    if values is not None and values[0] > 1e-13:
-        return None
-    place = int(np.diag(total).argmin()) if vectors is None else int(np.abs(vectors[:, 0]).argmax())
-    return next(j.name for j in m.joints if place in range(m.nv)[m.velocities[j.name]])
-
-
-def refuse_massless(m: Mechanism) -> None:
-    """Forward dynamics needs the inverse of the mass matrix."""
-    name = massless_motion(m)
-    if name is not None:
-        raise ModelError(
-            f"forward dynamics of {m.name}: the motion of '{name}' moves no mass, so no force determines its acceleration; "
-            "give the bodies it carries mass or inertia, or its motor an inertia."
-        )
 
 
 def articulated_pays(tree: list[Link]) -> bool:

@@ -26,13 +26,32 @@ class Constrained:
     gamma: SX
 
 
-def multipliers(c: Constrained) -> tuple[SX, SX, list[SX]]:
-    """v' and lambda from (J M^-1 J^T) lambda = gamma - J M^-1 (f - h), with the pivots' inverses."""
+def stiffened(c: Constrained, rho: float) -> Constrained:
+    """The same motion from M + rho J^T J, which is invertible where M alone is not."""
+    if not rho:
+        return c
+    return Constrained(
+        lean(c.M + rho * product(c.J.T, c.J)), c.h, lean(c.f + rho * product(c.J.T, c.gamma)), c.J, c.gamma
+    )
+
+
+def multipliers(c: Constrained, ease: float = 0.0) -> tuple[SX, SX, list[SX]]:
+    """v' and lambda from (J M^-1 J^T) lambda = gamma - J M^-1 (f - h), with the pivots' inverses.
+
+    Where rows become dependent at a singular posture, a share `ease` of the trace on the diagonal keeps lambda finite
+    (Bayo and Avello's penalty); a second step takes back what it changes elsewhere.
+    """
     free = factors(c.M).solve(casadi.horzcat(c.f - c.h, c.J.T))
-    unbound, W = free[:, 0], free[:, 1:]
-    solver = factors(lean(product(c.J, W)))
-    reaction = solver.solve(c.gamma - product(c.J, unbound))
-    return lean(unbound + product(W, reaction)), reaction, solver.inverse
+    unbound, across = free[:, 0], free[:, 1:]
+    W, right = lean(product(c.J, across)), lean(c.gamma - product(c.J, unbound))
+    if not ease:
+        solver = factors(W)
+        reaction = solver.solve(right)
+    else:
+        solver = factors(lean(W + ease * casadi.trace(W) * casadi.SX.eye(W.shape[0])))
+        reaction = solver.solve(right)
+        reaction = lean(reaction + solver.solve(lean(right - product(W, reaction))))
+    return lean(unbound + product(across, reaction)), reaction, solver.inverse
 
 
 def gibbs_appell(c: Constrained, p: Partition) -> SX:

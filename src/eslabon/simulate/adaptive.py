@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from eslabon.graph.native.arguments import Floats
 from eslabon.simulate import equations
 from eslabon.simulate.control import Called, Table, Traced
+from eslabon.simulate.kept import kept
 from eslabon.simulate.progress import Part, Progress
 from eslabon.simulate.system import System
 
@@ -139,10 +141,13 @@ class Run:
         said, watch = self.settings, self._watch(own)
         rates, jacobian = functions(self.system, 0.5 * (begin + end))
         rates = self._guarded(rates, own)
-        options = {"jac": jacobian} if said.method in IMPLICIT and jacobian is not None else {}
+        options: dict[str, Any] = {"jac": jacobian} if said.method in IMPLICIT and jacobian is not None else {}
         events = [watch, *(_event(self.system, event) for event in said.events.values())]
         tolerances = {"rtol": said.rtol, "atol": said.atol, "max_step": said.largest}
-        return {"fun": rates, "method": said.method, "events": events, **tolerances, **options}
+        method: Any = said.method
+        if self.system.m.closed:
+            method, options["settle"] = kept(said.method), partial(equations.settled, self.system.m)
+        return {"fun": rates, "method": method, "events": events, **tolerances, **options}
 
     def _keep(self, rows: Iterable[tuple[float, Floats]]) -> None:
         """Rows that are later than those there are."""

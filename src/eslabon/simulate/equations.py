@@ -6,7 +6,8 @@ CasADi symbols, traced into graphs like every quantity; `settled` serves numbers
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import casadi
@@ -17,7 +18,7 @@ from eslabon.dynamics.equations import forward_dynamics, joint_forces, mass_matr
 from eslabon.errors import ModelError
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, product, zeros
-from eslabon.graph.trace import Quantity
+from eslabon.graph.trace import Quantity, Request, native
 from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import Mechanism
 from eslabon.simulate import loops
@@ -35,7 +36,7 @@ def accelerations(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None
     """Forward dynamics, of a tree or with loops."""
     if not m.closed:
         return forward_dynamics(m, q, v, tau, external=external)
-    return closed.forward_dynamics(m, q, v, tau, external=external)[0]
+    return closed.forward_dynamics(m, q, v, tau, external=external, ease=loops.EASE)[0]
 
 
 def rates(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
@@ -43,21 +44,9 @@ def rates(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
     return casadi.vertcat(product(coordinate_rates(m, q), v), accelerations(m, q, v, tau, external))
 
 
-def kept_rates(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
-    """dx/dt at the closed state next to this one, so that a method whose stages leave the loops is led back by none of
-    its errors and away by none: what is reported needs a last correction only. Of a tree, dx/dt itself."""
-    own = rates(m, q, v, tau, external)
-    if not m.closed:
-        return own
-    wrenches = [*(external or {}).values()]
-    free = [s for s in casadi.symvar(own) if not casadi.depends_on(casadi.vertcat(q, v, tau, *wrenches), s)]
-    whole = casadi.Function("rates", [q, v, tau, *wrenches, casadi.vertcat(*free)], [own])
-    return whole(*loops.onto(m, q, v), tau, *wrenches, casadi.vertcat(*free))
-
-
 def rates_jacobian(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
     """The derivative of dx/dt by x, for implicit methods."""
-    return casadi.jacobian(kept_rates(m, q, v, tau, external), casadi.vertcat(q, v))
+    return casadi.jacobian(rates(m, q, v, tau, external), casadi.vertcat(q, v))
 
 
 def momenta(m: Mechanism, q: SX, v: SX) -> SX:
@@ -99,8 +88,18 @@ def settled(m: Mechanism, x: Any) -> Any:
         x[..., place] /= np.linalg.norm(x[..., place], axis=-1, keepdims=True)
     good = np.isfinite(x).all(axis=-1)  # a motion that broke down stays broken
     if m.closed and good.any():
-        x[good] = loops.onto_numbers(m, x[good][..., : m.nq], x[good][..., m.nq :])
+        x[good] = _settler(m)(x[good][..., : m.nq], x[good][..., m.nq :])
     return x
+
+
+@lru_cache(maxsize=64)
+def _settler(m: Mechanism) -> Callable[..., Any]:
+    return native(m, Request(SETTLED))
+
+
+def settled_state(m: Mechanism, q: SX, v: SX) -> SX:
+    """The state put back where it belongs, as a quantity of its own."""
+    return settled(m, casadi.vertcat(q, v))
 
 
 def _quantity(name: str, inputs: tuple[str, ...], shape: Any, external: bool = True) -> Quantity:
@@ -108,9 +107,9 @@ def _quantity(name: str, inputs: tuple[str, ...], shape: Any, external: bool = T
 
 
 ACCELERATIONS = _quantity("accelerations", ("q", "v", "tau"), lambda m: (m.nv,))
-KEPT_RATES = _quantity("kept_rates", ("q", "v", "tau"), lambda m: (m.nq + m.nv,))
 RATES = _quantity("rates", ("q", "v", "tau"), lambda m: (m.nq + m.nv,))
 JACOBIAN = _quantity("rates_jacobian", ("q", "v", "tau"), lambda m: (m.nq + m.nv, m.nq + m.nv))
+SETTLED = _quantity("settled_state", ("q", "v"), lambda m: (m.nq + m.nv,), external=False)
 MOMENTA = _quantity("momenta", ("q", "v"), lambda m: (m.nv,), external=False)
 VELOCITIES = _quantity("momentum_velocities", ("q", "v"), lambda m: (m.nv,), external=False)
 MOMENTUM_RATES = _quantity("momentum_rates", ("q", "v", "tau"), lambda m: (m.nv,))

@@ -12,13 +12,15 @@ from typing import Any
 import casadi
 import numpy as np
 
-from eslabon.dynamics.equations import mass_matrix, massless_motion
+from eslabon.dynamics.equations import mass_matrix
+from eslabon.dynamics.massless import stiffening
 from eslabon.formulations.factor import Factors, factors
 from eslabon.formulations.symbols import SX, lean, product
 from eslabon.kinematics.closure import constraint, partition
 from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import Mechanism
 
+EASE = 1e-12  # of J M^-1 J^T, on its diagonal: where less than that is left, at a singular posture, momentum decides
 CORRECTIONS = 2  # of the coordinates with one Jacobian: an error e leaves about e^2, then e^3
 
 
@@ -28,7 +30,7 @@ def onto(m: Mechanism, q: SX, v: SX) -> tuple[SX, SX]:
     x = casadi.SX.sym("q", m.nq)
     phi, N = casadi.SX(constraint(m, x))[rows], coordinate_rates(m, x)
     J = casadi.mtimes(casadi.jacobian(phi, x), N)
-    M = mass_matrix(m, x) if massless_motion(m.plain) is None else casadi.SX.eye(m.nv)
+    M = mass_matrix(m, x) + stiffening(m.plain) * casadi.mtimes(J.T, J)
     residual = casadi.Function("residual", [x], [phi])
     pieces = casadi.Function("pieces", [x], [J, M, N])
 
@@ -36,20 +38,14 @@ def onto(m: Mechanism, q: SX, v: SX) -> tuple[SX, SX]:
         """J, M^-1 J^T, the factors of J M^-1 J^T, and N, at a posture."""
         J, M, N = pieces(q)
         W = factors(lean(M)).solve(lean(J.T))
-        return lean(J), W, factors(lean(product(J, W))), N
+        square = lean(product(J, W))
+        return lean(J), W, factors(lean(square + EASE * casadi.trace(square) * casadi.SX.eye(len(rows)))), N
 
     _, W, solver, N = across(q)
     for _ in range(CORRECTIONS):
         q = q - product(N, W, solver.solve(residual(q)))
     J, W, solver, _ = across(q)
     return q, v - product(W, solver.solve(product(J, v)))
-
-
-def onto_numbers(m: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """States (..., nq), (..., nv) put back onto the loops, one after the other in one array."""
-    from eslabon.kinematics.assembly import project
-
-    return np.concatenate(project(m, q, v), axis=-1)
 
 
 def torn(m: Any, q: np.ndarray) -> np.ndarray:

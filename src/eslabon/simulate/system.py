@@ -102,7 +102,7 @@ class System:
     def rates(self) -> Any:
         """dx/dt in machine code, of q, v, tau and the constants; under a traced law, of t, q, v and the constants."""
         if not isinstance(self.control, Traced):
-            return self.native(equations.KEPT_RATES)
+            return self.native(equations.RATES)
         return self.code("rates under law", lambda: self._compiled(self._under_law(), (self.n,)))
 
     @property
@@ -117,7 +117,7 @@ class System:
         import casadi
 
         assert isinstance(self.control, Traced)
-        law, f, constants = self.control.graph(self.m), self.graph(equations.KEPT_RATES), self.symbols()
+        law, f, constants = self.control.graph(self.m), self.graph(equations.RATES), self.symbols()
         t, q, v = (casadi.SX.sym(s, n) for s, n in (("t", 1), ("q", self.m.nq), ("v", self.m.nv)))
         return casadi.Function("rates", [t, q, v, *constants], [f(q, v, law(t, q, v), *constants)])
 

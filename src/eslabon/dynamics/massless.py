@@ -1,0 +1,79 @@
+"""Motions that move no mass: legal in a model, until something needs the inverse of the mass matrix."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import casadi
+import numpy as np
+
+from eslabon.errors import ModelError
+from eslabon.kinematics.closure import generic, jacobian_at
+from eslabon.model import Mechanism
+
+LEAST = 1e-13  # of a mass matrix with ones on its diagonal
+
+
+@lru_cache(maxsize=256)
+def massless_motion(m: Mechanism) -> str | None:
+    """The joint of the tree whose motion moves no mass, whatever the posture, if there is one."""
+    rng = np.random.default_rng(0)
+    total = sum(_masses(m, m.home() + rng.normal(size=m.nq) * 0.3) for _ in range(4))
+    return _unresisted(m, np.asarray(total))
+
+
+@lru_cache(maxsize=256)
+def stiffening(m: Mechanism) -> float:
+    """What makes M + rho J^T J invertible for a mechanism with loops: zero where M is.
+
+    Loops may hold what moves no mass in the tree, such as a slender rod between hinges; since J v' = gamma, adding
+    rho J^T J to M and rho J^T gamma to the forces changes no motion. What the loops leave free must have mass.
+    """
+    if massless_motion(m) is None:
+        return 0.0
+    q = generic(m)
+    M, J = _masses(m, q), jacobian_at(m, q)
+    rho = np.trace(M) / max(float(np.sum(J * J)), 1e-300)
+    name = _unresisted(m, M + rho * J.T @ J)
+    if name is not None:
+        raise _refusal(m, name)
+    return float(rho)
+
+
+def refuse_massless(m: Mechanism) -> None:
+    """Forward dynamics needs the inverse of the mass matrix."""
+    name = massless_motion(m)
+    if name is not None:
+        raise _refusal(m, name)
+
+
+def _refusal(m: Mechanism, name: str) -> ModelError:
+    return ModelError(
+        f"forward dynamics of {m.name}: the motion of '{name}' moves no mass, so no force determines its acceleration; "
+        "give the bodies it carries mass or inertia, or its motor an inertia."
+    )
+
+
+def _masses(m: Mechanism, posture: np.ndarray) -> np.ndarray:
+    return np.array(_mass_function(m)(posture))
+
+
+@lru_cache(maxsize=256)
+def _mass_function(m: Mechanism) -> casadi.Function:
+    from eslabon.dynamics.equations import mass_matrix
+
+    q = casadi.SX.sym("q", m.nq)
+    return casadi.Function("M", [q], [casadi.densify(mass_matrix(m, q))])
+
+
+def _unresisted(m: Mechanism, M: np.ndarray) -> str | None:
+    """The joint that moves most in a motion which a mass matrix does not resist."""
+    if np.all(np.diag(M) > 0):
+        scale = np.sqrt(np.diag(M))
+        values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+        if values[0] > LEAST:
+            return None
+        place = int(np.abs(vectors[:, 0]).argmax())
+    else:
+        place = int(np.diag(M).argmin())
+    return next(j.name for j in m.joints if place in range(m.nv)[m.velocities[j.name]])
