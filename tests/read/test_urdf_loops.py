@@ -153,6 +153,138 @@ def test_a_motor_that_is_not_there_is_reported_and_left_out(beside):
         beside("joint_name: [tip_A_frame]\njoint_type: [SPHERICAL]")
 
 
+# -- several loops, and the older keys ---------------------------------------------------------------------------------
+
+
+def test_loops_of_both_types_and_joints_of_every_sort():
+    m = es.load(DATA / "struts.urdf")
+    kinds = {j.name: j.kind.kind for j in m.joints}
+    assert (kinds["foot_a"], kinds["foot_b"], kinds["swivel_a"]) == ("universal", "universal", "spherical")
+    assert m.joint("foot_b").kind.axes == ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
+    assert [(x.kind.kind, x.first.body, x.second.body) for x in m.loops] == [
+        ("fixed", "lid_eye_a", "ball_a"),
+        ("spherical", "rod_b", "lid_eye_b"),
+    ]
+    assert (m.nv, m.nu, m.dof) == (10, 1, 1)
+    (q,) = m.project(m.home())
+    placed = placements(m, q)
+    np.testing.assert_allclose(placed["ball_a"][1], placed["lid_eye_a"][1], atol=1e-12)
+    np.testing.assert_allclose(placed["ball_a"][0], placed["lid_eye_a"][0], atol=1e-12)
+    np.testing.assert_allclose(placed["rod_b"][1], placed["lid_eye_b"][1], atol=1e-12)
+
+
+def test_what_is_read_moves_as_it_is_driven():
+    """The motor's force for a motion gives the motion back."""
+    m = es.load(DATA / "struts.urdf")
+    (start,) = m.project(m.home())
+    q, v, a = m.complete(start[m.coordinates["lift_a"]] + 0.05, [0.2], [0.7], start)
+    tau = m.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(m.forward_dynamics(q, v, tau), a, atol=1e-9)
+
+
+@pytest.mark.parametrize("motors", ["[hooke_Y, on]", "hooke_Y"])
+def test_a_motor_at_one_axis_of_a_universal_joint(beside, motors):
+    """The public loader makes two revolute joints of it, and a motor may stand at one of them."""
+    keys = "joint_name: [hooke]\njoint_type: [UJOINT_ZY]\nname_mot: "
+    split, whole = beside(keys + motors, urdf="legs"), beside(keys + "[hooke]", urdf="legs")
+    assert split.actuated == (("hooke_Y", "on") if "on" in motors else ("hooke_Y",))
+    assert (whole.actuated, whole.nu, split.nv) == (("hooke",), 2, whole.nv)
+    q = np.arange(1.0, whole.nq + 1) / 10
+    turned = split.neutral()
+    turned[[split.coordinates[n].start for n in ("hooke_Z", "hooke_Y", "on", "socket", "locked")]] = q
+    for mine, theirs in zip(placements(split, turned)["ball"], placements(whole, q)["ball"], strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-15)
+
+
+def test_the_keys_of_the_first_models():
+    m = es.load(DATA / "older.urdf")
+    assert [x.name for x in m.loops] == ["latch1_A_latch1_B"]
+    assert m.actuated == ("drive",)
+    pairs = {"closed_loop": [["latch1_A", "latch1_B"]], "type": "6d", "name_mot": ["drive"]}
+    assert m == es.load(DATA / "older.urdf", loops=pairs)
+
+
+def test_numbers_of_loops_count_as_numbers(tmp_path):
+    """Loop 1 is not loop 12, and closed_loop_number is the last one."""
+    links = "".join(f'<link name="cut{k}_{end}"/>' for k in (1, 2, 12) for end in "AB")
+    joints = "".join(
+        f'<joint name="j{k}{end}" type="continuous"><parent link="world"/><child link="cut{k}_{end}"/></joint>'
+        for k in (1, 2, 12)
+        for end in "AB"
+    )
+    (tmp_path / "robot.urdf").write_text(f'<robot><link name="world"/>{links}{joints}</robot>')
+
+    def names(**more):
+        loops = {"name_closedloop": "cut", **more}
+        return [x.name for x in es.load(tmp_path / "robot.urdf", loops=loops).loops]
+
+    assert names() == ["cut1_A_cut1_B", "cut2_A_cut2_B", "cut12_A_cut12_B"]
+    assert names(closed_loop_number=-1) == names()
+    assert names(closed_loop_number=2) == ["cut1_A_cut1_B", "cut2_A_cut2_B"]
+
+
+def test_spherical_joints_by_a_part_of_their_names(beside):
+    keys = "rotule_name: ock\nname_mot: [on]\nLidmot: [0]\n"
+    with pytest.warns(es.ModelWarning, match="robot.yaml: Lidmot is left out: name_mot gives the motors by name"):
+        m = beside(keys + "joint_name: locked\njoint_type: FIXED", urdf="legs")
+    kinds = {j.name: j.kind.kind for j in m.joints}
+    assert (kinds["socket"], kinds["locked"], kinds["hooke"]) == ("spherical", "fixed", "revolute")
+
+
+@pytest.fixture
+def rounded(tmp_path):
+    """The four-bar linkage of the older form, its quarter turns written with fewer digits."""
+
+    def load(quarter: str, half: str, **options) -> es.Mechanism:
+        text = (DATA / "older.urdf").read_text()
+        text = text.replace("1.5707963267948966", quarter).replace("3.141592653589793", half)
+        (tmp_path / "robot.urdf").write_text(text)
+        return es.load(tmp_path / "robot.urdf", **{"loops": DATA / "older.yaml", **options})
+
+    return load
+
+
+@pytest.mark.parametrize(("quarter", "half"), [("1.5708", "3.1415"), ("1.570796", "3.14159"), ("1.57079", "3.1416")])
+def test_rounded_quarter_turns_close_a_linkage_in_a_plane(rounded, quarter, half):
+    with pytest.warns(es.ModelWarning, match=rf"robot.urdf: the angles {quarter}, -{half}, .* of joints are read as"):
+        m = rounded(quarter, half)
+    assert [(j.name, j.at.rpy) for j in m.joints] == [(j.name, j.at.rpy) for j in es.load(DATA / "older.urdf").joints]
+    assert m.dof == 1
+    np.testing.assert_allclose(residual(m, m.project(m.home() + 0.1)[0]), 0, atol=1e-12)
+
+
+def test_without_loops_the_angles_are_as_written(rounded):
+    assert rounded("1.5708", "3.1415", loops=False).joint("drive").at.rpy == (1.5708, 0.0, 1.5708)
+
+
+@pytest.mark.parametrize("text", ["1.57", "1.6", "0.0001", "0.7854", "1.5710", "1", "1e0", "1.570796326794896558"])
+def test_other_angles_stay(rounded, text):
+    assert rounded(text, text).joint("drive").at.rpy == (float(text), 0.0, float(text))
+
+
+def test_a_yaml_of_the_public_name_is_not_passed_over(tmp_path):
+    """Their loader reads robot.yaml whatever the URDF is called; ours asks."""
+    shutil.copy(DATA / "five_bar.urdf", tmp_path / "arm.urdf")
+    shutil.copy(DATA / "five_bar.yaml", tmp_path / "robot.yaml")
+    with pytest.warns(es.ModelWarning, match="arm.urdf: robot.yaml beside it lists loops and is not read"):
+        assert es.load(tmp_path / "arm.urdf").loops == ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(es.load(tmp_path / "arm.urdf", loops=tmp_path / "robot.yaml").loops) == 1
+        assert es.load(tmp_path / "arm.urdf", loops=False).loops == ()
+        shutil.copy(DATA / "five_bar.urdf", tmp_path / "robot.urdf")  # then the YAML is that one's
+        es.load(tmp_path / "arm.urdf")
+
+
+def test_links_and_joints_may_share_names(tmp_path):
+    """Exporters number both from the same word, and the joint of a name need not carry the link of that name."""
+    text = (DATA / "struts.urdf").read_text().replace('joint name="lift_a"', 'joint name="jack_b"')
+    (tmp_path / "robot.urdf").write_text(text)
+    keys = {"closed_loop": [["lid_eye_b", "rod_b"]], "type": "3d", "name_mot": ["jack_b"]}
+    m = es.load(tmp_path / "robot.urdf", loops=keys)
+    assert (m.actuated, m.joint("jack_b").child, m.loops[0].second.body) == (("jack_b",), "rod_a", "rod_b")
+
+
 # -- mistakes -----------------------------------------------------------------------------------------------------
 
 MISTAKES = {
@@ -165,7 +297,18 @@ MISTAKES = {
     "twice": ("type: 3d\ntype: 6d", "the key 'type' is given twice"),
     "typo": ("closed_loops: []", "the key 'closed_loops' is not known .*; did you mean 'closed_loop'?"),
     "another file": ("controllers: {}", r"the key 'controllers' is not known \(loops=False leaves the file alone\)"),
-    "old key": ("name_closedloop: fermeture", "the key 'name_closedloop' is of an older form; list the names under"),
+    "no pairs": ("name_closedloop: fermeture", "no frame has it and a number in its name; list the pairs of frames under"),
+    "half a pair": ("name_closedloop: motor_left\nclosed_loop_number: 2", "asks for two frames with 'motor_left1' in their names; found: none"),
+    "part of names": ("name_closedloop: [tip]", "name_closedloop is a part of names, a text; it is"),
+    "no part of names": ("rotule_name: ''", "rotule_name is a part of names, a text; it is ''"),
+    "both forms": ("name_closedloop: tip\nclosed_loop: [[tip_A, tip_B]]", "both give the loops; keep closed_loop"),
+    "number alone": ("closed_loop_number: 2", "closed_loop_number goes with name_closedloop; take it away"),
+    "number": ("name_closedloop: tip\nclosed_loop_number: two", "closed_loop_number is the number of loops; it is 'two'"),
+    "older types": ("name_closedloop: tip\ntype: [6d]", "with name_closedloop one type serves all loops"),
+    "planar": ("closed_loop: [[tip_A, tip_B]]\ntype: planar", "the type 'planar' of a loop is of an older form; a linkage in a plane closes with '6d'"),
+    "no rotule": ("rotule_name: to_rotule", "rotule_name is 'to_rotule', and no moving joint's name contains it; name the spherical joints under joint_name"),
+    "places": ("Lidmot: [1, 2]", "Lidmot numbers the motors in another program's order; name them under name_mot"),
+    "joint twice": ("joint_name: [free_left, free_left]\njoint_type: [FIXED, SPHERICAL]", "joint_name names the joint 'free_left' twice; keep one"),
     "no list": ("closed_loop: {a: b}", "closed_loop is a list of pairs of frames"),
     "no pair": ("closed_loop: [a, b]", "a loop is a pair of frame names, as in"),
     "three": ("closed_loop: [[a, b, c]]", "a loop is a pair of frame names, as in"),

@@ -12,24 +12,40 @@ them; the keys, and what their loader makes of them:
     the joints that have motors, by name; a plain text instead of a list means every joint whose name contains it.
 ``joint_name``, ``joint_type``
     joints that are something else than the revolute placeholder in the URDF: SPHERICAL, FIXED, or UJOINT_XY and the
-    like, a universal joint about the inner x axis and then the outer y axis (CARDAN is an older name of that one).
+    like, a universal joint about the first axis at the place and then about the second (CARDAN is an older name of XY).
+    A motor on one axis of a universal joint is called `name_X`, as their loader calls the two revolute joints it makes.
+
+The first models have other keys, which go by parts of names:
+
+``name_closedloop``, ``closed_loop_number``
+    the loops 1, 2, ... are the pairs of frames with this text and that number in their names, up to the last number
+    if it is given; "frame" may not be in the names, for exporters call the fixed joints of such links that.
+``rotule_name``
+    every joint whose name contains it is spherical.
+``Lidmot``, ``Lidvmot``
+    the motors by their places in another program's coordinates: no use here, so ``name_mot`` must be there too.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import reprlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import warnings
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from eslabon.errors import ReadError, suggest
+from eslabon.errors import ModelWarning, ReadError, suggest
 
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
-OLD_KEYS = ("name_closedloop", "closed_loop_number", "rotule_name", "Lidmot", "Lidvmot")
+PLACES = ("Lidmot", "Lidvmot")
+OLDER_KEYS = ("name_closedloop", "closed_loop_number", "rotule_name", *PLACES)
 CUT_KEYS = ("frames", "kind", "axis", "pitch", "name")
 CUT_KINDS = {"3d": "spherical", "6d": "fixed"}
 JOINT_TYPES: dict[str, tuple[str, Any]] = {
@@ -53,6 +69,16 @@ class CutJoint:
 
 
 @dataclass(frozen=True)
+class PartNames:
+    """What the older keys say by parts of names; a robot's own names make loops and joint kinds of it."""
+
+    loops: str = ""
+    type: str = "6d"
+    number: int = 0  # of the last loop; 0 takes them all
+    balls: str = ""
+
+
+@dataclass(frozen=True)
 class Closures:
     """What a tree needs to become the closed mechanism."""
 
@@ -60,6 +86,19 @@ class Closures:
     cuts: tuple[CutJoint, ...] = ()
     kinds: Mapping[str, tuple[str, Any]] = field(default_factory=dict)  # joint name -> kind and axes
     motors: tuple[str, ...] | str | None = None  # names; a plain text is a part of them
+    parts: PartNames = PartNames()
+
+    def axis_motors(self, joint: str) -> tuple[str, str] | None:
+        """The names of a universal joint's two axes, if there is a motor at one of them alone."""
+        kind, axes = self.kinds.get(joint, ("", None))
+        if kind != "universal" or not self.motors:
+            return None
+        first, second = (f"{joint}_{axis.upper()}" for axis in axes)
+        if isinstance(self.motors, str):
+            asked = self.motors not in joint and (self.motors in first or self.motors in second)
+        else:
+            asked = first in self.motors or second in self.motors
+        return (first, second) if asked else None
 
 
 def read_closures(urdf: Path, loops: Any = None) -> Closures:
@@ -72,6 +111,8 @@ def read_closures(urdf: Path, loops: Any = None) -> Closures:
             raise ReadError(
                 f"both {beside[0].name} and {beside[1].name} stand beside it; name one of them with loops=."
             )
+        if not beside:
+            _warn_of_another_name(urdf)
         return _from_file(beside[0], " (loops=False leaves the file alone)") if beside else Closures()
     if isinstance(loops, str | Path):
         return _from_file(Path(loops))
@@ -80,6 +121,16 @@ def read_closures(urdf: Path, loops: Any = None) -> Closures:
     if not isinstance(loops, Mapping):
         raise ReadError(f"loops is a YAML file, a list of pairs of frames, or False; it is {shown(loops)}.")
     return _closures(loops, "loops")
+
+
+def _warn_of_another_name(urdf: Path) -> None:
+    """The public loader's YAML is robot.yaml whatever the URDF is called; unread, its robot would be a tree."""
+    other = urdf.with_name("robot.yaml")
+    if urdf.with_name("robot.urdf").exists() or not other.is_file() or other.stat().st_size > LARGEST_FILE:
+        return
+    if b"closed_loop" in other.read_bytes():
+        sentence = f"{urdf.name}: robot.yaml beside it lists loops and is not read, for its name is another; "
+        warnings.warn(sentence + "give it with loops=, or loops=False for the tree.", ModelWarning, stacklevel=2)
 
 
 class _Loader(yaml.BaseLoader):
@@ -112,30 +163,104 @@ def _from_file(path: Path, otherwise: str = "") -> Closures:
 
 def _closures(data: Mapping[Any, Any], where: str, otherwise: str = "") -> Closures:
     for key in data:
-        if key in OLD_KEYS:
-            raise ReadError(f"{where}: the key '{key}' is of an older form; list the names under {', '.join(KEYS)}.")
-        if key not in KEYS:
+        if key not in KEYS and key not in OLDER_KEYS:
             raise ReadError(f"{where}: the key {shown(key)} is not known{otherwise}{suggest(str(key), KEYS)}")
     names = _texts(data.get("joint_name"), f"{where}: joint_name")
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ReadError(f"{where}: joint_name names the joint '{name}' twice; keep one, with its joint_type.")
     types = _one_each(data.get("joint_type"), names, f"{where}: joint_type", "joint_name")
     motors = data.get("name_mot")
+    _check_places(data, where)
     return Closures(
         where,
         cuts=_cuts(data, where),
         kinds={name: _joint_type(name, text, where) for name, text in zip(names, types, strict=True)},
         motors=motors if motors is None or (isinstance(motors, str) and motors) else tuple(_texts(motors, f"{where}: name_mot")),
+        parts=_part_names(data, where),
     )  # fmt: skip
 
 
+def _check_places(data: Mapping[Any, Any], where: str) -> None:
+    for key in PLACES:
+        if key in data and data.get("name_mot") is None:
+            raise ReadError(f"{where}: {key} numbers the motors in another program's order; name them under name_mot.")
+        if key in data:
+            warnings.warn(f"{where}: {key} is left out: name_mot gives the motors by name.", ModelWarning, stacklevel=2)
+
+
+def _part_names(data: Mapping[Any, Any], where: str) -> PartNames:
+    def text(key: str) -> str:
+        value = data.get(key, "")
+        if not isinstance(value, str) or (key in data and not value):
+            raise ReadError(f"{where}: {key} is a part of names, a text; it is {shown(value)}.")
+        return value
+
+    loops, number = text("name_closedloop"), str(data.get("closed_loop_number", 0))
+    if loops and data.get("closed_loop"):
+        raise ReadError(f"{where}: closed_loop and the older name_closedloop both give the loops; keep closed_loop.")
+    if not loops and "closed_loop_number" in data:
+        raise ReadError(f"{where}: closed_loop_number goes with name_closedloop; take it away, or give that too.")
+    if not re.fullmatch(r"-?\d{1,6}", number):
+        raise ReadError(f"{where}: closed_loop_number is the number of loops; it is {shown(number)}.")
+    type_of_loops = data.get("type", "6d") if loops else "6d"
+    if not isinstance(type_of_loops, str):
+        raise ReadError(f"{where}: with name_closedloop one type serves all loops; it is {shown(type_of_loops)}.")
+    return PartNames(loops, _known_type(type_of_loops, where), max(0, int(number)), text("rotule_name"))
+
+
+def spelled_out(closures: Closures, joints: Collection[str], frames: Collection[str]) -> Closures:
+    """The closures with loops and joints by name, where the file gave parts of names."""
+    balls = closures.parts.balls
+    found = {name: JOINT_TYPES["SPHERICAL"] for name in joints if balls and balls in name}
+    if balls and not found:
+        hint = suggest(balls, joints, "; name the spherical joints under joint_name.")
+        raise ReadError(f"{closures.where}: rotule_name is '{balls}', and no moving joint's name contains it{hint}")
+    cuts = _numbered_cuts(closures, frames) if closures.parts.loops else ()
+    return replace(closures, cuts=(*closures.cuts, *cuts), kinds={**found, **closures.kinds}, parts=PartNames())
+
+
+def _numbered_cuts(closures: Closures, frames: Collection[str]) -> list[CutJoint]:
+    where, parts = f"{closures.where}: name_closedloop", closures.parts
+    pairs: dict[int, list[str]] = {}
+    for name in dict.fromkeys(frames):
+        number = re.search(re.escape(parts.loops) + r"(\d{1,6})(?!\d)", name)
+        if number and "frame" not in name and int(number[1]) <= (parts.number or math.inf):
+            pairs.setdefault(int(number[1]), []).append(name)
+    wanted = sorted(pairs) if not parts.number else range(1, parts.number + 1)
+    for k in wanted:
+        if len(pairs.get(k, [])) != 2:
+            names = ", ".join(f"'{name}'" for name in pairs.get(k, [])[:4]) or "none"
+            raise ReadError(
+                f"{where} asks for two frames with '{parts.loops}{k}' in their names; found: {names}; "
+                "list the pairs under closed_loop."
+            )
+    if not pairs:
+        raise ReadError(
+            f"{where} is '{parts.loops}', and no frame has it and a number in its name; "
+            "list the pairs of frames under closed_loop."
+        )
+    return [_cut(pairs[k], parts.type, where) for k in wanted]
+
+
 def _cuts(data: Mapping[Any, Any], where: str) -> tuple[CutJoint, ...]:
+    if "name_closedloop" in data:
+        return ()
     entries = data.get("closed_loop") or []
     if not isinstance(entries, list | tuple):
         raise ReadError(f"{where}: closed_loop is a list of pairs of frames; it is {shown(entries)}.")
     types = _one_each(data.get("type", "6d"), entries, f"{where}: type", "closed_loop")
-    for text in types:
-        if text.lower() not in CUT_KINDS:
-            raise ReadError(f"{where}: the type {shown(text)} of a loop is not known; it is '3d' or '6d'.")
-    return tuple(_cut(entry, text, where) for entry, text in zip(entries, types, strict=True))
+    return tuple(_cut(entry, _known_type(text, where), where) for entry, text in zip(entries, types, strict=True))
+
+
+def _known_type(text: str, where: str) -> str:
+    if text.lower() == "planar":  # three rows of the six: all that a linkage in a plane needs of a 6d loop
+        raise ReadError(
+            f"{where}: the type 'planar' of a loop is of an older form; a linkage in a plane closes with '6d'."
+        )
+    if text.lower() not in CUT_KINDS:
+        raise ReadError(f"{where}: the type {shown(text)} of a loop is not known; it is '3d' or '6d'.")
+    return text
 
 
 def _cut(entry: Any, text: str, where: str) -> CutJoint:

@@ -9,6 +9,9 @@ Where the specification leaves room:
   ``ground``, or ``world`` if it has no inertia, is the ground itself, and ``world`` stays as a frame's name.
 * A revolute or prismatic joint whose ``<limit>`` gives neither lower nor upper has no limits. (By the letter both are 0
   and the joint could not move; every program that leaves them out means no limits.) If one is given, the other is 0.
+* With loops, a joint's angles that are quarter turns rounded to four decimals or more (1.5708, 3.14159) are quarter
+  turns, and a warning says so: a linkage whose axes are parallel but for rounding does not close. Without loops all
+  numbers are as written, so that results compare to those of other programs.
 * Without motors named in the YAML every joint of a tree has one, except those that float, those that mimic another
   joint, and the root's.
 * Joint types beyond the standard are those of Drake: ``ball``, ``universal`` (about x, then y, unless ``<axis>`` and
@@ -19,6 +22,7 @@ Where the specification leaves room:
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -32,7 +36,7 @@ from defusedxml import DefusedXmlException
 from eslabon.algebra.rotations import rotation_from_quaternion, rpy_from_rotation
 from eslabon.errors import ModelWarning, ReadError, suggest
 from eslabon.model import GROUND, Builder, Mechanism, Pose
-from eslabon.read.loops_yaml import Closures, read_closures, shown
+from eslabon.read.loops_yaml import Closures, read_closures, shown, spelled_out
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -77,15 +81,19 @@ def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Mechanis
     ends = {name: _ends(name, joint, links) for name, joint in joints.items()}
     root = _root(links, ends)
     ground = root if _is_ground(root, links, base) else None
+    moving = [name for name, joint in joints.items() if _kind(name, joint) != "fixed"]
+    closures = spelled_out(closures, moving, [*links, *joints])
+    if closures.cuts:
+        _round_turns(joints, path.name)
 
     b = Builder(robot.get("name") or path.stem, note=f"Read from {path.name}.")
     _add_bodies(b, links, root, ground, joints, base)
     for name, joint in joints.items():
         parent, child = (GROUND if link == ground else link for link in ends[name])
-        b.joint(name, parent=parent, child=child, **_joint(name, joint, closures))
+        _add_joint(b, name, parent, child, _joint(name, joint, closures), closures.axis_motors(name))
     mimics = _add_mimics(b, joints)
     _add_loops(b, closures, links, ends, ground)
-    _actuate(b, joints, mimics, closures)
+    _actuate(b, joints, moving, mimics, closures)
     return b.build()
 
 
@@ -260,6 +268,48 @@ def _joint(name: str, joint: Element, closures: Closures) -> dict[str, Any]:
     }
 
 
+def _add_joint(
+    b: Builder, name: str, parent: str, child: str, data: dict[str, Any], split: tuple[str, str] | None
+) -> None:
+    """A joint, or the two revolute ones with a cross between them that a universal joint is if a motor drives one axis."""
+    if split is None:
+        b.joint(name, parent=parent, child=child, **data)
+        return
+    (first, second), (inner, outer) = split, data["axis"]
+    b.body(first)
+    b.joint(first, "revolute", parent, first, at=data["at"], axis=inner)
+    b.joint(second, "revolute", first, child, axis=outer)
+
+
+def _round_turns(joints: Mapping[str, Element], where: str) -> None:
+    """Quarter turns in the joints' rpy as exact as they are meant, where they are rounded."""
+    rounded: dict[str, str] = {}
+    for name, joint in joints.items():
+        origin = _only(joint, "origin", f"joint '{name}'")
+        texts = origin.get("rpy", "").split() if origin is not None else []
+        for text in texts:
+            if (exact := _quarter_turns(text)) is not None:
+                rounded[text] = repr(exact)
+        if origin is not None and rounded.keys() & set(texts):
+            origin.set("rpy", " ".join(rounded.get(text, text) for text in texts))
+    if rounded:
+        few = ", ".join(list(rounded)[:4]) + ", ..." * (len(rounded) > 4)
+        sentence = (
+            f"{where}: the angles {few} of joints are read as the quarter turns they round, so that the loops close."
+        )
+        warnings.warn(sentence, ModelWarning, stacklevel=3)
+
+
+def _quarter_turns(text: str) -> float | None:
+    """The whole number of quarter turns, not none, that a text gives to at least four decimals but not exactly."""
+    digits = re.fullmatch(r"[+-]?\d{1,3}\.(\d{4,14})", text)
+    if not digits:
+        return None
+    exact = round(float(text) / (math.pi / 2)) * (math.pi / 2)
+    off = abs(float(text) - exact)
+    return exact if exact and 1e-15 < off < 10.0 ** -len(digits[1]) else None
+
+
 def _kind(name: str, joint: Element) -> str:
     text = _attribute(joint, "type", f"joint '{name}'")
     if text not in KINDS:
@@ -414,15 +464,16 @@ def _add_loops(b: Builder, closures: Closures, links: Mapping[str, Element], end
         b.loop(cut.name, cut.kind, first, second, axis=cut.axis, pitch=cut.pitch)
 
 
-def _actuate(b: Builder, joints: Mapping[str, Element], mimics: set[str], closures: Closures) -> None:
+def _actuate(
+    b: Builder, joints: Mapping[str, Element], moving: list[str], mimics: set[str], closures: Closures
+) -> None:
     """Motors where the YAML says; without it at every joint of a tree that moves, floats not and mimics none."""
-    moving = [name for name, joint in joints.items() if KINDS[joint.attrib["type"]] != "fixed"]
     for name in closures.kinds:
         if name not in moving:
             _warn(closures, f"joint_name names '{name}', and no moving joint has that name", name, moving)
     driven = [name for name in moving if closures.kinds.get(name, ("",))[0] != "fixed"]
     if closures.motors is not None:
-        b.actuate(*_motors(closures, driven))
+        b.actuate(*_motors(closures, [axis for name in driven for axis in closures.axis_motors(name) or (name,)]))
     elif not closures.cuts:
         b.actuate(*(n for n in driven if n not in mimics and joints[n].get("type") != "floating"))
 
