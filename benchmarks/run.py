@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import drift
 import inverse_kinematics
 import loops
 import simulation
@@ -21,6 +22,7 @@ SECTIONS = {
     "Inverse kinematics": inverse_kinematics,
     "Closed chains": loops,
     "Simulation": simulation,
+    "Drift of loops": drift,
 }
 INTRODUCTION = """# Benchmarks
 

@@ -5,8 +5,12 @@ An error says what is wrong, where, and what to do about it. Readers put the fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+import warnings
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from itertools import takewhile
+from types import FrameType
 from typing import Any, NoReturn
 
 
@@ -44,6 +48,26 @@ class ModelWarning(UserWarning):
 
 class SingularityWarning(UserWarning):
     """An answer was given, but on the way to it, or at it, a singular posture leaves it in doubt."""
+
+
+def tell_of_singularity(how: str, sentence: str) -> None:
+    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked."""
+    if how not in ("error", "warn", "ignore"):
+        raise ModelError(f"singular is 'error', 'warn' or 'ignore'; it is {how!r}.")
+    if how == "error":
+        raise SingularityError(sentence)
+    if how == "warn":
+        depth = sum(1 for _ in takewhile(lambda f: f.f_globals.get("__name__", "").startswith("eslabon"), _frames()))
+        warnings.warn(sentence, SingularityWarning, stacklevel=depth + 1)
+
+
+def _frames() -> Iterator[FrameType]:
+    """The calls that led here, the inmost first, without this one."""
+    frame = inspect.currentframe()
+    frame = frame.f_back if frame else None
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def refuse_state(owner: str, verb: str, torn: Any, quality: Any, tolerance: float, singular: float) -> NoReturn:

@@ -178,14 +178,17 @@ class Mechanism(model.Mechanism):
         return self._ask("constraint_jacobian", (q,), {}, more)
 
     def assemble(
-        self, actuated: ArrayLike | None = None, guess: ArrayLike | None = None, *, joints: tuple[str, ...] | None = None,
-        pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True,
+        self, actuated: ArrayLike | None = None, guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None,
+        pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True, along: bool = False,
+        singular: str = "warn",
     ) -> Floats:  # fmt: skip
         """Full coordinates that close the loops, `(..., nq)`.
 
         Given are the coordinates of the actuated joints, of other `joints`, or the `pose` of a frame (the inverse
-        kinematics of a parallel robot). From the guess, by default the closed home, the mechanism is moved there in
-        strides, so that it stays on its branch. With strict=False what does not close is returned as near as it came.
+        kinematics of a parallel robot). From the guess, a posture or the name of a mode, by default the closed home, the
+        mechanism is moved there in strides, so that it stays on its branch; with along=True rows are a motion, and each
+        follows from the one before. `singular` is "warn", "error" or "ignore", where a singular posture is passed and
+        the branch may be another. With strict=False what does not close is returned as near as it came.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -194,21 +197,30 @@ class Mechanism(model.Mechanism):
         """
         from eslabon.kinematics import assembly
 
-        return assembly.assemble(self, actuated, guess, joints=joints, pose=pose, frame=frame, strict=strict)
+        return assembly.assemble(self, actuated, guess, joints=joints, pose=pose, frame=frame, strict=strict,
+            along=along, singular=singular)  # fmt: skip
 
     def complete(
         self,
         qa: ArrayLike,
         va: ArrayLike,
         aa: ArrayLike,
-        guess: ArrayLike | None = None,
+        guess: ArrayLike | str | None = None,
         *,
         joints: tuple[str, ...] | None = None,
+        along: bool = False,
+        idle: str = "refuse",
+        singular: str | None = None,
     ) -> tuple[Floats, Floats, Floats]:
-        """Full q, v, a from the motion of the actuated joints (or of `joints`)."""
+        """Full q, v, a from the motion of the actuated joints (or of `joints`).
+
+        `along` as in `assemble`. What the joints do not determine, such as the spin of a rod between ball joints, is
+        refused, or moves as little as it can with idle="rest". A singular posture is an error; with singular="warn" the
+        least velocities there are given with a warning, and with "ignore" without one.
+        """
         from eslabon.kinematics import assembly
 
-        return assembly.complete(self, qa, va, aa, guess, joints=joints)
+        return assembly.complete(self, qa, va, aa, guess, joints=joints, along=along, idle=idle, singular=singular)
 
     def project(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> tuple[Floats, ...]:
         """The nearest state that keeps the loops closed, as a tuple of what was given: (q,), (q, v) or (q, v, a)."""
@@ -216,11 +228,15 @@ class Mechanism(model.Mechanism):
 
         return assembly.project(self, q, v, a)
 
-    def assembly_modes(self, actuated: ArrayLike, *, joints: tuple[str, ...] | None = None) -> Floats:
-        """The different ways the mechanism closes for the same actuated values, `(ways, nq)`, the nearest home first."""
+    def assembly_modes(
+        self, actuated: ArrayLike | None = None, *, joints: tuple[str, ...] | None = None, pose: ArrayLike | None = None,
+        frame: str | None = None,
+    ) -> Floats:  # fmt: skip
+        """The different ways the mechanism closes for the same actuated values, or for the same pose of a frame,
+        `(ways, nq)`, the nearest home first. `with_mode` keeps one under a name."""
         from eslabon.kinematics import assembly
 
-        return assembly.assembly_modes(self, actuated, joints=joints)
+        return assembly.assembly_modes(self, actuated, joints=joints, pose=pose, frame=frame)
 
     def conditions(self, q: ArrayLike, frame: str | None = None) -> Any:
         """How near postures are to singular, of the parallel kind (locked actuators do not hold the loops) and of the
@@ -296,7 +312,8 @@ class Mechanism(model.Mechanism):
     def reactions(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
         axes about its origin. With loops, those of the cut joints follow, on their second body in its frame of the cut;
-        `determined_reactions` says which components redundant constraints leave open (they are given as zero)."""
+        `determined_reactions` says which components redundant constraints leave open: for those one possible answer is
+        given, with no load in the redundant constraints."""
         return self._ask("reactions", (q, v, a), {}, more)
 
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:

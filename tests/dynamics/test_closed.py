@@ -94,7 +94,7 @@ def _given(m, w, q, v):
 
 @pytest.mark.parametrize("cut", [k for k in KINDS if k != "free"])
 def test_random_closed_mechanisms(cut):
-    for seed in (1,):
+    for seed in (11, 19):  # trees on which every one of these cuts leaves the loop movable
         m, q = random_closed(np.random.default_rng(seed), TREE, [cut])
         rng = np.random.default_rng(seed)
         _, size, V = np.linalg.svd(m.constraint_jacobian(q))

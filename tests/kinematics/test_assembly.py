@@ -198,3 +198,98 @@ def test_leaving_the_branch_is_said():
     m = es.load("parallelogram")
     with pytest.warns(es.SingularityWarning, match="parallelogram has passed a singular posture"):
         m.assemble([-0.5])
+
+
+# -- branches and modes -------------------------------------------------------------------------------------------------
+
+
+def test_a_mode_is_found_named_kept_and_saved(tmp_path):
+    m = es.load("five_bar")
+    modes = m.assembly_modes([2.0, 1.0])
+    assert len(modes) == 2
+    kept = m.with_mode("crossed", modes[1])
+    q = kept.assemble([2.1, 1.1], guess="crossed")
+    assert np.abs(m.constraint(q)).max() < 1e-12
+    assert np.abs(q - modes[1]).max() < 0.5 < np.abs(q - m.assemble([2.1, 1.1])).max()
+    again = es.load(kept.save(tmp_path / "x.toml"))
+    assert again == kept
+    assert np.array_equal(again.modes["crossed"], modes[1])
+    assert m.modes == {}
+    with pytest.raises(es.ModelError, match="did you mean 'crossed'"):
+        kept.assemble([2.0, 1.0], guess="crosed")
+    with pytest.raises(es.ModelError, match="needs one posture of 4 finite coordinates"):
+        m.with_mode("short", [1.0])
+
+
+def test_a_pose_has_its_working_modes():
+    m = es.load("planar_3rrr")
+    modes = m.assembly_modes(pose=m.pose(m.assemble([0.6, 0.5, 0.55]), "centre"), frame="centre")
+    assert len(modes) == 8  # two elbows in each of the three legs
+    assert np.abs(m.constraint(modes)).max() < 1e-10
+    assert np.allclose(m.pose(modes, "centre"), m.pose(modes[0], "centre"), atol=1e-9)
+
+
+def test_a_motion_follows_row_by_row_where_the_straight_way_is_blocked():
+    """A crank that turns twice: no posture may be sought from home alone, angles go on counting."""
+    m = es.load("diaz_four_bar")
+    t = np.linspace(0, 4 * np.pi, 2001)
+    q = m.assemble((0.785 + t)[:, None], along=True)
+    assert np.abs(m.constraint(q)).max() < 1e-12
+    assert np.abs(np.diff(q, axis=0)).max() < 0.1
+    assert np.allclose(q[1000, 1:] % (2 * np.pi), q[0, 1:] % (2 * np.pi), atol=1e-9)
+    many = m.assemble(np.stack([0.785 + t[:50], 1.0 - t[:50]])[..., None], along=True)
+    assert np.allclose(many[0], q[:50])
+    pose = m.pose(m.assemble(np.linspace(0.7, 0.9, 30)[:, None]), m.frames[0].name if m.frames else m.bodies[1].name)
+    back = m.assemble(pose=pose, frame=m.frames[0].name if m.frames else m.bodies[1].name, along=True)
+    assert np.abs(np.diff(back, axis=0)).max() < 0.1
+
+
+def test_the_parallelogram_passes_its_change_point_as_told():
+    m = es.load("parallelogram")
+    motion = np.linspace(1.0, -1.0, 41)[:, None]
+    with pytest.warns(es.SingularityWarning, match="between rows 19 and 20|between rows 20 and 21"):
+        q = m.assemble(motion, along=True)
+    assert np.allclose(q[:, 0], q[:, 2], atol=1e-9)  # it stays a parallelogram: both cranks alike
+    with pytest.raises(es.SingularityError, match="passes a singular posture"):
+        m.assemble(motion, along=True, singular="error")
+    assert np.array_equal(m.assemble(motion, along=True, singular="ignore"), q)
+    with pytest.raises(es.ModelError, match="'error', 'warn' or 'ignore'"):
+        m.assemble(motion, along=True, singular="loud")
+
+
+def test_velocities_at_a_singular_posture_are_given_on_request():
+    m = es.load("parallelogram")
+    with pytest.warns(es.SingularityWarning, match="singular posture for q1"):
+        q, v, a = m.complete([0.0], [0.0], [1.0], guess=np.zeros(3), singular="warn")
+    assert np.abs(v).max() == 0
+    assert np.abs(m.constraint_jacobian(q) @ a).max() < 1e-9
+    with pytest.raises(es.SingularityError, match="branches of parallelogram meet"):
+        m.complete([0.0], [1.0], [0.0], guess=np.zeros(3), singular="ignore")
+
+
+def test_idle_spins_rest_on_request():
+    """The rod of the spatial four-bar between its ball joints may spin: nothing drives it."""
+    m = es.load("rssr")
+    q, v, a = m.complete([0.1], [1.0], [0.5], idle="rest")
+    J = m.constraint_jacobian(q)
+    assert np.abs(J @ v).max() < 1e-12
+    tau, free = m.hybrid_dynamics(q, v, a)
+    assert np.allclose(m.forward_dynamics(q, v, tau), free, atol=1e-8)
+    assert free[m.actuated_velocities[0]] == pytest.approx(0.5)
+    idle = np.linalg.svd(J)[2][-m.dof :]  # of the motions that keep the loops, v is the one that turns least
+    spin = idle - np.outer(idle[:, m.actuated_velocities[0]], v)
+    assert np.abs(spin @ v).max() < 1e-9
+
+
+def test_a_guess_half_a_turn_off_closes_all_the_same():
+    b = es.Builder("pole")
+    b.body("crank", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1)).body("rod", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+    b.body("rocker", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+    b.joint("q1", "revolute", "ground", "crank", home=1.0).joint("q2", "revolute", "crank", "rod", at=(1, 0, 0))
+    b.joint("q3", "revolute", "ground", "rocker", at=(2, 0, 0), home=1.2)
+    b.joint("q4", "revolute", "rocker", "end", at=(1.5, 0, 0), home=-0.2)
+    b.body("end", 0.1, (0, 0, 0), (0.01, 0.01, 0.01))
+    b.loop("weld", "fixed", "rod", "end", first=(1.8, 0, 0), second=((0, 0, 0), (0, 0, np.pi)))
+    m = b.build()
+    q = m.project(m.home())[0]
+    assert np.abs(m.constraint(q)).max() < 1e-10

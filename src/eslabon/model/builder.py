@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from eslabon.model.items import (
     Frame,
     Joint,
     Loop,
+    Mode,
     Pose,
     Spring,
     Triple,
@@ -54,7 +55,7 @@ class Builder:
         self._gravity = triple(gravity, "gravity")
         self._parameters: dict[str, Number] = {}
         self._items: dict[str, list[Any]] = {
-            kind: [] for kind in ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames")
+            kind: [] for kind in ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "modes")
         }
         self._actuated: list[str] | None = None
 
@@ -147,6 +148,17 @@ class Builder:
     def frame(self, name: str, body: str, at: PoseLike = None) -> Self:
         """A named frame on a body."""
         return self._add("frames", Frame(name, body, pose(at, f"frame '{name}'")))
+
+    def mode(self, name: str, postures: Mapping[str, Any]) -> Self:
+        """A named posture, joint by joint; `guess=name` starts there. Joints that are left out stand at home."""
+        what = f"mode '{name}'"
+        if not isinstance(postures, Mapping):
+            raise ModelError(f"{what} gives coordinates by joint, as in {{'q1': 0.3}}; it is {postures!r}.")
+        placed = tuple(
+            (joint, tuple(number(x, what) for x in (x if isinstance(x, Sequence | np.ndarray) and not isinstance(x, str) else [x])))
+            for joint, x in postures.items()
+        )  # fmt: skip
+        return self._add("modes", Mode(name, placed))
 
     def actuate(self, *joints: str) -> Self:
         """The joints that motors drive. Left out, a tree is driven at every moving joint and a closed chain at none;

@@ -153,6 +153,15 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Mode:
+    """A named posture: the way of closing the loops that is meant, or any other worth a name. Joints that are left out
+    stand at home."""
+
+    name: str
+    postures: tuple[tuple[str, Values], ...] = ()
+
+
+@dataclass(frozen=True)
 class Description:
     """All that a file says of a mechanism. Numbers may be expressions of the parameters."""
 
@@ -166,5 +175,6 @@ class Description:
     springs: tuple[Spring, ...] = ()
     wrenches: tuple[Wrench, ...] = ()
     frames: tuple[Frame, ...] = ()
+    modes: tuple[Mode, ...] = ()
     actuated: tuple[str, ...] = ()
     note: str = field(default="", compare=False)

@@ -21,6 +21,7 @@ from eslabon.model.items import (
     Frame,
     Joint,
     Loop,
+    Mode,
     Spring,
     Triple,
     Wrench,
@@ -93,6 +94,44 @@ class Mechanism:
     def actuated(self) -> tuple[str, ...]:
         """The names of the actuated joints, in their order."""
         return self.description.actuated
+
+    @cached_property
+    def modes(self) -> Mapping[str, np.ndarray]:
+        """The named postures, as coordinates."""
+        made = {}
+        for mode in self._put_in(self.description.modes):
+            made[mode.name] = self.home()
+            for joint, values in mode.postures:
+                made[mode.name][self.coordinates[joint]] = values
+            made[mode.name].flags.writeable = False
+        return MappingProxyType(made)
+
+    def with_mode(self, name: str, q: Any) -> Self:
+        """The mechanism with a posture kept under a name: `guess=name` starts there, and `save` writes it.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> other = m.assembly_modes([2.0, 1.0])[1]
+        >>> m = m.with_mode("crossed", other)
+        >>> m.assemble([2.1, 1.1], guess="crossed").round(3)
+        array([ 2.1  ,  2.   ,  1.1  , -1.913])
+        """
+        try:
+            values = np.array(q, dtype=float)
+        except (TypeError, ValueError):
+            values = np.array(np.nan)
+        if values.shape != (self.nq,) or not np.isfinite(values).all():
+            raise ModelError(f"the mode '{name}' needs one posture of {self.nq} finite coordinates.")
+        placed = tuple((j.name, tuple(values[self.coordinates[j.name]].tolist())) for j in self.joints if j.nq)
+        kept = tuple(mode for mode in self.description.modes if mode.name != name)
+        return type(self)(replace(self.description, modes=(*kept, Mode(name, placed))))
+
+    def posture(self, name: str) -> np.ndarray:
+        """The coordinates of a mode."""
+        if name not in self.modes:
+            hint = suggest(name, self.modes, "; keep one with with_mode.")
+            raise ModelError(f"{self.name} has no mode '{name}'{hint}")
+        return self.modes[name]
 
     def _put_in(self, items: Any) -> Any:
         return substitute(items, self._values)

@@ -38,6 +38,7 @@ def _check_names(d: Description) -> None:
         "body or frame": [*(b.name for b in d.bodies), *(f.name for f in d.frames)],
         "joint or loop": [*(j.name for j in d.joints), *(x.name for x in d.loops), *(c.name for c in d.couplings)],
         "spring": [x.name for x in d.springs],
+        "mode": [x.name for x in d.modes],
         "wrench": [x.name for x in d.wrenches],
         "parameter": [name for name, _ in d.parameters],
     }
@@ -64,6 +65,7 @@ def _check_parameters(d: Description) -> None:
         *d.springs,
         *d.wrenches,
         *d.frames,
+        *d.modes,
     ]
     for owner in owners:
         for expression in expressions(owner):
@@ -110,6 +112,16 @@ def _check_references(d: Description) -> None:
     for what, owners in (("wrench", d.wrenches), ("frame", d.frames)):
         for y in owners:
             body(y.body, f"{what} '{y.name}'")
+    for mode in d.modes:
+        for name, values in mode.postures:
+            if name not in joints:
+                raise ModelError(
+                    f"mode '{mode.name}' places the joint '{name}', and there is none{suggest(name, joints)}"
+                )
+            if len(values) != joints[name].nq:
+                raise ModelError(
+                    f"mode '{mode.name}': the joint '{name}' has {joints[name].nq} coordinates, not {len(values)}."
+                )
     for name, owner in [(n, "the list of actuated joints") for n in d.actuated] + [
         (n, f"coupling '{c.name}'") for c in d.couplings for n in (c.joint, c.source)
     ]:

@@ -27,6 +27,7 @@ SECTIONS: Mapping[str, Callable[..., Any]] = {
     "wrenches": Builder.wrench,
     "frames": Builder.frame,
 }
+MODES = "modes"  # joints and their coordinates, by the mode's name
 REQUIRED = {
     "joints": ("kind", "parent", "child"),
     "loops": ("kind", "first", "second"),
@@ -47,7 +48,7 @@ def read_toml(text: str) -> Description:
         raise ReadError(f"this is not valid TOML: {error}.") from None
     except RecursionError:
         raise ReadError("this is not a mechanism: its lists are nested too deeply.") from None
-    _known(data, (*TOP, *SECTIONS), "the file")
+    _known(data, (*TOP, *SECTIONS, MODES), "the file")
     if not isinstance(data.get("name"), str):
         raise ReadError('the file needs a name, as in: name = "four_bar".')
     b = Builder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)), _text(data.get("note", ""), "note"))
@@ -58,6 +59,8 @@ def read_toml(text: str) -> Description:
     for section, method in SECTIONS.items():
         for name, entry in _table(data.get(section, {}), section).items():
             method(b, name, **_arguments(section, name, entry))
+    for name, postures in _table(data.get(MODES, {}), MODES).items():
+        b.mode(name, _table(postures, f"modes.{name}"))
     if "actuated" in data:
         if not isinstance(data["actuated"], list) or not all(isinstance(j, str) for j in data["actuated"]):
             raise ReadError('actuated is a list of joint names, as in: actuated = ["q1", "q4"].')

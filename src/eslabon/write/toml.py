@@ -28,6 +28,8 @@ def to_toml(d: Description) -> str:
         items = getattr(d, section)
         if items:
             table[section] = {item.name: _entry(item) for item in items}
+    if d.modes:
+        table["modes"] = {mode.name: {joint: _plain(_short("", x)) for joint, x in mode.postures} for mode in d.modes}
     return tomlkit.dumps(table)
 
 

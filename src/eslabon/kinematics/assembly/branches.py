@@ -1,0 +1,93 @@
+"""The ways a mechanism closes: which branch a posture stands on, when one is left, and what others there are.
+
+On a branch the determinant of the passive columns of the closure Jacobian keeps its sign; where it changes, the
+mechanism has passed a posture at which the given values do not hold the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from eslabon.errors import ModelError
+from eslabon.kinematics.assembly.newton import solve
+from eslabon.kinematics.assembly.prescription import Prescription, home, prescribed
+from eslabon.kinematics.closure import CLOSED, constraint_jacobian, partition, tidy
+from eslabon.model import Mechanism
+
+Floats = np.ndarray
+
+
+def signs(m: Mechanism, given: Prescription, q: Floats) -> Floats | None:
+    """1 or -1 for each posture of (k, nq), by the side of the singular postures it stands on; None where the given
+    joints are not as many as the freedoms, so that there is no such side."""
+    free, rows = given.free(m), partition(m).rows
+    if given.frame is not None or len(free) != len(rows) or not rows:
+        return None
+    return np.sign(np.linalg.det(_jacobian(m)(q)[:, rows][:, :, free]))
+
+
+@lru_cache(maxsize=256)
+def _jacobian(m: Mechanism) -> Callable[[Floats], Floats]:
+    import casadi
+
+    from eslabon.graph import native
+
+    q = casadi.SX.sym("q", m.nq)
+    f = casadi.Function("closure_jacobian", [q], [casadi.cse(casadi.SX(constraint_jacobian(m, q)))])
+    return native.compile(f, inputs=[native.Argument("q", (m.nq,), "coordinates")], owner=m.name)
+
+
+def assembly_modes(
+    m: Mechanism, values: Any, *, joints: tuple[str, ...] | None = None, pose: Any = None, frame: str | None = None,
+    starts: int = 400,
+) -> Floats:  # fmt: skip
+    """The different ways the mechanism closes for prescribed joint values or a pose, (ways, nq), the one nearest home
+    first; angles are within half a turn of home's."""
+    from eslabon.kinematics.assembly.assemble import refuse
+
+    given, x = prescribed(m, values, joints, pose, frame)
+    if x.ndim != given.core:
+        raise ModelError("assembly_modes takes one set of values; call it for each.")
+    q = _scattered(m, starts)
+    T = None
+    if given.core == 1:
+        q[:, given.coordinates(m)] = x
+    else:
+        T = np.broadcast_to(x, (len(q), 4, 4))
+    q, size = solve(m, given, q, T, iterations=100)
+    found: list[Floats] = []
+    for posture in q[size < CLOSED]:
+        near = home(m) + _difference(m, posture, home(m))
+        near[given.coordinates(m)] = posture[given.coordinates(m)]
+        if not any(np.abs(_difference(m, near, other)).max() < 1e-6 for other in found):
+            found.append(near)
+    if not found:
+        refuse(m, given, q[:1], size[:1], x[None])
+    return np.array(sorted(found, key=lambda p: float(np.abs(_difference(m, p, home(m))).max())))
+
+
+def _scattered(m: Mechanism, starts: int) -> Floats:
+    """Home, and postures all around: the same ones always."""
+    rng, middle = np.random.default_rng(0), home(m)
+    q = np.array([middle, *(tidy(m, rng.uniform(-np.pi, np.pi, m.nq)) for _ in range(starts))])
+    for joint in m.joints:  # lengths stay in reach
+        if joint.kind.kind == "prismatic":
+            place = m.coordinates[joint.name]
+            q[1:, place] = middle[place] * rng.uniform(0.3, 1.7, (starts, 1)) + rng.uniform(-0.2, 0.2, (starts, 1))
+    return q
+
+
+def _difference(m: Mechanism, q: Floats, other: Floats) -> Floats:
+    """How far apart two postures are, turns counted within half a turn and quaternions up to sign."""
+    d = q - other
+    for joint in m.joints:
+        place = m.coordinates[joint.name]
+        if joint.kind.kind in ("revolute", "universal"):
+            d[place] = (d[place] + np.pi) % (2 * np.pi) - np.pi
+        elif joint.nq != joint.nv and q[place][-4:] @ other[place][-4:] < 0:
+            d[place][-4:] = -q[place][-4:] - other[place][-4:]
+    return d
