@@ -141,6 +141,16 @@ def test_cutting_the_code_into_pieces_changes_nothing(chain, monkeypatch, piece:
     np.testing.assert_allclose(native.compile(f, cache=False)(*x), whole, rtol=1e-12, atol=1e-12)
 
 
+def test_a_very_long_program_is_made_in_less_time_and_computes_the_same(chain, monkeypatch) -> None:
+    f = chain(4)
+    x = [RNG.normal(size=(9, 4)) for _ in range(3)]
+    careful = native.compile(f, cache=False)(*x)
+    monkeypatch.setattr(machine, "LONG", 0)
+    hasty = native.compile(f, cache=False)
+    np.testing.assert_allclose(hasty(*x), careful, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(hasty(*x), [hasty(*(a[k] for a in x)) for k in range(9)])
+
+
 # Shapes and layouts -------------------------------------------------------------------------------------------------
 
 

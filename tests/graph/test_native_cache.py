@@ -38,7 +38,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows by one at each compilation."""
     seen: list[str] = []
     assemble = machine.assemble
-    monkeypatch.setattr(machine, "assemble", lambda text: seen.append(text) or assemble(text))
+    monkeypatch.setattr(machine, "assemble", lambda *given: seen.append(given) or assemble(*given))
     return seen
 
 

@@ -12,7 +12,7 @@ import casadi
 
 from eslabon.formulations.inertia import Inertia
 from eslabon.formulations.links import Link, short
-from eslabon.formulations.symbols import SX, cross, lean, product, stack, zeros
+from eslabon.formulations.symbols import SX, lean, product, skew, stack, symmetric, zeros
 from eslabon.model import Mechanism
 
 
@@ -26,24 +26,26 @@ def of_links(tree: Sequence[Link], q: SX, nv: int) -> SX:
     M, inertias = zeros(nv, nv), [link.inertia for link in tree]
     poses = [_pose(link, q) for link in tree]
     subspaces = [lean(link.kind.motion(q[link.q])) if link.kind.nv else zeros(6, 0) for link in tree]
+    arms = [skew(p) for _, p in poses]
     for k in reversed(range(len(tree))):
         link = tree[k]
         if link.parent >= 0:
             inertias[link.parent] = _joined(inertias[link.parent], _carried(inertias[k], *poses[k]))
-        for column, place in enumerate(range(nv)[link.v]):
-            moment, force = _wrench(inertias[k], subspaces[k][:, column])
-            j = k
-            while True:
-                if tree[j].kind.nv:
-                    entries = product(subspaces[j].T, stack(moment, force))
-                    M[tree[j].v, place] = entries
-                    M[place, tree[j].v] = entries.T
-                if tree[j].parent < 0:
-                    break
-                R, p = poses[j]
-                force = product(R, force)
-                moment = lean(product(R, moment) + cross(p, force))
-                j = tree[j].parent
+        if not link.kind.nv:
+            continue
+        moment, force = _wrenches(inertias[k], subspaces[k])
+        j = k
+        while True:
+            if tree[j].kind.nv:
+                entries = product(subspaces[j].T, stack(moment, force))
+                M[tree[j].v, link.v] = entries if j != k else symmetric(entries)
+                M[link.v, tree[j].v] = M[tree[j].v, link.v].T
+            if tree[j].parent < 0:
+                break
+            R, _ = poses[j]
+            force = product(R, force)
+            moment = lean(product(R, moment) + product(arms[j], force))
+            j = tree[j].parent
     return lean(M)
 
 
@@ -53,11 +55,11 @@ def _pose(link: Link, q: SX) -> tuple[SX, SX]:
     return product(link.R, turn), lean(link.p + product(link.R, shift))
 
 
-def _wrench(inertia: Inertia, twist: SX) -> tuple[SX, SX]:
-    """Moment and force for a unit acceleration along a twist: J w + h x v and m v - h x w."""
-    w, v, S = twist[:3], twist[3:], inertia.second
-    moment = lean(casadi.trace(S) * w - product(S, w) + cross(inertia.first, v))
-    return moment, lean(inertia.mass * v - cross(inertia.first, w))
+def _wrenches(inertia: Inertia, twists: SX) -> tuple[SX, SX]:
+    """Moments and forces for unit accelerations along twists: J w + h x v and m v - h x w."""
+    w, v, S, first = twists[:3, :], twists[3:, :], inertia.second, skew(inertia.first)
+    moments = lean(casadi.trace(S) * w - product(S, w) + product(first, v))
+    return moments, lean(inertia.mass * v - product(first, w))
 
 
 def _carried(inertia: Inertia, R: SX, p: SX) -> Inertia:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import casadi
 
 from eslabon.formulations.factor import Factors, factors
-from eslabon.formulations.symbols import SX, lean, product, zeros
+from eslabon.formulations.symbols import SX, lean, product, symmetric, zeros
 from eslabon.kinematics.closure import Partition
 
 
@@ -39,11 +39,13 @@ def multipliers(c: Constrained, ease: float = 0.0) -> tuple[SX, SX, list[SX]]:
     """v' and lambda from (J M^-1 J^T) lambda = gamma - J M^-1 (f - h), with the pivots' inverses.
 
     Where rows become dependent at a singular posture, a share `ease` of the trace on the diagonal keeps lambda finite
-    (Bayo and Avello's penalty); a second step takes back what it changes elsewhere.
+    (Bayo and Avello's penalty); a second step takes back what it changes elsewhere. With M = L^T D L only L^-T J^T is
+    needed, which has few entries, never M^-1 J^T.
     """
-    free = factors(c.M).solve(casadi.horzcat(c.f - c.h, c.J.T))
-    unbound, across = free[:, 0], free[:, 1:]
-    W, right = lean(product(c.J, across)), lean(c.gamma - product(c.J, unbound))
+    tree = factors(c.M)
+    force, across = tree.inward(lean(c.f - c.h)), tree.inward(c.J.T)
+    light = tree.scaled(across).T
+    W, right = symmetric(product(light, across)), lean(c.gamma - product(light, force))
     if not ease:
         solver = factors(W)
         reaction = solver.solve(right)
@@ -51,7 +53,7 @@ def multipliers(c: Constrained, ease: float = 0.0) -> tuple[SX, SX, list[SX]]:
         solver = factors(lean(W + ease * casadi.trace(W) * casadi.SX.eye(W.shape[0])))
         reaction = solver.solve(right)
         reaction = lean(reaction + solver.solve(lean(right - product(W, reaction))))
-    return lean(unbound + product(across, reaction)), reaction, solver.inverse
+    return tree.outward(tree.scaled(lean(force + product(across, reaction)))), reaction, solver.inverse
 
 
 def gibbs_appell(c: Constrained, p: Partition) -> SX:
@@ -77,28 +79,15 @@ def udwadia_kalaba(c: Constrained) -> SX:
     """v' = a + M^-1/2 (J M^-1/2)^+ (gamma - J a), a = M^-1 (f - h), with the factor L of M = L^T D L as its root."""
     solver = factors(c.M)
     a = solver.solve(c.f - c.h)
-    root = _root(solver, c.J.T)  # M^-1/2 J^T
-    B = lean(product(root.T, root))
+    root = product(_diagonal(solver), solver.inward(c.J.T))  # M^-1/2 J^T
+    B = symmetric(product(root.T, root))
     correction = factors(B).solve(c.gamma - product(c.J, a))
-    return lean(a + _unroot(solver, product(root, correction)))
+    return lean(a + solver.outward(product(_diagonal(solver), root, correction)))
 
 
-def _root(solver: Factors, b: SX) -> SX:
-    """D^-1/2 L^-T b."""
-    x = casadi.SX(b)
-    n = len(solver.rows)
-    for k in reversed(range(n)):
-        x[:k, :] -= casadi.mtimes(solver.rows[k], x[k, :])
-    return lean(casadi.vertcat(*(x[k, :] * casadi.sqrt(solver.inverse[k]) for k in range(n))))
-
-
-def _unroot(solver: Factors, b: SX) -> SX:
-    """L^-1 D^-1/2 b."""
-    n = len(solver.rows)
-    x: SX = casadi.vertcat(*(b[k, :] * casadi.sqrt(solver.inverse[k]) for k in range(n)))
-    for k in range(n):
-        x[k, :] -= casadi.mtimes(solver.rows[k].T, x[:k, :])
-    return lean(x)
+def _diagonal(solver: Factors) -> SX:
+    """D^-1/2."""
+    return casadi.diag(casadi.sqrt(casadi.vertcat(*solver.inverse)))
 
 
 class Square:

@@ -23,12 +23,23 @@ class Factors:
 
     def solve(self, b: SX) -> SX:
         """x with M x = b, for one right-hand side or several."""
+        return self.outward(self.scaled(self.inward(b)))
+
+    def inward(self, b: SX) -> SX:
+        """L^-T b: only the ancestors of what b has become new entries."""
         x = casadi.SX(b)
-        n = len(self.rows)
-        for k in reversed(range(n)):
+        for k in reversed(range(len(self.rows))):
             x[:k, :] -= casadi.mtimes(self.rows[k], x[k, :])
-        x = casadi.vertcat(*(x[k, :] * self.inverse[k] for k in range(n)))
-        for k in range(n):
+        return lean(x)
+
+    def scaled(self, b: SX) -> SX:
+        """D^-1 b."""
+        return casadi.vertcat(*(b[k, :] * pivot for k, pivot in enumerate(self.inverse)))
+
+    def outward(self, b: SX) -> SX:
+        """L^-1 b."""
+        x = casadi.SX(b)
+        for k in range(len(self.rows)):
             x[k, :] -= casadi.mtimes(self.rows[k].T, x[:k, :])
         return lean(x)
 

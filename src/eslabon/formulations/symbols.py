@@ -42,6 +42,11 @@ def product(*factors: Any) -> SX:
     return made
 
 
+def symmetric(A: SX) -> SX:
+    """A matrix known to be symmetric, by its upper triangle: the graph cannot see that the other one is the same."""
+    return casadi.triu2symm(casadi.triu(A))
+
+
 def stack(*blocks: SX) -> SX:
     return casadi.vertcat(*blocks)
 

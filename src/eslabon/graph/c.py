@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eslabon.errors import ReadError
 from eslabon.graph.program import GraphError, Instruction, Program, read
 
 LINE = 72  # characters; what is longer than half of it gets a name before it goes into something else
@@ -63,7 +64,10 @@ class CSource:
         """Write name.h and name.c; gives their paths."""
         paths = Path(folder) / f"{self.name}.h", Path(folder) / f"{self.name}.c"
         for path, text in zip(paths, (self.header, self.code), strict=True):
-            path.write_text(text, encoding="utf-8")
+            try:
+                path.write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise ReadError(f"{path}: it cannot be written ({error.strerror or error}).") from None
         return paths
 
 

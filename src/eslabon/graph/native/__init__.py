@@ -80,7 +80,7 @@ def compile(  # noqa: A001 - the verb of the field
     # Loops over arguments are compiled in, so that their shapes belong to the code as the graph does.
     identity = repr((program.digest(), signature.input_shapes, signature.output_shapes))
     facts = {"identity": identity, "signature": signature.to_dict()}
-    code = _disk.code(key or identity, facts, lambda: machine.assemble(_module(program, signature)), cache)
+    code = _disk.code(key or identity, facts, lambda: _assembled(program, signature), cache)
     return entry.callable_of(signature, code)
 
 
@@ -99,12 +99,12 @@ def load(key: str) -> Callable[..., Any] | None:
     return entry.callable_of(Signature.from_dict(kept.facts["signature"]), kept.code)
 
 
-def _module(program: Any, signature: Signature) -> str:
-    """The whole of the LLVM text."""
+def _assembled(program: Any, signature: Signature) -> bytes:
+    """The object code of the kernel and the ways into it."""
     from eslabon.graph.native import loops, packing
     from eslabon.graph.native.emit import kernel
 
     here = machine.host()
     code = kernel(program, here.width, here.fused)
     ways_in = loops.definitions(code, signature.input_shapes, signature.output_shapes, here.width)
-    return code.text + packing.definitions(here.width) + ways_in
+    return machine.assemble(code.text + packing.definitions(here.width) + ways_in, len(program.instructions))

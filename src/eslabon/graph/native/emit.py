@@ -16,8 +16,10 @@ from eslabon.graph.native.ir import splat, vector_type
 from eslabon.graph.program import GraphError, Instruction, Program
 
 # Instructions in one LLVM function. Measured on chains of 10,000 to 100,000 operations: compile time per operation
-# doubles from 1,000 to 4,000 and the code gets less than a tenth faster.
-PIECE = 1000
+# doubles from 1,000 to 4,000 and the code gets less than a tenth faster; from 400 to 1,000 it grows by a seventh and the
+# code gets no faster. What fits into one function stays whole all the same, since cutting it would cost a little.
+PIECE = 400
+WHOLE = 1000
 
 # Only `contract` is allowed to LLVM (a*b + c in one rounding): the faster flags assume that NaN and infinity never occur.
 _ONE_LINE = {
@@ -91,9 +93,11 @@ class Kernel:
     scratch_size: int  # in vectors
 
 
-def kernel(program: Program, width: int, fused: bool, piece: int = PIECE) -> Kernel:
+def kernel(program: Program, width: int, fused: bool, piece: int | None = None) -> Kernel:
     """The straight-line code of a program."""
-    steps, layout, scratch = program.instructions, Layout.of(program), _Scratch(program, piece)
+    steps, layout = program.instructions, Layout.of(program)
+    piece = piece or (PIECE if len(steps) > WHOLE else WHOLE)
+    scratch = _Scratch(program, piece)
     declared = [
         f"declare {vector_type(width)} @llvm.{name}.v{width}f64({', '.join([vector_type(width)] * arity)})\n"
         for name, arity in _INTRINSICS.items()

@@ -104,7 +104,7 @@ def iterate(
         return Iteration(signature, roles, _stepwise(interpreted.callable_of(signature, step), roles), parallel=False)
     identity = repr(("iterate", program.digest(), roles))
     facts = {"identity": identity, "signature": signature.to_dict(), "roles": [states, varying]}
-    return _loaded(facts, _disk.code(key or identity, facts, lambda: machine.assemble(_module(program, roles)), cache))
+    return _loaded(facts, _disk.code(key or identity, facts, lambda: _assembled(program, roles), cache))
 
 
 def load_iteration(key: str) -> Iteration | None:
@@ -254,14 +254,16 @@ def _row(array: Floats, number: int, shape: Shape) -> Floats:
 # The loop ------------------------------------------------------------------------------------------------------------
 
 
-def _module(program: Program, roles: Roles) -> str:
+def _assembled(program: Program, roles: Roles) -> bytes:
+    """The object code of the kernel and the loop around it."""
     from eslabon.graph.native import packing
     from eslabon.graph.native.emit import kernel
 
     here = machine.host()
     code = kernel(program, here.width, here.fused)
     copying = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
-    return code.text + packing.definitions(here.width) + loops.DECLARED + copying + _loop(code, roles, here.width)
+    around = packing.definitions(here.width) + loops.DECLARED + copying + _loop(code, roles, here.width)
+    return machine.assemble(code.text + around, len(program.instructions))
 
 
 def _loop(kernel: Kernel, roles: Roles, width: int) -> str:
