@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from difflib import get_close_matches
-from itertools import takewhile
-from types import FrameType
 from typing import Any, NoReturn
 
 
@@ -57,17 +55,10 @@ def tell_of_singularity(how: str, sentence: str) -> None:
     if how == "error":
         raise SingularityError(sentence)
     if how == "warn":
-        depth = sum(1 for _ in takewhile(lambda f: f.f_globals.get("__name__", "").startswith("eslabon"), _frames()))
-        warnings.warn(sentence, SingularityWarning, stacklevel=depth + 1)
-
-
-def _frames() -> Iterator[FrameType]:
-    """The calls that led here, the inmost first, without this one."""
-    frame = inspect.currentframe()
-    frame = frame.f_back if frame else None
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
+        depth, frame = 1, inspect.currentframe()
+        while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+            depth, frame = depth + 1, frame.f_back  # the line to show is the user's
+        warnings.warn(sentence, SingularityWarning, stacklevel=depth)
 
 
 def refuse_state(owner: str, verb: str, torn: Any, quality: Any, tolerance: float, singular: float) -> NoReturn:

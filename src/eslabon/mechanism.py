@@ -19,8 +19,6 @@ from eslabon import model, read
 from eslabon.errors import ModelError, ReadError, suggest
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-TORN = 1e-6  # metres or radians, and per second: what a state may tear the loops by, unless the caller says otherwise
-SINGULAR = 1e-13  # of a posture's quality, which is squared: below it the answer has no digits
 
 
 class Call(TypedDict, total=False):
@@ -31,6 +29,8 @@ class Call(TypedDict, total=False):
         wrench that the model leaves to the caller. Only verbs of dynamics take them.
     out : the array to write the result into.
     tolerance : for dynamics with loops, how far position, velocity and acceleration may tear them (m or rad, and a second).
+    singular : for inverse and forward dynamics with loops, what is to become of singular postures: "error", "warn" (the
+        least of many answers is given) or "ignore".
     threads : how many threads share a big batch; all cores if left out.
     """
 
@@ -39,6 +39,7 @@ class Call(TypedDict, total=False):
     out: Floats
     threads: int
     tolerance: float
+    singular: str
 
 
 class Mechanism(model.Mechanism):
@@ -158,6 +159,7 @@ class Mechanism(model.Mechanism):
             return self.assemble(pose=pose, guess=guess, frame=frame)
         from eslabon.kinematics.inverse import inverse_kinematics
 
+        _check_options("inverse_kinematics", inverse_kinematics, options)
         found = inverse_kinematics(self, pose, guess, frame, **{"strict": not report, **options})
         return found if report else found.q
 
@@ -165,6 +167,7 @@ class Mechanism(model.Mechanism):
         """The joint motion that carries a frame along a path (see `es.paths`): an object with `t`, `q`, `v`, `a`."""
         from eslabon.kinematics.inverse import follow
 
+        _check_options("follow", follow, options)
         return follow(self, path, guess, frame=frame, **options)
 
     # -- loops --------------------------------------------------------------------------------------------------
@@ -222,8 +225,8 @@ class Mechanism(model.Mechanism):
 
         return assembly.complete(self, qa, va, aa, guess, joints=joints, along=along, idle=idle, singular=singular)
 
-    def project(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> tuple[Floats, ...]:
-        """The nearest state that keeps the loops closed, as a tuple of what was given: (q,), (q, v) or (q, v, a)."""
+    def project(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Any:
+        """The nearest state that keeps the loops closed: q alone, or the tuple (q, v) or (q, v, a), as it was given."""
         from eslabon.kinematics import assembly
 
         return assembly.project(self, q, v, a)
@@ -240,10 +243,26 @@ class Mechanism(model.Mechanism):
 
     def conditions(self, q: ArrayLike, frame: str | None = None) -> Any:
         """How near postures are to singular, of the parallel kind (locked actuators do not hold the loops) and of the
-        serial kind (a frame loses a direction): inverse condition numbers from 1 to 0, and the mobility at each."""
+        serial kind (a frame loses a direction): inverse condition numbers from 1 to 0, and the mobility at each. Along a
+        motion `.crossings` are the rows after which a singular posture is passed."""
         from eslabon.kinematics.singularities import conditions
 
         return conditions(self, q, frame)
+
+    def workspace(
+        self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
+        guess: ArrayLike | str | None = None,
+    ) -> Any:  # fmt: skip
+        """Where a frame can go and how near to singular it is there: postures `.q`, `.poses` and `.conditions` spread
+        over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").workspace(samples=200).conditions.parallel.min() < 0.1
+        np.True_
+        """
+        from eslabon.kinematics.workspace import workspace
+
+        return workspace(self, frame, ranges, samples, guess)
 
     # -- dynamics -----------------------------------------------------------------------------------------------
 
@@ -289,6 +308,10 @@ class Mechanism(model.Mechanism):
     def hybrid_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> tuple[Floats, Floats]:
         """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
         in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics."""
+        if not self.closed:
+            raise ModelError(
+                f"{self.name} has no loops: its joints move as they are told, and inverse_dynamics gives the forces."
+            )
         both = self._ask("hybrid_dynamics", (q, v, a), {}, more)
         return both[..., : self.nu], both[..., self.nu :]
 
@@ -309,12 +332,22 @@ class Mechanism(model.Mechanism):
         """Kinetic and potential energy, `(..., 2)`; the potential counts weight and springs."""
         return self._ask("energy", (q, v), {}, more)
 
-    def reactions(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
+    def reactions(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None, **more: Unpack[Call]
+    ) -> Floats:  # fmt: skip
         """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
         axes about its origin. With loops, those of the cut joints follow, on their second body in its frame of the cut;
         `determined_reactions` says which components redundant constraints leave open: for those one possible answer is
-        given, with no load in the redundant constraints."""
-        return self._ask("reactions", (q, v, a), {}, more)
+        given, with no load in the redundant constraints.
+
+        Given are the accelerations, for which the actuators' forces are found, or the actuators' forces `tau`, from which
+        the accelerations follow: those of a motion that no actuator holds, for instance.
+        """
+        if a is not None and tau is None:
+            return self._ask("reactions", (q, v, a), {}, more)
+        if tau is not None and a is None:
+            return self._ask("reactions_under_forces", (q, v, tau), {}, more)
+        raise ModelError("reactions takes the accelerations a or the actuators' forces tau: one of the two.")
 
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
         """Which components of `reactions` motion determines at a posture, `(joints + loops, 6)`: where constraints are
@@ -352,6 +385,7 @@ class Mechanism(model.Mechanism):
         """
         from eslabon.simulate import simulate
 
+        _check_options("simulate", simulate, options)
         return simulate(self, q0, v0, t, control, **options)
 
     # -- any quantity -------------------------------------------------------------------------------------------
@@ -460,23 +494,28 @@ class Mechanism(model.Mechanism):
         by: str | None = None,
     ) -> Floats:
         """A quantity's value: its code found or made, and called."""
+        from eslabon.dynamics.judged import judged
         from eslabon.graph.trace import native
 
+        _check_call(name, more)
         for word in more:
             if word not in Call.__annotations__:
                 raise ModelError(f"{name} takes no '{word}'{suggest(word, [*options, *Call.__annotations__])}")
         self._check_values(more.get("parameters") or {})
         parameters, external = (dict(sorted((more.get(k) or {}).items())) for k in ("parameters", "external"))
         inputs = (tuple(external), tuple(parameters))
-        tolerance = more.get("tolerance", TORN)
-        key = (name, *options.values(), *((by, *inputs, tolerance) if by or any(inputs) or tolerance != TORN else ()))
+        allowed = (more.get("tolerance"), more.get("singular"))
+        key = (
+            name,
+            *options.values(),
+            *((by, *inputs, *allowed) if by or any(inputs) or allowed != (None, None) else ()),
+        )
         if key not in self._calls:
             request = self._request(name, options, inputs[1], inputs[0], by)
             expected = request.quantity.inputs
             if len(arrays) != len(expected):
                 raise ModelError(f"{name} takes {', '.join(expected)}; {len(arrays)} were given.")
-            call = native(self, request)
-            self._calls[key] = self._judged(call, name, tolerance) if request.checks else call
+            self._calls[key] = judged(self, request, more) if request.checks else native(self, request)
         keywords = {k: x for k, x in more.items() if k in ("out", "threads")}
         return self._calls[key](*arrays, *external.values(), *parameters.values(), **keywords)
 
@@ -493,24 +532,27 @@ class Mechanism(model.Mechanism):
             for value in {float(values.min()), float(values.max())} if values.size else ():
                 self.with_parameters(**{name: value})
 
-    def _judged(self, call: Callable[..., Any], name: str, tolerance: float) -> Callable[..., Floats]:
-        """A call whose result is given only if the state keeps the loops closed and the posture is not singular."""
-        from eslabon.errors import refuse_state
 
-        def judged(*arrays: ArrayLike, out: Floats | None = None, **keywords: Any) -> Floats:
-            value, torn, quality = call(*arrays, **keywords)
-            if torn.ndim:
-                good = torn.max(initial=0.0) <= tolerance and quality.min(initial=1.0) > SINGULAR
-            else:
-                good = torn <= tolerance and quality > SINGULAR  # one state: nothing to search
-            if not good:
-                refuse_state(self.name, name, torn, quality, tolerance, SINGULAR)
-            if out is None:
-                return value
-            out[...] = value
-            return out
+def _check_call(name: str, more: Mapping[str, Any]) -> None:
+    """Refuse what a call may not be given besides its arguments."""
+    threads, out, external = more.get("threads"), more.get("out"), more.get("external")
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ModelError(f"threads is how many threads share the work, at least 1; it is {threads!r}.")
+    if out is not None and not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.writeable):
+        raise ModelError(f"out is the array of floats that {name} writes into; it is {type(out).__name__}"
+            f"{f' of {out.dtype}' if isinstance(out, np.ndarray) else ''}.")  # fmt: skip
+    if external is not None and not isinstance(external, Mapping):
+        raise ModelError(
+            f"external gives wrenches by the name of a body or frame, as in {{'tool': w}}; it is {external!r}."
+        )
 
-        return judged
+
+def _check_options(verb: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse options that a verb does not have."""
+    known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise ModelError(f"{verb} has no option '{option}'{suggest(option, known)}")
 
 
 class Builder(model.Builder):

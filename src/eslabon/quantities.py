@@ -30,6 +30,7 @@ QUANTITIES = {
         Quantity("gravity_forces", ("q",), DYNAMICS, lambda m: (m.nv,)),
         Quantity("energy", ("q", "v"), DYNAMICS, lambda m: (2,)),
         Quantity("reactions", ("q", "v", "a"), DYNAMICS, lambda m: (len(m.joints), 6), external=True),
+        Quantity("reactions_under_forces", ("q", "v", "tau"), DYNAMICS, lambda m: (len(m.joints), 6), external=True),
         Quantity("regressor", ("q", "v", "a"), DYNAMICS, lambda m: (m.nv, 10 * len(m.bodies))),
         Quantity("constraint", ("q",), CLOSURE, lambda m: (constraints(m),)),
         Quantity("constraint_jacobian", ("q",), CLOSURE, lambda m: (constraints(m), m.nv)),
@@ -44,5 +45,13 @@ LOOPED = {
         Quantity("forward_dynamics", ("q", "v", "tau"), CLOSED, lambda m: (m.nv,), True, JUDGED),
         Quantity("hybrid_dynamics", ("q", "v", "a"), CLOSED, lambda m: (m.nu + m.nv,), True, JUDGED),
         Quantity("reactions", ("q", "v", "a"), CLOSED, lambda m: (len(m.joints) + len(m.loops), 6), True, JUDGED),
+        Quantity(
+            "reactions_under_forces",
+            ("q", "v", "tau"),
+            CLOSED,
+            lambda m: (len(m.joints) + len(m.loops), 6),
+            True,
+            JUDGED,
+        ),
     )
 }

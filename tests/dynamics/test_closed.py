@@ -1,5 +1,7 @@
 """Dynamics with loops: formulations and ways agree, equal the KKT solution, keep the balance of power, and refuse nonsense."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -90,6 +92,89 @@ def _given(m, w, q, v):
     force, moment = (turn @ np.array(x or (0, 0, 0)) for x in (w.force, w.moment))
     lever = m.pose(q, w.body)[:3, :3] @ np.array(w.at)
     return moment @ twist[:3] + force @ (twist[3:] + np.cross(twist[:3], lever))
+
+
+def slider_driven():
+    """A slider-crank driven at its slider, which loses its hold on the crank where crank and rod are in line."""
+    return es.Mechanism(replace(es.load("slider_crank").description, actuated=("slide",)))
+
+
+def test_the_explicit_equations_divide_the_velocities_anew_where_the_division_is_bad():
+    m = slider_driven()
+    angles = np.linspace(0, 2 * np.pi, 73)[:, None]  # both dead centres among them
+    q, v, _ = m.complete(angles, np.ones_like(angles), 0 * angles, joints=("crank",))
+    tau = np.ones((73, 1))
+    near(m.forward_dynamics(q, v, tau, "gibbs_appell"), m.forward_dynamics(q, v, tau), 1e-9)
+    near(m.forward_dynamics(q[0], v[0], tau[0], "gibbs_appell"), m.forward_dynamics(q[0], v[0], tau[0]), 1e-9)
+    with pytest.raises(es.SingularityError, match="singular posture"):
+        m.inverse_dynamics(q[0], v[0], m.forward_dynamics(q[0], v[0], tau[0]))  # here no slider force turns the crank
+
+
+def test_one_actuator_more_than_needed_carries_the_others_over_their_singular_postures():
+    m = es.Mechanism(replace(es.load("slider_crank").description, actuated=("slide", "crank")))
+    angles = np.linspace(0, 2 * np.pi, 73)[:, None]
+    q, v, a = m.complete(angles, np.ones_like(angles), 0 * angles, joints=("crank",))
+    tau = m.inverse_dynamics(q, v, a)
+    near(m.forward_dynamics(q, v, tau), a, 1e-8)
+
+
+def test_an_actuator_that_is_singular_at_home_is_not_judged_by_that():
+    d = slider_driven().description
+    flat = [replace(j, home=(0.0,) if j.name != "slide" else (0.4,)) for j in d.joints]
+    m = es.Mechanism(replace(d, joints=tuple(flat)))
+    q, v, a = m.complete([0.8], [1.0], [0.5], joints=("crank",))
+    near(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a, 1e-9)
+
+
+def test_reactions_follow_from_the_actuators_forces_too():
+    for m in (es.load("planar_3rrr"), es.load("rssr"), es.load("double_pendulum")):
+        rng = np.random.default_rng(0)
+        q = m.project(m.home()) if m.closed else m.home()
+        v = m.project(q, rng.normal(size=m.nv))[1] if m.closed else rng.normal(size=m.nv)
+        tau = rng.normal(size=m.nu)
+        got = m.reactions(q, v, tau=tau)
+        if m.name != "rssr":  # its rod spins as it likes: no inverse dynamics
+            near(got, m.reactions(q, v, m.forward_dynamics(q, v, tau)), 1e-8)
+        for joint in m.joints:  # the motors' part of a reaction is their force
+            if joint.name in m.actuated and joint.nv == 1:
+                row = got[[j.name for j in m.joints].index(joint.name)]
+                axis = np.array(joint.kind.axes[0], dtype=float)
+                assert row[:3] @ axis == pytest.approx(tau[m.actuated.index(joint.name)], abs=1e-8)
+    with pytest.raises(es.ModelError, match="one of the two"):
+        m.reactions(q, v)
+
+
+def test_dynamics_at_a_singular_posture_as_the_caller_asks():
+    m, rest = es.load("parallelogram"), np.zeros(3)
+    with pytest.raises(es.SingularityError, match="singular posture"):
+        m.forward_dynamics(rest, rest, [1.0])
+    with pytest.warns(es.SingularityWarning, match="the least of many answers"):
+        a = m.forward_dynamics(rest, rest, [1.0], singular="warn")
+    assert np.abs(m.constraint_jacobian(rest) @ a).max() < 1e-9
+    near(kkt(m, rest, rest, np.array([1.0, 0, 0])), a, 1e-6)
+    assert np.array_equal(m.forward_dynamics([rest, rest], rest, [1.0], singular="ignore"), [a, a])
+    with pytest.raises(es.SingularityError, match="no actuators' forces give parallelogram this motion"):
+        m.inverse_dynamics(rest, rest, rest, singular="ignore")
+    with pytest.raises(es.ModelError, match="reactions has no answer at a singular posture"):
+        m.reactions(rest, rest, rest, singular="warn")
+    with pytest.raises(es.ModelError, match="'error', 'warn' or 'ignore'"):
+        m.forward_dynamics(rest, rest, [1.0], singular="no")
+
+
+def test_massless_rods_move_where_the_loops_carry_them():
+    """A crank and a rocker with mass, and a coupler without: as in a textbook."""
+    d = es.load("diaz_four_bar").description
+    light = [replace(b, mass=0.0, inertia=(0.0,) * 6) if k == 1 else b for k, b in enumerate(d.bodies)]
+    m = es.Mechanism(replace(d, bodies=tuple(light)))
+    q, v, a = m.complete([0.8], [1.0], [2.0])
+    tau = m.inverse_dynamics(q, v, a)
+    for way in (None, "multipliers", "udwadia_kalaba", "gibbs_appell"):
+        near(m.forward_dynamics(q, v, tau, way), a, 1e-8)
+    motion = m.simulate(q, v, 2.0, rtol=1e-10, atol=1e-12)
+    assert np.ptp(motion.energy.total) < 1e-8 * motion.energy.kinetic.max()
+    none = es.Mechanism(replace(d, bodies=tuple(replace(b, mass=0.0, inertia=(0.0,) * 6) for b in d.bodies)))
+    with pytest.raises(es.ModelError, match="moves no mass"):
+        none.forward_dynamics(q, v, tau)
 
 
 @pytest.mark.parametrize("cut", [k for k in KINDS if k != "free"])

@@ -291,5 +291,5 @@ def test_a_guess_half_a_turn_off_closes_all_the_same():
     b.body("end", 0.1, (0, 0, 0), (0.01, 0.01, 0.01))
     b.loop("weld", "fixed", "rod", "end", first=(1.8, 0, 0), second=((0, 0, 0), (0, 0, np.pi)))
     m = b.build()
-    q = m.project(m.home())[0]
+    q = m.project(m.home())
     assert np.abs(m.constraint(q)).max() < 1e-10

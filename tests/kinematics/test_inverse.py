@@ -463,7 +463,7 @@ def test_turning_through_the_spurious_angles(angle):
     m = es.load("panda_like")
     downwards = pose(rotation_about([1, 0, 0], np.pi), (0.45, 0, 0.4))
     path = Turn(downwards, [0, 0, 1], angle)
-    motion = follow(m, path, times=np.linspace(0, 1, 46), guess=m.home(), limits=False, singular="raise")
+    motion = follow(m, path, times=np.linspace(0, 1, 46), guess=m.home(), limits=False, singular="error")
     assert motion.residual.max() < 1e-10
     assert np.abs(np.diff(motion.q, axis=0)).max() < 0.5
 
@@ -508,7 +508,7 @@ def test_singular_postures_are_told():
     assert made.condition > 1e6
     assert made.slip > 1e-3
     with pytest.raises(es.SingularityError):
-        inverse_motion(m, T, V, np.zeros(6), q, singular="raise")
+        inverse_motion(m, T, V, np.zeros(6), q, singular="error")
     with pytest.raises(InverseKinematicsError, match="did you mean 'warn'"):
         inverse_motion(m, T, V, np.zeros(6), q, singular="warm")
 

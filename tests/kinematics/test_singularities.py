@@ -1,9 +1,12 @@
 """Singular postures of both kinds are found, and how near others are is told without units."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.kinematics.workspace import _ranges
 
 
 def test_a_stretched_five_bar_is_singular_in_the_parallel_way():
@@ -53,3 +56,48 @@ def test_shapes_and_mistakes():
     assert m.conditions(np.tile(m.home(), (2, 3, 1)), "centre").serial.shape == (2, 3)
     with pytest.raises(es.ModelError, match="q has 3 values in its last axis; planar_3rrr has 7 coordinates"):
         m.conditions([0, 0, 0])
+    with pytest.raises(es.AssemblyError, match="leaves the loops of planar_3rrr open by"):
+        m.conditions(np.zeros(7))
+
+
+def test_crossings_along_a_motion():
+    m = es.load("parallelogram")
+    q = m.assemble(np.linspace(1.0, -4.0, 51)[:, None], along=True, singular="ignore")
+    flat = m.conditions(q).crossings
+    assert np.allclose(q[flat, 0], [0.0, -np.pi], atol=0.11)  # where all bars lie in one line
+    with pytest.raises(es.ModelError, match="along one motion"):
+        _ = m.conditions(q[0]).crossings
+
+
+def test_the_workspace_of_a_five_bar_is_what_its_links_allow():
+    m = es.load("five_bar").with_parameters(L2=0.08, L5=0.08)
+    space = m.workspace(samples=3000)
+    assert 0.3 < space.reached < 1.0
+    assert np.abs(m.constraint(space.q)).max() < 1e-9
+    assert np.all(space.conditions.side == space.conditions.side[0])  # one branch
+    # closed form: it closes where the ends of the two cranks are no farther apart than the two other bars are long
+    a = m.parameters
+    lower, upper = (np.array([x[k] for x in _ranges(m, {})]) for k in (0, 1))
+    values = np.random.default_rng(0).uniform(lower, upper, (20000, 2))
+    ends = [np.exp(1j * values[:, k]) * length for k, length in ((0, a["L2"]), (1, a["L5"]))]
+    apart = np.abs(ends[0] - ends[1] - a["L1"])
+    closes = (apart < a["L3"] + a["L4"]) & (apart > abs(a["L3"] - a["L4"]))
+    assert space.reached == pytest.approx(closes.mean(), abs=0.03)
+
+
+def test_the_workspace_of_an_arm_and_mistakes():
+    m = es.load("puma560")
+    slider = es.Mechanism(replace(es.load("slider_crank").description, actuated=("slide",)))
+    space = m.workspace(samples=300)
+    assert space.reached == 1.0
+    assert space.conditions.serial.min() < 0.05
+    for call, sentence in [
+        (lambda: m.workspace(samples=0), "at least 1"),
+        (lambda: m.workspace(ranges={"nobody": (0, 1)}), "no actuated joint"),
+        (lambda: m.workspace(ranges={m.actuated[0]: (1, 0)}), "a lower and a greater upper value"),
+        (lambda: slider.workspace("slider"), "has no limits"),
+        (lambda: space.plot("colour"), "'parallel' or 'serial'"),
+    ]:
+        with pytest.raises(es.EslabonError, match=sentence):
+            call()
+    assert len(space.plot("serial").axes) == 2

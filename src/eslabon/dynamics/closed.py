@@ -35,7 +35,9 @@ def pieces(
     """The equations of the tree and of the loops, and the residual of position and velocity."""
     force = zeros(m.nv)
     force[list(m.actuated_velocities)] = tau
-    _, J, gamma = closure.equations(m, q, v, p.rows)
+    everything = tuple(range(len(closure.row_names(m))))
+    phi, J, gamma = closure.equations(m, q, v, everything)
+    J, gamma = J[list(p.rows), :], gamma[list(p.rows)]
     if formulation in (None, *WAYS):
         tree = short(m)
         M = lean(composite.of_links(tree, q, m.nv) + casadi.diag(motor_inertia(m)))
@@ -45,7 +47,7 @@ def pieces(
         a = casadi.SX.sym("a", m.nv)
         needed = casadi.densify(equations.joint_forces(m, q, v, a, formulation, external))
         M, h = lean(casadi.jacobian(needed, a)), lean(casadi.substitute(needed, a, casadi.SX.zeros(m.nv)))
-    left = casadi.vertcat(casadi.SX(closure.constraint(m, q)), product(J, v))
+    left = casadi.vertcat(phi, product(J, v))
     return Constrained(M, h, force, lean(J), lean(gamma)), largest(left)
 
 
@@ -56,11 +58,16 @@ def largest(x: SX) -> SX:
 
 def forward_dynamics(
     m: Mechanism, q: SX, v: SX, tau: SX, formulation: str | None = None, external: External | None = None,
-    ease: float = 0.0,
+    ease: float = 0.0, division: Partition | None = None,
 ) -> list[SX]:  # fmt: skip
-    """v' under the actuators' forces, the residual, and the quality; `ease` as in `constrained.multipliers`."""
-    p = partition(m.plain)
+    """v' under the actuators' forces, the residual, and the quality; `ease` as in `constrained.multipliers`.
+
+    `division` says which velocities the explicit equations take as independent.
+    """
+    p = division or partition(m.plain)
     check_formulation(formulation)
+    if ease:
+        p = Partition(closure.serving_rows(m.plain), p.independent, p.dependent)
     c, left = pieces(m, q, v, tau, p, formulation, external or {})
     if formulation == "gibbs_appell":
         # Judged by their own partition, which may go bad where the posture does not.
@@ -81,11 +88,11 @@ def quality(inverse: list[SX]) -> SX:
 
 def inverse_dynamics(
     m: Mechanism, q: SX, v: SX, a: SX, formulation: str | None = None, external: External | None = None,
-    weights: tuple[float, ...] | None = None,
+    weights: tuple[float, ...] | None = None, division: Partition | None = None,
 ) -> list[SX]:  # fmt: skip
     """The actuators' forces for a motion that keeps the loops closed (Yime, 5), the residual, and the quality."""
-    p = partition(m.plain)
-    check_actuation(m, p)
+    check_actuation(m, partition(m.plain))
+    p = division or partition(m.plain)
     _, J, gamma = closure.equations(m, q, v, p.rows)
     needed = equations.joint_forces(m, q, v, a, formulation, external or {})
     share, good = constrained.virtual_work(
@@ -108,14 +115,15 @@ def check_actuation(m: Mechanism, p: Partition) -> None:
 
 
 def hybrid_dynamics(
-    m: Mechanism, q: SX, v: SX, a: SX, formulation: str | None = None, external: External | None = None
-) -> list[SX]:
+    m: Mechanism, q: SX, v: SX, a: SX, formulation: str | None = None, external: External | None = None,
+    division: Partition | None = None,
+) -> list[SX]:  # fmt: skip
     """Actuators' forces and all accelerations when only the actuated accelerations in `a` are prescribed.
 
     The motions no actuator reaches follow their own dynamics: with N the motions that keep the loops closed,
     N_u^T (M v' + h) = 0 for the uncontrolled ones gives their accelerations, and the rest is inverse dynamics.
     """
-    p = partition(m.plain)
+    p = division or partition(m.plain)
     c, left = pieces(m, q, v, zeros(m.nu), p, formulation, external or {})
     i, e = list(p.independent), list(p.dependent)
     driven = [k for k in range(len(i)) if i[k] in m.actuated_velocities]
@@ -143,14 +151,16 @@ def hybrid_dynamics(
     return [casadi.vertcat(force, product(N, rate) + drift), left, back.quality]
 
 
-def reactions(m: Mechanism, q: SX, v: SX, a: SX, external: External | None = None) -> list[SX]:
+def reactions(
+    m: Mechanism, q: SX, v: SX, a: SX, external: External | None = None, division: Partition | None = None
+) -> list[SX]:
     """A row for each joint, then one for each loop: the wrench transmitted to the child (the second body of a loop), in
     the axes of its frame (of the loop's second frame) about its origin, moment first.
 
     What motion determines is the reaction of the independent rows; redundant rows are given none.
     """
-    p = partition(m.plain)
-    check_actuation(m, p)
+    check_actuation(m, partition(m.plain))
+    p = division or partition(m.plain)
     _, J, gamma = closure.equations(m, q, v, p.rows)
     needed = equations.joint_forces(m, q, v, a, None, external or {})
     share, good = constrained.virtual_work(needed, lean(J), p, list(m.actuated_velocities))
@@ -158,14 +168,36 @@ def reactions(m: Mechanism, q: SX, v: SX, a: SX, external: External | None = Non
     left_over[list(m.actuated_velocities)] -= share
     e = list(p.dependent)
     reaction = constrained.Square(lean(J[:, e])).solve_transposed(left_over[e])
+    left = casadi.vertcat(casadi.SX(closure.constraint(m, q)), product(J, v), product(J, a) - gamma)
+    return [_transmitted(m, q, v, a, p, reaction, external or {}), largest(left), good]
+
+
+def reactions_under_forces(
+    m: Mechanism, q: SX, v: SX, tau: SX, external: External | None = None, division: Partition | None = None
+) -> list[SX]:
+    """The same when the actuators' forces are given: the motion follows from them, whatever they leave free."""
+    p = division or partition(m.plain)
+    c, left = pieces(m, q, v, tau, p, None, external or {})
+    a, reaction, inverse = constrained.multipliers(constrained.stiffened(c, stiffening(m.plain)))
+    return [_transmitted(m, q, v, a, p, reaction, external or {}), left, quality(inverse)]
+
+
+def _transmitted(m: Mechanism, q: SX, v: SX, a: SX, p: Partition, reaction: SX, external: External) -> SX:
+    """The rows of `reactions`, from what the loops' independent rows carry."""
     loops, applied = _loop_wrenches(m, q, p, reaction)
-    total = wrenches(m, q, v, external or {})
+    total = wrenches(m, q, v, external)
     for body, wrench in applied.items():
         total[body] = lean(total.get(body, zeros(6)) + wrench)
     tree = links(m)
     rows = newton_euler.inward(tree, newton_euler.outward(m, tree, q, v, a), total)
-    left = casadi.vertcat(casadi.SX(closure.constraint(m, q)), product(J, v), product(J, a) - gamma)
-    return [casadi.vertcat(*(r.T for r in (*rows, *loops))), largest(left), good]
+    return casadi.vertcat(*(r.T for r in (*rows, *loops)))
+
+
+def pieces_of_all_rows(m: Mechanism, q: SX, v: SX, tau: SX, external: External | None = None) -> list[SX]:
+    """M, h, f, J and gamma with every row of the loops, dependent or not: what a rank-revealing solution starts from."""
+    everything = Partition(tuple(range(len(closure.row_names(m)))), (), ())
+    c, _ = pieces(m, q, v, tau, everything, None, external or {})
+    return [casadi.densify(x) for x in (c.M, c.h, c.f, c.J, c.gamma)]
 
 
 def _loop_wrenches(m: Mechanism, q: SX, p: Partition, reaction: SX) -> tuple[list[SX], dict[str, SX]]:

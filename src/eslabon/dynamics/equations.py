@@ -116,6 +116,11 @@ def energy(m: Mechanism, q: SX, v: SX) -> SX:
     return casadi.vertcat(casadi.dot(v, momentum) / 2, potential(m, q))
 
 
+def reactions_under_forces(m: Mechanism, q: SX, v: SX, tau: SX, external: External | None = None) -> SX:
+    """The same when the actuators' forces are given, and the motion follows from them."""
+    return reactions(m, q, v, forward_dynamics(m, q, v, tau, external=external), external)
+
+
 def reactions(m: Mechanism, q: SX, v: SX, a: SX, external: External | None = None) -> SX:
     """A row for each joint: the moment and force it transmits to its child, in the child's axes about its origin."""
     tree = links(m)

@@ -7,7 +7,7 @@ J v' = gamma. All are exact, from one symbolic graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,6 +20,8 @@ from eslabon.model import Mechanism
 
 CLOSED = 1e-10  # metres and radians: a hundred times what round-off leaves in a mechanism of a few metres
 RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular posture
+
+SOUND = 1e-3  # an inverse condition number that is good enough for a division of the velocities
 
 
 def constraint(m: Mechanism, q: Any) -> Any:
@@ -48,11 +50,16 @@ def equations(m: Mechanism, q: Any, v: Any, rows: tuple[int, ...]) -> tuple[Any,
     """Phi, J and gamma of some of the rows."""
     import casadi
 
-    N = coordinate_rates(m, q)
-    phi, along = casadi.SX(constraint(m, q))[list(rows)], casadi.mtimes(N, v)
-    J = casadi.sparsify(casadi.mtimes(casadi.jacobian(phi, q), N))
-    rate = casadi.jtimes(phi, q, along)
-    return phi, J, -casadi.jtimes(rate, q, along)
+    from eslabon.kinematics.circuit import circuits, held
+
+    parts = [(casadi.SX(0, 1), casadi.SX(0, m.nv), casadi.SX(0, 1))]
+    parts += [held(loop.kind, walked) for loop, walked in zip(m.loops, circuits(m, q, v), strict=True)]
+    for c in m.couplings:
+        (driven, source), row = (q[m.coordinates[name]] for name in (c.joint, c.source)), casadi.SX(1, m.nv)
+        row[m.velocities[c.joint]], row[m.velocities[c.source]] = 1, -c.ratio
+        parts.append((driven - c.ratio * source - c.offset, row, casadi.SX(1, 1)))
+    phi, J, gamma = (casadi.vertcat(*column)[list(rows), :] for column in zip(*parts, strict=True))
+    return phi, casadi.sparsify(J), gamma
 
 
 def row_names(m: Mechanism) -> list[str]:
@@ -75,8 +82,51 @@ class Partition:
 @lru_cache(maxsize=256)
 def partition(m: Mechanism, preferred: tuple[int, ...] | None = None) -> Partition:
     """A division of rows and velocities that is sound near the home posture, with `preferred` velocities (by default
-    the actuated ones) among the independent as far as that goes."""
-    return partition_at(m, generic(m), m.actuated_velocities if preferred is None else preferred)
+    the actuated ones) among the independent as far as that goes.
+
+    It is meant for the mechanism and not for one posture: where home is singular for the preferred ones, postures
+    farther off say what they can do.
+    """
+    wanted = m.actuated_velocities if preferred is None else preferred
+    best, most = partition_at(m, generic(m), wanted), (-1, -1.0)
+    for q in _around(m):
+        p = partition_at(m, q, wanted)
+        size = np.linalg.svd(jacobian_at(m, q)[list(p.rows)][:, list(p.dependent)], compute_uv=False)
+        sound = float(size[-1] / size[0]) if len(size) and size[0] > 0 else 1.0
+        useful = len(set(wanted) & set(p.independent))
+        if len(p.rows) >= len(best.rows) and (useful, min(sound, SOUND)) > most:
+            best, most = p, (useful, min(sound, SOUND))
+        if most == (min(len(wanted), len(best.independent)), SOUND):
+            break
+    return best
+
+
+@lru_cache(maxsize=256)
+def steady(m: Mechanism) -> bool:
+    """Whether the same rows are dependent in every posture, as across the plane of a planar loop; then those of the
+    partition serve everywhere. In overconstrained loops such as Bennett's the dependence changes with the posture."""
+    hidden = None
+    for q in _around(m):
+        J = jacobian_at(m, q)
+        U, size, _ = np.linalg.svd(J)
+        if hidden is None:
+            hidden = U[:, int((size > RANK * size.max(initial=0.0)).sum()) :]
+        elif np.abs(hidden.T @ J).max(initial=0.0) > RANK * size.max(initial=0.0):
+            return False
+    return True
+
+
+def serving_rows(m: Mechanism) -> tuple[int, ...]:
+    """Rows that hold all that the loops hold, in every posture: independent ones where that can be."""
+    return partition(m).rows if steady(m) else tuple(range(len(row_names(m))))
+
+
+def _around(m: Mechanism) -> Iterator[np.ndarray]:
+    """Closed postures, home first and then farther and farther off."""
+    rng, q = np.random.default_rng(2), generic(m)
+    yield q
+    for far in (0.1, 0.3, 1.0, 0.1, 0.3, 1.0):
+        yield _beside(m, q, rng, far)
 
 
 def partition_at(m: Mechanism, q: np.ndarray, preferred: tuple[int, ...]) -> Partition:
@@ -120,12 +170,12 @@ def generic(m: Mechanism) -> np.ndarray:
     return best
 
 
-def _beside(m: Mechanism, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _beside(m: Mechanism, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) -> np.ndarray:
     """A closed posture a short way off, along the freedoms."""
     _, J, N = _closure(m)(q)
     _, size, V = np.linalg.svd(J)
     free = V[int((size > RANK * size.max(initial=0.0)).sum()) :]
-    step = free.T @ rng.normal(size=len(free)) * 0.1
+    step = free.T @ rng.normal(size=len(free)) * far
     try:
         return _close_from(m, tidy(m, q + N @ step))
     except AssemblyError:

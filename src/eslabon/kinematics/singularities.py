@@ -12,24 +12,37 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.errors import ModelError
-from eslabon.kinematics.closure import RANK, partition
+from eslabon.errors import AssemblyError, ModelError
+from eslabon.kinematics.closure import RANK, partition, serving_rows, steady
 
 Floats = np.ndarray
+TORN = 1e-6  # metres or radians
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Inverse condition numbers, one for each posture, and the mobility there."""
+    """Inverse condition numbers, one for each posture, the mobility there, and on which `side` of the parallel singular
+    postures it stands: 1 or -1, or 0 at one."""
 
     parallel: Floats
     serial: Floats
     mobility: Floats
+    side: Floats
 
     @property
     def singular(self) -> Floats:
         """Where either is zero to working precision, or the mobility is not the usual one."""
         return (np.minimum(self.parallel, self.serial) < RANK) | (self.mobility != np.min(self.mobility, initial=10**9))
+
+    @property
+    def crossings(self) -> Floats:
+        """For postures along a motion, the rows k such that a parallel singular posture lies between rows k and k + 1."""
+        if np.ndim(self.side) != 1:
+            raise ModelError("crossings are looked for along one motion: postures of shape (rows, coordinates).")
+        last = np.maximum.accumulate(np.where(self.side != 0, np.arange(len(self.side)), 0))
+        return np.flatnonzero(
+            np.diff(self.side[last]) != 0
+        )  # a row on the very posture counts as the side it came from
 
 
 def conditions(m: Any, q: Any, frame: str | None = None) -> Conditions:
@@ -40,11 +53,15 @@ def conditions(m: Any, q: Any, frame: str | None = None) -> Conditions:
             f"q has {q.shape[-1] if q.ndim else 0} values in its last axis; {m.name} has {m.nq} coordinates."
         )
     lead, flat = q.shape[:-1], q.reshape(-1, m.nq)
+    side = np.ones(len(flat))
     if m.closed:
+        _check_closed(m, flat)
         p = partition(m)
         J = m.constraint_jacobian(flat)
-        kept = J[:, list(p.rows)]
+        kept = J[:, list(serving_rows(m))]
         parallel = _inverse_condition(kept[:, :, list(p.dependent)])
+        if steady(m):
+            side = np.where(parallel > RANK, np.sign(np.linalg.det(kept[:, :, list(p.dependent)])), 0.0)
         mobility = m.nv - _rank(J)
         moves = _motions(kept, p.independent, p.dependent, m.nv, parallel)
     else:
@@ -55,7 +72,19 @@ def conditions(m: Any, q: Any, frame: str | None = None) -> Conditions:
         twists = m.jacobian(flat, frame) @ moves
         twists[:, 3:] /= size(m)
         serial = _inverse_condition(twists)
-    return Conditions(*(x.reshape(lead)[()] for x in (parallel, serial, mobility)))
+    return Conditions(*(x.reshape(lead)[()] for x in (parallel, serial, mobility, side)))
+
+
+def _check_closed(m: Any, q: Floats) -> None:
+    """A posture that tears the loops has no conditions."""
+    torn = np.abs(m.constraint(q)).max(axis=-1, initial=0.0)
+    if not np.all(torn <= TORN):
+        k = int(np.argmax(np.where(np.isfinite(torn), torn, np.inf)))
+        at = f" (posture {k})" if len(q) > 1 else ""
+        raise AssemblyError(
+            f"conditions: the posture leaves the loops of {m.name} open by {torn[k]:.3g} (m or rad){at}; assemble it, or bring "
+            "it onto the loops with m.project."
+        )
 
 
 def _motions(J: Floats, independent: tuple[int, ...], dependent: tuple[int, ...], nv: int, parallel: Floats) -> Floats:
@@ -63,7 +92,7 @@ def _motions(J: Floats, independent: tuple[int, ...], dependent: tuple[int, ...]
     N = np.zeros((len(J), nv, len(independent)))
     N[:, list(independent), range(len(independent))] = 1.0
     good = parallel > RANK
-    followed = -np.linalg.solve(J[good][:, :, list(dependent)], J[good][:, :, list(independent)])
+    followed = -np.linalg.pinv(J[good][:, :, list(dependent)]) @ J[good][:, :, list(independent)]
     N[np.flatnonzero(good)[:, None], np.array(dependent)] = followed
     return N
 

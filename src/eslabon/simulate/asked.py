@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.dynamics.applied import check_external
-from eslabon.errors import AssemblyError
+from eslabon.dynamics.closed import WAYS
+from eslabon.dynamics.equations import FORMULATIONS
+from eslabon.errors import AssemblyError, suggest
 from eslabon.graph.native import InputError
 from eslabon.graph.native.arguments import Floats, as_floats
 from eslabon.model import Mechanism
@@ -42,10 +44,22 @@ def times_of(t: ArrayLike) -> tuple[Floats, bool]:
     return times, len(times) > 2
 
 
+def check_tolerances(rtol: Any, atol: Any) -> None:
+    """Refuse what is no tolerance."""
+    for name, value, least in (("rtol", rtol, 1e-15), ("atol", atol, 0.0)):
+        given = as_floats(value, name)
+        good = np.isfinite(given).all() and bool((given >= least).all())
+        refuse(
+            not good or (name == "rtol" and given.ndim > 0),
+            f"{name} must be a number greater than zero; it is {value!r}.",
+        )
+
+
 def check_step(step: float | None, times: Floats) -> None:
     """Refuse a step that is no length of time, or longer than all there is."""
     if step is None:
         return
+    refuse(isinstance(step, str) or np.ndim(step) != 0, f"step is a length of time in seconds; it is {step!r}.")
     refuse(not step > 0, f"step must be greater than zero; it is {step!r}.")
     length = times[-1] - times[0]
     refuse(step > length * (1 + 1e-9), f"step is {step:g} s, longer than the whole run of {length:g} s.")
@@ -84,6 +98,20 @@ def parameters_of(m: Mechanism, parameters: Mapping[str, ArrayLike]) -> dict[str
     """Values of parameters by name."""
     m.check_parameters(parameters)
     return {name: np.asarray(as_floats(p, name)) for name, p in sorted(parameters.items())}
+
+
+def formulation_of(m: Mechanism, name: str | None, method: str) -> str | None:
+    """The formulation, if there is one of that name for this mechanism and method."""
+    known = (*FORMULATIONS, *WAYS) if m.closed else tuple(FORMULATIONS)
+    refuse(name is not None and name not in known, f"there is no formulation {name!r}{suggest(str(name), known)}")
+    fixed = method in ("rk4", "symplectic")
+    refuse(fixed and name == "gibbs_appell" and m.closed, f"the explicit equations divide the velocities of {m.name} anew on "
+        f"the way, which {method} in native code cannot; use an adaptive method, or leave formulation out.")  # fmt: skip
+    refuse(
+        method == "symplectic" and name is not None,
+        "the symplectic method has its own equations; leave formulation out.",
+    )
+    return name
 
 
 def start(system: System, q0: ArrayLike, v0: ArrayLike | None) -> Floats:

@@ -163,7 +163,12 @@ class Called:
     nu: int
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
-        tau = as_floats(self.law(t, q, v), "the control's result")
+        try:
+            tau = as_floats(self.law(t, q, v), "the control's result")
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                raise  # from inside the law: the user wants to see where
+            raise InputError(f"the control is called as control(t, q, v), and gives forces: {error}.") from None
         if tau.shape[-1:] != (self.nu,) or tau.ndim > q.ndim:
             raise InputError(f"the control gives an array of shape {tau.shape} for q of shape {q.shape}; {self.name} "
                 f"has {self.nu} actuators.")  # fmt: skip

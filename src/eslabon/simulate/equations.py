@@ -32,16 +32,21 @@ def check(m: Mechanism) -> None:
         raise ModelError(f"{m.name} has no freedom: there is nothing to simulate.")
 
 
-def accelerations(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
+def accelerations(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None, formulation: str | None = None) -> SX:
     """Forward dynamics, of a tree or with loops."""
     if not m.closed:
-        return forward_dynamics(m, q, v, tau, external=external)
-    return closed.forward_dynamics(m, q, v, tau, external=external, ease=loops.EASE)[0]
+        return forward_dynamics(m, q, v, tau, formulation, external)
+    return closed.forward_dynamics(m, q, v, tau, formulation, external, ease=loops.EASE)[0]
 
 
-def rates(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
+def rates(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None, formulation: str | None = None) -> SX:
     """dx/dt = (N v, accelerations)."""
-    return casadi.vertcat(product(coordinate_rates(m, q), v), accelerations(m, q, v, tau, external))
+    return casadi.vertcat(coordinate_velocities(m, q, v), accelerations(m, q, v, tau, external, formulation))
+
+
+def coordinate_velocities(m: Mechanism, q: SX, v: SX) -> SX:
+    """dq/dt = N v."""
+    return product(coordinate_rates(m, q), v)
 
 
 def rates_jacobian(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None) -> SX:
@@ -109,6 +114,7 @@ def _quantity(name: str, inputs: tuple[str, ...], shape: Any, external: bool = T
 ACCELERATIONS = _quantity("accelerations", ("q", "v", "tau"), lambda m: (m.nv,))
 RATES = _quantity("rates", ("q", "v", "tau"), lambda m: (m.nq + m.nv,))
 JACOBIAN = _quantity("rates_jacobian", ("q", "v", "tau"), lambda m: (m.nq + m.nv, m.nq + m.nv))
+COORDINATE_VELOCITIES = _quantity("coordinate_velocities", ("q", "v"), lambda m: (m.nq,), external=False)
 SETTLED = _quantity("settled_state", ("q", "v"), lambda m: (m.nq + m.nv,), external=False)
 MOMENTA = _quantity("momenta", ("q", "v"), lambda m: (m.nv,), external=False)
 VELOCITIES = _quantity("momentum_velocities", ("q", "v"), lambda m: (m.nv,), external=False)

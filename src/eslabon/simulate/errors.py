@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eslabon.errors import EslabonError
+from eslabon.errors import EslabonError, SingularityError
 
 if TYPE_CHECKING:
     from eslabon.simulate.motion import Motion
@@ -16,6 +16,10 @@ class SimulationError(EslabonError, RuntimeError):
     def __init__(self, sentence: str, motion: Motion | None = None) -> None:
         super().__init__(sentence)
         self.motion = motion
+
+
+class SingularMotionError(SimulationError, SingularityError):
+    """A motion that passed a singular posture, where that was to be an error; `motion` is the part before it."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -26,7 +26,10 @@ def save(motion: Motion, path: Path) -> Path:
     writers = {".npz": _save_npz, ".csv": _save_csv}
     if path.suffix.lower() not in writers:
         raise ReadError(f"{path}: a motion is saved as .npz or .csv; let the name end so.")
-    writers[path.suffix.lower()](motion, path)
+    try:
+        writers[path.suffix.lower()](motion, path)
+    except OSError as error:
+        raise ReadError(f"{path}: it cannot be written ({error.strerror or error}).") from None
     return path
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.errors import suggest
+from eslabon.errors import suggest, tell_of_singularity
 from eslabon.graph.native.arguments import Floats
 from eslabon.model import Mechanism
 from eslabon.simulate import adaptive, asked, equations, fixed, loops, steps
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.control import Called, as_control
-from eslabon.simulate.errors import Interrupted, SimulationError, SimulationWarning
+from eslabon.simulate.errors import Interrupted, SimulationError, SimulationWarning, SingularMotionError
 from eslabon.simulate.motion import Motion, Occurrences, Statistics, columns
 from eslabon.simulate.progress import Progress
 from eslabon.simulate.system import System
@@ -32,6 +32,7 @@ def simulate(
     control: Any = None,
     *,
     method: str = "DOP853",
+    formulation: str | None = None,
     step: float | None = None,
     every: int = 1,
     hold: bool = False,
@@ -40,6 +41,7 @@ def simulate(
     events: Mapping[str, Event] | Iterable[Event] | Event | None = None,
     external: Mapping[str, ArrayLike] | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
+    singular: str = "warn",
     progress: bool | None = None,
     threads: int | None = None,
 ) -> Motion:
@@ -56,6 +58,8 @@ def simulate(
     method : "DOP853", "RK45" (explicit), "LSODA", "Radau", "BDF" (stiff, with exact Jacobians) are SciPy's, and choose
         their steps. "rk4" (order 4) and "symplectic" (order 2, without energy drift; see `steps.midpoint`) take fixed
         ones in native code, thousands of trajectories at once.
+    formulation : of the accelerations, as in `forward_dynamics`. With loops, "gibbs_appell" integrates the explicit
+        equations (adaptive methods only) and divides the velocities anew where the division goes bad.
     step : the step of the fixed methods, shortened where it does not divide an interval; the longest one of the others.
     every : how many fixed steps from one report to the next, if t does not say it.
     hold : whether the control is asked once a step and held, as a digital controller does; for fixed steps.
@@ -64,6 +68,8 @@ def simulate(
         SciPy; for one trajectory by an adaptive method.
     external : wrenches (..., 6) on bodies or frames in their own axes, constant in time.
     parameters : values in place of the model's own.
+    singular : what becomes of a motion that passes a posture at which branches of the loops meet: "warn", "error" or
+        "ignore". Momentum carries it on, but another way would be as good.
     progress : whether to show a bar; if left out, on a terminal and after two seconds.
     threads : how many threads share many trajectories.
 
@@ -85,21 +91,25 @@ def simulate(
         "m.with_parameters(...) instead.")  # fmt: skip
     known = (*adaptive.METHODS, *steps.METHODS)
     asked.refuse(method not in known, f"there is no method '{method}'{suggest(str(method), known)}")
+    words = ("warn", "error", "ignore")
+    asked.refuse(singular not in words, f"singular is 'warn', 'error' or 'ignore'; it is {singular!r}.")
     times, report = asked.times_of(t)
     asked.check_step(step, times)
+    asked.check_tolerances(rtol, atol)
     forces = as_control(m, control, times[0], times[-1])
-    system = System(m, forces, asked.wrenches(m, external or {}), asked.parameters_of(m, parameters or {}), hold)
+    system = System(m, forces, asked.wrenches(m, external or {}), asked.parameters_of(m, parameters or {}), hold,
+        asked.formulation_of(m, formulation, method))  # fmt: skip
     x0 = asked.start(system, q0, v0)
     with Progress(f"simulate {m.name}", progress) as bar:
         if method in steps.METHODS:
             asked.refuse(events is not None, f"events are looked for by adaptive methods; {method} is none.")
             grid = asked.grid(times, report, step, every, method)
-            return _fixed(system, steps.METHODS[method], x0, *grid, bar, threads)
+            return _unmistaken(m, _fixed(system, steps.METHODS[method], x0, *grid, bar, threads), singular)
         asked.refuse(every != 1, f"{method} chooses its own steps; say when to report by an array t instead of every.")
         asked.refuse(hold, f"{method} chooses its own steps; forces are held from step to step by rk4 and symplectic.")
         settings = adaptive.Settings(method, rtol, atol, step or math.inf, report, asked.events_of(events))
         run = _many_adaptive if x0.ndim > 1 else _one_adaptive
-        return run(system, x0, times, settings, bar)
+        return _unmistaken(m, run(system, x0, times, settings, bar), singular)
 
 
 # Runs ----------------------------------------------------------------------------------------------------------------
@@ -210,6 +220,30 @@ def _finite(x: Floats) -> Any:
 def _interrupted(motion: Motion) -> Interrupted:
     reached = f"t = {motion.t[-1]:g} s" if len(motion.t) else "the start"
     return Interrupted(f"stopped at {reached}; what there is so far is in the exception's `motion`.", motion)
+
+
+def _unmistaken(m: Mechanism, motion: Motion, singular: str) -> Motion:
+    """The motion; where it passed a singular posture of the loops, that is told as the caller asked."""
+    if not m.closed or singular == "ignore" or len(motion.t) < 2:
+        return motion
+    passed = loops.crossings(m, motion.q)
+    if not passed.any():
+        return motion
+    rows = passed.reshape(-1, passed.shape[-1]).any(axis=0)
+    before, after = motion.t[int(rows.argmax())], motion.t[int(rows.argmax()) + 1]
+    many = (
+        f" in {int(passed.any(axis=-1).sum())} of {passed[..., 0].size} trajectories, the first"
+        if passed.ndim > 1
+        else ""
+    )
+    sentence = (
+        f"{m.name} passes a singular posture, where branches of its loops meet,{many} between t = {before:g} and {after:g} s; "
+        "it goes on as its momentum carries it."
+    )
+    if singular == "error":
+        raise SingularMotionError(sentence, motion.until(before))
+    tell_of_singularity(singular, sentence)
+    return motion
 
 
 def _unbroken(motion: Motion) -> Motion:

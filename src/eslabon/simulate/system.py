@@ -12,7 +12,6 @@ from eslabon.graph import native
 from eslabon.graph import trace as graphs
 from eslabon.graph.native.arguments import Argument, Floats
 from eslabon.graph.trace import Quantity, Request
-from eslabon.model import Mechanism
 from eslabon.quantities import QUANTITIES
 from eslabon.simulate import equations
 from eslabon.simulate.control import Called, Control, Table, Traced
@@ -26,11 +25,12 @@ KEPT = 64  # pieces of code
 class System:
     """What is integrated: the mechanism under its control, wrenches on its bodies, and its parameters' values."""
 
-    m: Mechanism
+    m: Any  # the mechanism that users hold
     control: Control
     external: Mapping[str, Floats]
     parameters: Mapping[str, Floats]
     hold: bool = False  # whether forces are asked for once a step, and held
+    formulation: str | None = None  # of the accelerations
     _made: dict[str, Any] = field(default_factory=dict, repr=False)
 
     # -- what is the same at all times --------------------------------------------------------------------------
@@ -64,7 +64,10 @@ class System:
 
     def request(self, quantity: Quantity) -> Request:
         """The quantity with this system's wrenches and parameters as inputs."""
-        return Request(quantity, (), tuple(self.parameters), None, tuple(self.external) if quantity.external else ())
+        chosen = self.formulation is not None and quantity in (equations.RATES, equations.ACCELERATIONS)
+        options = (("formulation", self.formulation),) if chosen else ()
+        external = tuple(self.external) if quantity.external else ()
+        return Request(quantity, options, tuple(self.parameters), None, external)
 
     def graph(self, quantity: Quantity) -> Any:
         """A quantity as a `casadi.Function` of its own inputs and the constants."""
@@ -101,9 +104,31 @@ class System:
     @property
     def rates(self) -> Any:
         """dx/dt in machine code, of q, v, tau and the constants; under a traced law, of t, q, v and the constants."""
+        if self.explicit:
+            return self._explicit_rates()
         if not isinstance(self.control, Traced):
             return self.native(equations.RATES)
         return self.code("rates under law", lambda: self._compiled(self._under_law(), (self.n,)))
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the explicit equations of Gibbs and Appell are asked for, whose division of the velocities must be able
+        to change on the way."""
+        return self.m.closed and self.formulation == "gibbs_appell"
+
+    def _explicit_rates(self) -> Any:
+        m, turning, names = self.m, self.native(equations.COORDINATE_VELOCITIES), tuple(self.external)
+
+        def rates(q: Floats, v: Floats, tau: Floats, *wrenches: Floats) -> Floats:
+            loads = {"external": dict(zip(names, wrenches, strict=True))} if names else {}
+            # Stages of a method stand a little off the loops, which is for the end of the step to mend.
+            a = m.forward_dynamics(q, v, tau, "gibbs_appell", tolerance=np.inf, **loads)
+            return np.concatenate([turning(q, v), a], axis=-1)
+
+        if not isinstance(self.control, Traced):
+            return rates
+        law = self.control.native(m)
+        return lambda t, q, v, *wrenches: rates(q, v, law(t, q, v), *wrenches)
 
     @property
     def jacobian(self) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from eslabon.errors import ModelError
 from eslabon.kinematics.assembly.newton import solve
 from eslabon.kinematics.assembly.prescription import Prescription, home, prescribed
-from eslabon.kinematics.closure import CLOSED, constraint_jacobian, partition, tidy
+from eslabon.kinematics.closure import CLOSED, constraint_jacobian, partition, steady, tidy
 from eslabon.model import Mechanism
 
 Floats = np.ndarray
@@ -25,7 +25,7 @@ def signs(m: Mechanism, given: Prescription, q: Floats) -> Floats | None:
     """1 or -1 for each posture of (k, nq), by the side of the singular postures it stands on; None where the given
     joints are not as many as the freedoms, so that there is no such side."""
     free, rows = given.free(m), partition(m).rows
-    if given.frame is not None or len(free) != len(rows) or not rows:
+    if given.frame is not None or len(free) != len(rows) or not rows or not steady(m):
         return None
     return np.sign(np.linalg.det(_jacobian(m)(q)[:, rows][:, :, free]))
 

@@ -11,7 +11,7 @@ import numpy as np
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
 from eslabon.kinematics.assembly.assemble import assemble
 from eslabon.kinematics.assembly.prescription import Prescription, by_joints
-from eslabon.kinematics.closure import RANK, equations, generic, jacobian_at, partition, row_names
+from eslabon.kinematics.closure import RANK, equations, generic, jacobian_at, partition, row_names, serving_rows, steady
 from eslabon.model import Mechanism
 
 Floats = np.ndarray
@@ -157,11 +157,11 @@ def _rows(m: Mechanism) -> Callable[[Floats, Floats], tuple[Floats, Floats]]:
     return evaluate
 
 
-def project(m: Mechanism, q: Any, v: Any = None, a: Any = None) -> tuple[Floats, ...]:
+def project(m: Mechanism, q: Any, v: Any = None, a: Any = None) -> Floats | tuple[Floats, ...]:
     """The nearest q that closes the loops, and the v and a nearest to the given ones that keep them closed."""
     q = assemble(m, np.zeros(0), q, joints=())
     if v is None:
-        return (q,)
+        return q
     made = _projector(m)(q, v, np.zeros(m.nv) if a is None else a)
     return (q, made[0]) if a is None else (q, *made)
 
@@ -174,10 +174,15 @@ def _projector(m: Mechanism) -> Callable[..., tuple[Floats, ...]]:
     from eslabon.formulations.factor import factors
     from eslabon.graph import native
 
-    rows = partition(m).rows
+    rows = serving_rows(m)
     q, v, a = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv), casadi.SX.sym("a", m.nv)
     _, J, gamma = equations(m, q, v, rows)
-    solver = factors(casadi.sparsify(casadi.mtimes(J, J.T)))
+    square = casadi.mtimes(J, J.T)
+    if not steady(
+        m
+    ):  # rows that depend on others do so differently everywhere: a little of the trace lets them all stay
+        square += 1e-12 * casadi.trace(square) * casadi.SX.eye(len(rows))
+    solver = factors(casadi.sparsify(square))
 
     def onto(x: Any, right: Any) -> Any:
         for _ in range(2):  # the second step gives back what squaring J loses

@@ -57,7 +57,7 @@ def follow(
         conditioned first, until one leads to the end without a leap.
     times : when; 101 instants from 0 to the path's duration if left out.
     strict : whether a pose that is not reached is an error; else the nearest posture is kept, with its residual.
-    singular : "warn" (a SingularityWarning), "raise" (a SingularityError) or "ignore".
+    singular : "warn" (a SingularityWarning), "error" (a SingularityError) or "ignore".
     frame, axis, limits, tolerance : as in `inverse_kinematics`.
 
     >>> import eslabon as es

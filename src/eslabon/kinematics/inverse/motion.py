@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
 
 Floats = NDArray[np.float64]
-VERDICTS = ("warn", "raise", "ignore")
+VERDICTS = ("warn", "error", "ignore")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def inverse_motion(
     Parameters
     ----------
     pose, twist, acceleration : (..., 4, 4), (..., 6), (..., 6).
-    singular : "warn" (a SingularityWarning), "raise" (a SingularityError) or "ignore".
+    singular : "warn" (a SingularityWarning), "error" (a SingularityError) or "ignore".
     guess, frame, axis, limits, tolerance, strict : as in `inverse_kinematics`.
 
     >>> import eslabon as es
@@ -136,6 +136,6 @@ def tell(arm: Arm, made: JointMotion, singular: str, leaps: Sequence[float] = ()
             "a limit."
         )
     message = " ".join([*sentences, "Choose another posture or path, or pass singular='ignore'."])
-    if singular == "raise":
+    if singular == "error":
         raise SingularityError(message)
     warnings.warn(message, SingularityWarning, stacklevel=3)

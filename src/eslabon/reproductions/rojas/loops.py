@@ -88,7 +88,7 @@ def _six_joints(guess: Floats) -> Any:
     pose[:, :, 3] = (-3, 0, 0, 1)
     twist = np.broadcast_to([0, 0, -RATE, 0, 0, 0], (len(SEVEN), 6))
     change = np.broadcast_to([0, 0, -CHANGE, 0, 0, 0], (len(SEVEN), 6))
-    return inverse_motion(chain, pose, twist, change, guess, limits=False, singular="raise")
+    return inverse_motion(chain, pose, twist, change, guess, limits=False, singular="error")
 
 
 # -- 3.5.2 ------------------------------------------------------------------------------------------------------------
@@ -132,4 +132,4 @@ def _five_joints(guess: Floats) -> tuple[Floats, Any]:
     pose[:, :, 3] = (-1, 0, 0, 1)
     twist = np.broadcast_to([0, -RATE, 0, 0, 0, 0], (len(HEXIFLEX), 6))
     change = np.broadcast_to([0, -CHANGE, 0, 0, 0, 0], (len(HEXIFLEX), 6))
-    return found.q, inverse_motion(chain, pose, twist, change, found.q, axis="x", singular="raise", strict=True)
+    return found.q, inverse_motion(chain, pose, twist, change, found.q, axis="x", singular="error", strict=True)
