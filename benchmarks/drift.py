@@ -39,7 +39,7 @@ def falling(name: str) -> tuple[es.Mechanism, np.ndarray]:
     m = es.load(name)
     bodies = tuple(replace(b, inertia=(b.inertia[2],) * 3 + (0.0,) * 3) for b in m.bodies)
     m = es.Mechanism(replace(m.description, gravity=(0.0, -9.81, 0.0), bodies=bodies))
-    return m, m.project(m.home())[0]
+    return m, m.project(m.home())
 
 
 def errors(m: es.Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:

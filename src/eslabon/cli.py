@@ -30,6 +30,21 @@ Source = Annotated[
 Drawing = Annotated[Path | None, typer.Option("--svg", help="Also draw the topology into this file.")]
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        console.print(f"eslabon {es.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="The version, and nothing else.")
+    ] = False,
+) -> None:
+    pass
+
+
 @app.command("list")
 def list_library() -> None:
     """The mechanisms that come with the package."""
@@ -70,15 +85,21 @@ def pose(
     import numpy as np
 
     m = _load(source)
-    values = m.home() if not q else _numbers(q)
+    values = _home(m) if not q else _numbers(q)
     if q and degrees:
         values = _angles_in_radians(m, values)
     T = m.pose(values, frame)
+    if m.closed and not (torn := abs(m.constraint(values)).max()) <= 1e-6:
+        console.print(f"The loops are open by {torn:.3g} (m or rad) at these coordinates.", highlight=False)
     rpy = es.algebra.rpy_from_rotation(T[:3, :3])
     console.print("position m  ", _row(T[:3, 3]), highlight=False)
     console.print("rpy deg     ", _row(np.degrees(rpy)), highlight=False)
     for row in T:
-        console.print("  ".join(f"{x:12.9f}" for x in row), highlight=False)
+        console.print("  ".join(f"{round(float(x), 9) + 0.0:12.9f}" for x in row), highlight=False)
+
+
+def _home(m: es.Mechanism) -> Any:
+    return m.project(m.home()) if m.closed else m.home()
 
 
 def _angles_in_radians(m: es.Mechanism, values: Any) -> Any:

@@ -26,6 +26,8 @@ def load(source: str | Path, **options: Any) -> Mechanism:
 
     Options go to the reader of that kind of file (for .urdf see `eslabon.read.urdf.read_urdf`).
     """
+    if not isinstance(source, str | Path):
+        raise ReadError(f"load takes the name of a mechanism or of a file; it was given {source!r}.")
     text = str(source)
     if isinstance(source, str) and not Path(text).suffix and "/" not in text and "\\" not in text:
         if options:

@@ -56,7 +56,7 @@ def _print_driven(console: Console, t: np.ndarray, state: tuple[np.ndarray, ...]
 def _let_go(robot: Mechanism) -> Any:
     """The same robot hung in its plane and let go from rest, with nothing driving it."""
     hung = Mechanism(replace(robot.description, gravity=(0.0, -9.81, 0.0)))
-    return hung.simulate(hung.project(hung.home())[0], None, 10.0, method="rk4", step=2e-4, every=50)
+    return hung.simulate(hung.project(hung.home()), None, 10.0, method="rk4", step=2e-4, every=50)
 
 
 def _print_swing(console: Console, swing: Any) -> None:
