@@ -86,7 +86,9 @@ def workspace(
         q = np.tile(begin, (samples, 1))
         q[:, places] = values
     if not len(q):
-        raise AssemblyError(f"{m.name} closes at none of {samples} samples; narrow the ranges, or give a guess nearer to them.")
+        raise AssemblyError(
+            f"{m.name} closes at none of {samples} samples; narrow the ranges, or give a guess nearer to them."
+        )
     return Workspace(m.name, chosen, q, m.pose(q, chosen), conditions(m, q, chosen), samples)
 
 
@@ -94,14 +96,18 @@ def _ranges(m: Any, given: Mapping[str, tuple[float, float]]) -> list[tuple[floa
     """A lower and an upper value for each actuated coordinate."""
     for name in given:
         if name not in m.actuated:
-            raise ModelError(f"ranges names '{name}', which is no actuated joint of {m.name} ({', '.join(m.actuated)}).")
+            raise ModelError(
+                f"ranges names '{name}', which is no actuated joint of {m.name} ({', '.join(m.actuated)})."
+            )
     made: list[tuple[float, float]] = []
     for name in m.actuated:
         joint = m.joint(name)
         if name in given:
             pair = np.array(given[name], dtype=float)
             if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1] or joint.nq != 1:
-                raise ModelError(f"the range of '{name}' is a lower and a greater upper value of one coordinate; it is {given[name]!r}.")
+                raise ModelError(
+                    f"the range of '{name}' is a lower and a greater upper value of one coordinate; it is {given[name]!r}."
+                )
             made.append((float(pair[0]), float(pair[1])))
         else:
             made += _own_range(m, joint)

@@ -49,7 +49,7 @@ def _print_driven(console: Console, t: np.ndarray, state: tuple[np.ndarray, ...]
         table.add_column(column, justify="right")
     for k in range(0, len(t), 100):
         row = (t[k], np.degrees(state[0][k, 1]), state[1][k, 1], state[2][k, 1], torques[k, 0])
-        table.add_row(*(f"{x:.6g}" for x in row))
+        table.add_row(*(f"{round(float(x), 12) + 0.0:.6g}" for x in row))
     console.print(table)
 
 
@@ -136,7 +136,8 @@ def _swing_figure(plt: Any, robot: Mechanism, swing: Any) -> Any:
     axes[1].plot(swing.t, swing.energy.potential, label="potential")
     axes[1].plot(swing.t, swing.energy.total, "k", label="total")
     axes[1].set_ylabel("energy, J")
-    axes[1].legend()
+    axes[1].margins(y=0.25)
+    axes[1].legend(ncols=3, loc="upper right")
     total = swing.energy.total
     axes[2].semilogy(
         swing.t, np.abs(total - total[0]) / swing.energy.kinetic.max() + 1e-18, label="energy, of the largest kinetic"

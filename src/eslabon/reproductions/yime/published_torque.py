@@ -80,7 +80,7 @@ def figure(path: Path) -> Path:
     """The torques with those mistakes, and the torques of both mechanisms with gravity."""
     five, t, curves = five_bar.weighed(), spatial_four_bar.motion().t, variants()
     heavy = five.tau * 1e3
-    errors = {name: x - curves["right"] for name, x in curves.items() if name != "right"}
+    errors = {name: x - curves["right"] for name, x in curves.items()}  # the right one too: colours stay the same
     panels = [
         Panel("Spatial four-bar: the published torque", "torque / µN m (= kg mm²/s²)", t, curves),
         Panel("The same, less the right one", "torque / µN m", t, errors),
