@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.kinematics.assembly.prescription import Prescription
-from eslabon.kinematics.closure import constraint
+from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import chosen_frame, placement
 from eslabon.kinematics.tree import coordinate_rates, relative
 from eslabon.model import Mechanism
@@ -30,11 +30,12 @@ def stepper(m: Mechanism, given: Prescription) -> Callable[..., tuple[Floats, Fl
 
     q, mu = casadi.SX.sym("q", m.nq), casadi.SX.sym("mu")
     R, p = casadi.SX.sym("R", 3, 3), casadi.SX.sym("p", 3)
-    rows = [casadi.SX(constraint(m, q))]
+    N, free = coordinate_rates(m, q), given.free(m)
+    phi, J, _ = equations(m, q, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))))
     if given.frame is not None:
-        rows.append(casadi.SX(Fixed().residual(*relative((R, p), placement(m, q, chosen_frame(m, given.frame))))))
-    phi, N, free = casadi.vertcat(*rows), coordinate_rates(m, q), given.free(m)
-    J = casadi.mtimes(casadi.jacobian(phi, q), N)[:, free]
+        miss = casadi.SX(Fixed().residual(*relative((R, p), placement(m, q, chosen_frame(m, given.frame)))))
+        phi, J = casadi.vertcat(phi, miss), casadi.vertcat(J, casadi.mtimes(casadi.jacobian(miss, q), N))
+    J = casadi.sparsify(J[:, free])
     normal = casadi.sparsify(casadi.mtimes(J.T, J) + mu * casadi.SX.eye(len(free)))
     step = factors(normal).solve(-casadi.mtimes(J.T, phi))
     longest = casadi.fmax(1.0, casadi.mmax(casadi.fabs(step))) if free else 1  # no joint turns over a radian at once
