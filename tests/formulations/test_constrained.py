@@ -90,7 +90,7 @@ def test_what_carries_the_whole_loop_has_no_part_in_it():
     assert not casadi.depends_on(casadi.vertcat(phi, gamma), q[:7])
 
 
-@pytest.mark.parametrize("ease", [0.0, 1e-14])
+@pytest.mark.parametrize("ease", [0.0, 1e-6])
 def test_multipliers_solve_the_equations_of_motion(ease):
     n, rows = 9, 4
     A, J = RNG.normal(size=(n, n)), RNG.normal(size=(rows, n)) * (RNG.random((rows, n)) < 0.5)
@@ -98,7 +98,7 @@ def test_multipliers_solve_the_equations_of_motion(ease):
     c = Constrained(*(casadi.SX(casadi.sparsify(casadi.DM(x))) for x in (M, h, f, J, gamma)))
     K = np.block([[M, -J.T], [J, np.zeros((rows, rows))]])
     want = np.linalg.solve(K, np.concatenate([f - h, gamma]))
-    a, reaction, _ = multipliers(c, ease)
+    a, reaction, _ = multipliers(c, [ease] * c.J.shape[0] if ease else ())
     for got in (a, udwadia_kalaba(c)):
         np.testing.assert_allclose(np.array(casadi.DM(got)).ravel(), want[:n], atol=1e-10)
     np.testing.assert_allclose(np.array(casadi.DM(reaction)).ravel(), want[n:], atol=1e-10)

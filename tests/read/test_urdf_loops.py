@@ -166,7 +166,7 @@ def test_loops_of_both_types_and_joints_of_every_sort():
         ("spherical", "rod_b", "lid_eye_b"),
     ]
     assert (m.nv, m.nu, m.dof) == (10, 1, 1)
-    (q,) = m.project(m.home())
+    q = m.project(m.home())
     placed = placements(m, q)
     np.testing.assert_allclose(placed["ball_a"][1], placed["lid_eye_a"][1], atol=1e-12)
     np.testing.assert_allclose(placed["ball_a"][0], placed["lid_eye_a"][0], atol=1e-12)
@@ -176,7 +176,7 @@ def test_loops_of_both_types_and_joints_of_every_sort():
 def test_what_is_read_moves_as_it_is_driven():
     """The motor's force for a motion gives the motion back."""
     m = es.load(DATA / "struts.urdf")
-    (start,) = m.project(m.home())
+    start = m.project(m.home())
     q, v, a = m.complete(start[m.coordinates["lift_a"]] + 0.05, [0.2], [0.7], start)
     tau = m.inverse_dynamics(q, v, a)
     np.testing.assert_allclose(m.forward_dynamics(q, v, tau), a, atol=1e-9)

@@ -58,9 +58,10 @@ def largest(x: SX) -> SX:
 
 def forward_dynamics(
     m: Mechanism, q: SX, v: SX, tau: SX, formulation: str | None = None, external: External | None = None,
-    ease: float = 0.0, division: Partition | None = None,
+    ease: tuple[float, ...] = (), division: Partition | None = None,
 ) -> list[SX]:  # fmt: skip
-    """v' under the actuators' forces, the residual, and the quality; `ease` as in `constrained.multipliers`.
+    """v' under the actuators' forces, the residual, and the quality; `ease` as in `constrained.multipliers`, for all rows
+    that serve everywhere.
 
     `division` says which velocities the explicit equations take as independent.
     """

@@ -1,4 +1,5 @@
-"""Motions that move no mass: legal in a model, until something needs the inverse of the mass matrix."""
+"""The mass matrix by numbers: motions that move no mass, which are legal until something needs its inverse, and how much
+the rows of the loops weigh."""
 
 from __future__ import annotations
 
@@ -38,6 +39,15 @@ def stiffening(m: Mechanism) -> float:
     if name is not None:
         raise _refusal(m, name)
     return float(rho)
+
+
+@lru_cache(maxsize=256)
+def row_sizes(m: Mechanism) -> tuple[float, ...]:
+    """The diagonal of J M^-1 J^T at an ordinary posture, for all rows of the loops: what is small is measured by it."""
+    q = generic(m)
+    M, J = _masses(m, q), jacobian_at(m, q)
+    sizes = np.einsum("ij,ji->i", J, np.linalg.solve(M + stiffening(m) * J.T @ J, J.T))
+    return tuple(np.maximum(sizes, 1e-6 * sizes.max(initial=0.0)).tolist())  # a row of zeros gets a little too
 
 
 def refuse_massless(m: Mechanism) -> None:

@@ -6,6 +6,7 @@ the independent rows of the loops' constraints; the three ways differ in how the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi
@@ -35,11 +36,11 @@ def stiffened(c: Constrained, rho: float) -> Constrained:
     )
 
 
-def multipliers(c: Constrained, ease: float = 0.0) -> tuple[SX, SX, list[SX]]:
+def multipliers(c: Constrained, ease: Sequence[float] = ()) -> tuple[SX, SX, list[SX]]:
     """v' and lambda from (J M^-1 J^T) lambda = gamma - J M^-1 (f - h), with the pivots' inverses.
 
-    Where rows become dependent at a singular posture, a share `ease` of the trace on the diagonal keeps lambda finite
-    (Bayo and Avello's penalty); a second step takes back what it changes elsewhere. With M = L^T D L only L^-T J^T is
+    Where rows become dependent at a singular posture, a little `ease` on the diagonal keeps lambda finite (Bayo and
+    Avello's penalty); two more steps take back what it changes elsewhere. With M = L^T D L only L^-T J^T is
     needed, which has few entries, never M^-1 J^T.
     """
     tree = factors(c.M)
@@ -50,9 +51,10 @@ def multipliers(c: Constrained, ease: float = 0.0) -> tuple[SX, SX, list[SX]]:
         solver = factors(W)
         reaction = solver.solve(right)
     else:
-        solver = factors(lean(W + ease * casadi.trace(W) * casadi.SX.eye(W.shape[0])))
+        solver = factors(lean(W + casadi.diag(casadi.SX(list(ease)))))
         reaction = solver.solve(right)
-        reaction = lean(reaction + solver.solve(lean(right - product(W, reaction))))
+        for _ in range(2):
+            reaction = lean(reaction + solver.solve(lean(right - product(W, reaction))))
     return tree.outward(tree.scaled(lean(force + product(across, reaction)))), reaction, solver.inverse
 
 

@@ -114,7 +114,7 @@ class Mechanism:
         >>> other = m.assembly_modes([2.0, 1.0])[1]
         >>> m = m.with_mode("crossed", other)
         >>> m.assemble([2.1, 1.1], guess="crossed").round(3)
-        array([ 2.1  ,  2.   ,  1.1  , -1.913])
+        array([ 2.1  , -2.899,  1.1  ,  2.857])
         """
         try:
             values = np.array(q, dtype=float)

@@ -36,7 +36,7 @@ def accelerations(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None
     """Forward dynamics, of a tree or with loops."""
     if not m.closed:
         return forward_dynamics(m, q, v, tau, formulation, external)
-    return closed.forward_dynamics(m, q, v, tau, formulation, external, ease=loops.EASE)[0]
+    return closed.forward_dynamics(m, q, v, tau, formulation, external, ease=loops.ease(m))[0]
 
 
 def rates(m: Mechanism, q: SX, v: SX, tau: SX, external: External = None, formulation: str | None = None) -> SX:

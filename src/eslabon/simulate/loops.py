@@ -14,16 +14,23 @@ import casadi
 import numpy as np
 
 from eslabon.dynamics.equations import mass_matrix
-from eslabon.dynamics.massless import stiffening
+from eslabon.dynamics.massless import row_sizes, stiffening
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, lean, product, symmetric
-from eslabon.kinematics.closure import equations, partition, serving_rows
+from eslabon.kinematics.closure import equations, partition, serving_rows, steady
 from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import Mechanism
 
 EASE = 1e-12  # of J M^-1 J^T, on its diagonal: where less than that is left, at a singular posture, momentum decides
+UNSTEADY = 1e-5  # the same where rows are dependent on the loops but not beside them, where the stages of a step stand
 NEAR = 0.6  # rad or m between two rows of a motion that can be compared
 CORRECTIONS = 2  # of the coordinates with one Jacobian: an error e leaves about e^2, then e^3
+
+
+def ease(m: Mechanism) -> tuple[float, ...]:
+    """What is added to the diagonal of J M^-1 J^T, row by row."""
+    sizes, share = row_sizes(m.plain), EASE if steady(m.plain) else UNSTEADY
+    return tuple(share * sizes[k] for k in serving_rows(m.plain))
 
 
 def onto(m: Mechanism, q: SX, v: SX) -> tuple[SX, SX]:
@@ -40,7 +47,7 @@ def onto(m: Mechanism, q: SX, v: SX) -> tuple[SX, SX]:
         tree = factors(lean(M))
         inward = tree.inward(lean(J.T))
         square = symmetric(product(inward.T, tree.scaled(inward)))
-        solver = factors(lean(square + EASE * casadi.trace(square) * casadi.SX.eye(len(rows))))
+        solver = factors(lean(square + casadi.diag(casadi.SX(list(ease(m))))))
         return lean(J), lambda change: tree.outward(tree.scaled(product(inward, solver.solve(change)))), N
 
     _, step, N = across(q)

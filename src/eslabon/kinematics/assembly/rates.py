@@ -178,10 +178,9 @@ def _projector(m: Mechanism) -> Callable[..., tuple[Floats, ...]]:
     q, v, a = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv), casadi.SX.sym("a", m.nv)
     _, J, gamma = equations(m, q, v, rows)
     square = casadi.mtimes(J, J.T)
-    if not steady(
-        m
-    ):  # rows that depend on others do so differently everywhere: a little of the trace lets them all stay
-        square += 1e-12 * casadi.trace(square) * casadi.SX.eye(len(rows))
+    if not steady(m):  # rows that depend on others do so differently everywhere: a little ease lets them all stay
+        sizes = (jacobian_at(m, generic(m)) ** 2).sum(axis=1)
+        square += casadi.diag(casadi.SX((1e-12 * np.maximum(sizes, 1e-6 * sizes.max(initial=0.0))).tolist()))
     solver = factors(casadi.sparsify(square))
 
     def onto(x: Any, right: Any) -> Any:
