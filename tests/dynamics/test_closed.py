@@ -177,6 +177,49 @@ def test_massless_rods_move_where_the_loops_carry_them():
         none.forward_dynamics(q, v, tau)
 
 
+def ball_rod(axial, mass=0.8):
+    """A crank and a rocker joined by a rod between two ball joints, which may spin about its own axis."""
+    b = es.Builder("ball_rod", gravity=(0, 0, -9.81))
+    b.body("crank", 1, (0.05, 0, 0.02), (0.001, 0.002, 0.0025)).body(
+        "rocker", 1.2, (0, 0.1, 0.01), (0.004, 0.001, 0.004)
+    )
+    b.body("rod", mass, (0.2, 0, 0), (axial, mass * 0.16 / 12, mass * 0.16 / 12))
+    b.joint("a", "revolute", "ground", "crank", axis="z", home=0.3)
+    b.joint("s", "spherical", "crank", "rod", at=(0.1, 0, 0.05))
+    b.joint("c", "revolute", "ground", "rocker", at=(0.4, -0.1, 0.1), axis="x", home=0.8)
+    b.loop("l", "spherical", "rod", "rocker", first=(0.4, 0, 0), second=(0, 0.25, 0))
+    return b.actuate("a").build()
+
+
+def test_the_spin_of_a_rod_matters_to_nothing_else_and_without_inertia_is_refused():
+    thick = ball_rod(1e-4)
+    q, v, a = thick.complete([0.3], [1.0], [2.0], idle="rest")
+    v[thick.velocities["s"]] -= v[thick.velocities["s"]][0] * np.array([1.0, 0, 0])  # no spin about the rod
+    q, v = thick.project(q, v)
+    want = thick.forward_dynamics(q, v, [-0.2])
+    thin = ball_rod(1e-12)
+    for way in (None, "gibbs_appell", "udwadia_kalaba", "lie"):
+        assert thin.forward_dynamics(q, v, [-0.2], way)[0] == pytest.approx(want[0], rel=1e-6)
+    for mass in (0.8, 0.0):
+        none = ball_rod(0.0, mass)
+        for way in (None, "gibbs_appell", "lie"):
+            with pytest.raises(es.ModelError, match="the motion of 's' moves no mass"):
+                none.forward_dynamics(q, v, [-0.2], way)
+        with pytest.raises(es.ModelError, match="the motion of 's' moves no mass"):
+            none.hybrid_dynamics(q, v, a)
+
+
+@pytest.mark.parametrize("share", [1e-6, 1e-9, 1e-12, 1e-15])
+def test_light_bodies_cost_no_digits(share):
+    m = es.load("diaz_four_bar")
+    light = [replace(b, mass=b.mass * share, inertia=tuple(x * share for x in b.inertia)) if k == 1 else b for k, b in enumerate(m.bodies)]  # fmt: skip
+    m = es.Mechanism(replace(m.description, bodies=tuple(light)))
+    q, v, a = m.complete([0.8], [1.0], [2.0])
+    tau = m.inverse_dynamics(q, v, a)
+    for way in (None, "udwadia_kalaba", "gibbs_appell"):
+        near(m.forward_dynamics(q, v, tau, way), a, 1e-9)
+
+
 @pytest.mark.parametrize("cut", [k for k in KINDS if k != "free"])
 def test_random_closed_mechanisms(cut):
     for seed in (11, 19):  # trees on which every one of these cuts leaves the loop movable

@@ -313,3 +313,18 @@ def test_a_massless_link_between_two_joints_is_fine():
     m = b.build()
     q, v, a = np.random.default_rng(0).normal(size=(3, 2))
     close(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a)
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1e-2, 1e-9), (1e-5, 1e-12), (1e4, 1e9)])
+def test_small_and_big_mechanisms_are_as_right_as_others(length, mass):
+    b = es.Builder("two", gravity=(0, -9.81, 0))
+    for name in "AB":
+        about = mass * length**2
+        b.body(name, mass, (length / 2, 0, 0), (1e-3 * about, about / 12, about / 12))
+    b.joint("q0", "revolute", "ground", "A").joint("q1", "revolute", "A", "B", at=(length, 0, 0))
+    m = b.build()
+    q, v, a = np.random.default_rng(0).normal(size=(3, 2))
+    tau = m.inverse_dynamics(q, v, a, "lagrange")
+    np.testing.assert_allclose(m.inverse_dynamics(q, v, a), tau, rtol=1e-10)
+    for way in (None, "newton_euler", "lie"):
+        np.testing.assert_allclose(m.forward_dynamics(q, v, tau, way), a, rtol=1e-9)

@@ -70,11 +70,12 @@ def forward_dynamics(
     if ease:
         p = Partition(closure.serving_rows(m.plain), p.independent, p.dependent)
     c, left = pieces(m, q, v, tau, p, formulation, external or {})
+    rho = stiffening(m.plain)  # which refuses what no force would move
     if formulation == "gibbs_appell":
         # Judged by their own partition, which may go bad where the posture does not.
         back = constrained.Square(c.J[:, list(p.dependent)])
         return [constrained.gibbs_appell(c, p), left, back.quality]
-    c = constrained.stiffened(c, stiffening(m.plain))
+    c = constrained.stiffened(c, rho)
     a, _, inverse = constrained.multipliers(c, ease)
     if formulation == "udwadia_kalaba":
         a = constrained.udwadia_kalaba(c)
@@ -144,6 +145,7 @@ def hybrid_dynamics(
     rate = zeros(len(i))
     rate[driven] = a[[i[k] for k in driven]]
     if loose:
+        stiffening(m.plain)  # refuses what no force would move
         right = -(bias[loose] + product(S[loose, driven], rate[driven]))
         rate[loose] = factors(lean(S[loose, loose])).solve(right)
     order = [m.actuated_velocities.index(i[k]) for k in driven]

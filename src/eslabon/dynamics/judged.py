@@ -15,10 +15,9 @@ import numpy as np
 
 from eslabon.errors import ModelError, refuse_state, tell_of_singularity
 from eslabon.graph.trace import Quantity, Request, native, trace
-from eslabon.kinematics.closure import RANK, Partition, partition_at, steady
+from eslabon.kinematics.closure import RANK, TORN, Partition, partition_at, steady
 
 Floats = np.ndarray
-TORN = 1e-6  # metres or radians, and per second: what a state may tear the loops by, unless the caller says otherwise
 SINGULAR = 1e-13  # of a posture's quality, which is squared: below it the answer has no digits
 POOR = 1e-8  # of a division's quality: there may be a better one
 ANYWAY = ("inverse_dynamics", "forward_dynamics")  # what has a least answer at a singular posture

@@ -13,6 +13,8 @@ from eslabon.kinematics.closure import generic, jacobian_at
 from eslabon.model import Mechanism
 
 LEAST = 1e-13  # of a mass matrix with ones on its diagonal
+NOTHING = 1e-15  # of all mass, times the mechanism's size squared where a joint turns: round-off
+LIGHT = 1e-7  # of the same: a motion that M resists so little is better held by the loops
 
 
 @lru_cache(maxsize=256)
@@ -25,15 +27,15 @@ def massless_motion(m: Mechanism) -> str | None:
 
 @lru_cache(maxsize=256)
 def stiffening(m: Mechanism) -> float:
-    """What makes M + rho J^T J invertible for a mechanism with loops: zero where M is.
+    """What makes M + rho J^T J invertible, and well so, for a mechanism with loops: zero where M is.
 
     Loops may hold what moves no mass in the tree, such as a slender rod between hinges; since J v' = gamma, adding
     rho J^T J to M and rho J^T gamma to the forces changes no motion. What the loops leave free must have mass.
     """
-    if massless_motion(m) is None:
-        return 0.0
     q = generic(m)
     M, J = _masses(m, q), jacobian_at(m, q)
+    if massless_motion(m) is None and np.linalg.eigvalsh(M / np.outer(_scale(m), _scale(m)))[0] > LIGHT:
+        return 0.0
     rho = np.trace(M) / max(float(np.sum(J * J)), 1e-300)
     name = _unresisted(m, M + rho * J.T @ J)
     if name is not None:
@@ -76,14 +78,32 @@ def _mass_function(m: Mechanism) -> casadi.Function:
     return casadi.Function("M", [q], [casadi.densify(mass_matrix(m, q))])
 
 
+@lru_cache(maxsize=256)
+def _scale(m: Mechanism) -> np.ndarray:
+    """For each velocity the root of the mass, or of the mass times a length squared, that it could move."""
+    total = float(sum(b.mass for b in m.bodies)) + 1e-300
+    size = max([float(np.linalg.norm(x)) for x in _lengths(m)], default=0.0) or 1.0
+    turning = {"revolute": "1", "prismatic": "0", "helical": "1", "cylindrical": "10", "universal": "11", "planar": "001",
+               "spherical": "111", "free": "111000", "fixed": ""}  # fmt: skip
+    units = "".join(turning[j.kind.kind] for j in m.joints)
+    return np.sqrt(total) * np.array([size if unit == "1" else 1.0 for unit in units])
+
+
+def _lengths(m: Mechanism) -> list[tuple[float, ...]]:
+    """What makes up the size of a mechanism."""
+    ends = [end.at.position for loop in m.loops for end in (loop.first, loop.second)]
+    return [*(j.at.position for j in m.joints), *(b.com for b in m.bodies), *ends]
+
+
 def _unresisted(m: Mechanism, M: np.ndarray) -> str | None:
     """The joint that moves most in a motion which a mass matrix does not resist."""
-    if np.all(np.diag(M) > 0):
+    own = np.diag(M) / _scale(m) ** 2
+    if np.all(own > NOTHING):
         scale = np.sqrt(np.diag(M))
         values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
         if values[0] > LEAST:
             return None
         place = int(np.abs(vectors[:, 0]).argmax())
     else:
-        place = int(np.diag(M).argmin())
+        place = int(own.argmin())
     return next(j.name for j in m.joints if place in range(m.nv)[m.velocities[j.name]])

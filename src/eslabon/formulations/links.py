@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import casadi
 import numpy as np
@@ -97,7 +98,7 @@ def _rebuilt(
             replace(
                 link,
                 R=tidy(product(R, Q)),
-                p=tidy(lean(p + product(R, t))),
+                p=tidy(lean(p + product(R, t)), _size(p) + _size(t)),
                 kind=kind,
                 inertia=seen(link.inertia, Q, t),
             )
@@ -110,16 +111,27 @@ def seen(inertia: Inertia, Q: np.ndarray, t: np.ndarray) -> Inertia:
     m, h = inertia.mass, inertia.first
     first = lean(h - m * casadi.SX(t))
     second = lean(inertia.second - product(h, t[None]) - product(t[:, None], h.T) + m * casadi.SX(np.outer(t, t)))
-    return Inertia(m, tidy(product(Q.T, first)), tidy(product(Q.T, second, Q)))
+    arm, moment = _size(t), _size(h)
+    return Inertia(
+        m,
+        tidy(product(Q.T, first), moment + _size(m) * arm),
+        tidy(product(Q.T, second, Q), _size(inertia.second) + (2 * moment + _size(m) * arm) * arm),
+    )
 
 
-def tidy(x: SX) -> SX:
-    """Constants that are zero but for round-off become structural zeros."""
+def tidy(x: SX, size: float = 1.0) -> SX:
+    """Constants that are zero but for round-off become structural zeros; `size` is that of what they were made of."""
     if not x.is_constant():
         return x
     values = np.array(casadi.DM(x))
-    values[np.abs(values) < 4e-16 * max(1.0, np.abs(values).max(initial=0.0))] = 0.0
+    values[np.abs(values) < 4e-16 * size] = 0.0
     return lean(values)
+
+
+def _size(x: Any) -> float:
+    """The largest entry of numbers; of symbols nothing is known, and nothing is tidied."""
+    x = x if isinstance(x, casadi.SX) else casadi.SX(x)
+    return float(np.abs(np.array(casadi.DM(x))).max(initial=0.0)) if x.is_constant() else 0.0
 
 
 def aligned(tree: Sequence[Link]) -> list[Link]:
@@ -175,8 +187,8 @@ def regrouped(m: Mechanism, tree: Sequence[Link]) -> list[Link]:
             second = lean(product(R, given.second, R.T) + cross_terms + cross_terms.T + given.mass * product(p, p.T))
             inertias[link.parent] = Inertia(
                 lean(old.mass + given.mass),
-                tidy(lean(old.first + first + given.mass * p)),
-                tidy(lean(old.second + second)),
+                tidy(lean(old.first + first + given.mass * p), _size(old.first) + _size(first) + _size(given.mass * p)),
+                tidy(lean(old.second + second), _size(old.second) + _size(second)),
             )
     return [replace(link, inertia=inertia) for link, inertia in zip(tree, inertias, strict=True)]
 

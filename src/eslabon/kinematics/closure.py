@@ -19,8 +19,8 @@ from eslabon.kinematics.tree import coordinate_rates, on_body, placements, relat
 from eslabon.model import Mechanism
 
 CLOSED = 1e-10  # metres and radians: a hundred times what round-off leaves in a mechanism of a few metres
+TORN = 1e-6  # metres or radians, and per second: what a state may tear the loops by, unless the caller says otherwise
 RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular posture
-
 SOUND = 1e-3  # an inverse condition number that is good enough for a division of the velocities
 
 

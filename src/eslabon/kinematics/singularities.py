@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from eslabon.errors import AssemblyError, ModelError
-from eslabon.kinematics.closure import RANK, partition, serving_rows, steady
+from eslabon.kinematics.closure import RANK, TORN, partition, serving_rows, steady
 
 Floats = np.ndarray
-TORN = 1e-6  # metres or radians
 
 
 @dataclass(frozen=True)

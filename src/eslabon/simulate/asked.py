@@ -15,12 +15,11 @@ from eslabon.dynamics.equations import FORMULATIONS
 from eslabon.errors import AssemblyError, suggest
 from eslabon.graph.native import InputError
 from eslabon.graph.native.arguments import Floats, as_floats
+from eslabon.kinematics.closure import TORN
 from eslabon.model import Mechanism
 from eslabon.simulate import equations
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.system import System
-
-TORN = 1e-6  # m or rad: what a start may tear the loops by; it is closed exactly before the motion begins
 
 
 def refuse(condition: bool, sentence: str) -> None:
