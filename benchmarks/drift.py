@@ -161,7 +161,8 @@ def rows() -> list[Row]:
 EXPLAINED = """
 What is left of the loops and of the energy: the largest distance between the two points of a cut hinge, and the largest
 change of energy by the largest kinetic energy, over reports every 20 ms. MuJoCo's constraints are soft by design; "stiff"
-is solref 0.004 and solimp 0.9999.
+is solref 0.004 and solimp 0.9999. Yime's robot is small and light: its links reach 80 rad/s, a turn
+in 80 steps, and what RK4 itself leaves of the energy is larger there; with steps of 0.2 ms it is 2e-7.
 """
 ADAPTIVE = f"""
 The same by our adaptive method (DOP853) for {LONG:g} s, with atol a hundredth of rtol.

@@ -48,10 +48,15 @@ class SingularityWarning(UserWarning):
     """An answer was given, but on the way to it, or at it, a singular posture leaves it in doubt."""
 
 
-def tell_of_singularity(how: str, sentence: str) -> None:
-    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked."""
+def check_word(how: str) -> None:
+    """Refuse what says nothing about singular postures."""
     if how not in ("error", "warn", "ignore"):
         raise ModelError(f"singular is 'error', 'warn' or 'ignore'; it is {how!r}.")
+
+
+def tell_of_singularity(how: str, sentence: str) -> None:
+    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked."""
+    check_word(how)
     if how == "error":
         raise SingularityError(sentence)
     if how == "warn":

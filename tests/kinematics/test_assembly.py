@@ -159,7 +159,7 @@ def test_projection_is_nearest():
 
 
 MISTAKES = [
-    (lambda: es.load("planar_3rrr").assemble([3, 3, 0.1]), es.AssemblyError, "cannot be assembled with theta1, theta4, theta6 at 3, 3, 0.1: loop 'vertex1' is left open by .*nearest that closes"),
+    (lambda: es.load("planar_3rrr").assemble([3, 3, 0.1]), es.AssemblyError, "cannot be assembled with theta1, theta4, theta6 at 3, 3, 0.1: loop 'vertex1' is left open by .*nearest on this branch that closes is about .*assembly_modes"),
     (lambda: es.load("planar_3rrr").assemble([[0.6] * 3, [3, 3, 0.1]]), es.AssemblyError, "1 of 2 postures; this is number 1"),
     (lambda: es.load("planar_3rrr").assemble([0.6, 0.6]), es.ModelError, "have 3 coordinates; 2 values were given"),
     (lambda: es.load("planar_3rrr").assemble([0.6] * 3, guess=[0] * 5), es.ModelError, "guess has 5 values"),
@@ -293,3 +293,44 @@ def test_a_guess_half_a_turn_off_closes_all_the_same():
     m = b.build()
     q = m.project(m.home())
     assert np.abs(m.constraint(q)).max() < 1e-10
+
+
+def test_what_nothing_drives_makes_no_new_way_of_closing():
+    m = es.load("rssr")  # its rod may spin
+    assert len(m.assembly_modes([0.1])) == 2
+    d = es.load("diaz_four_bar").description
+    b = es.Builder("afloat")
+    b.body("base", 1.0, (0, 0, 0), (0.1, 0.1, 0.1)).joint("float", "free", "ground", "base")
+    for body in d.bodies:
+        b.body(body.name, 1.0, (0.1, 0, 0), (0.01, 0.01, 0.01))
+    m4 = es.load("diaz_four_bar")
+    for joint in m4.joints:
+        parent = "base" if joint.parent == "ground" else joint.parent
+        b.joint(joint.name, "revolute", parent, joint.child, at=joint.at, axis="z", home=joint.home)
+    for loop in m4.loops:
+        first, second = ("base" if e.body == "ground" else e.body for e in (loop.first, loop.second))
+        b.loop(loop.name, "revolute", first, second, first=loop.first.at, second=loop.second.at, axis="z")
+    afloat = b.actuate(m4.actuated[0]).build()
+    assert len(afloat.assembly_modes([0.8])) == len(m4.assembly_modes([0.8])) == 2
+
+
+def test_the_nearest_value_is_the_nearest():
+    """A rocker of a four-bar turns up to where crank and coupler are in line."""
+    b = es.Builder("four")
+    for name, length in (("crank", 0.1), ("coupler", 0.35), ("rocker", 0.25)):
+        b.body(name, 1.0, (length / 2, 0, 0), (0.001, 0.01, 0.01))
+    b.joint("a", "revolute", "ground", "crank", home=1.0).joint(
+        "b", "revolute", "crank", "coupler", at=(0.1, 0, 0), home=-0.5
+    )
+    b.joint("c", "revolute", "ground", "rocker", at=(0.3, 0, 0), home=1.5)
+    b.loop("pin", "revolute", "coupler", "rocker", first=(0.35, 0, 0), second=(0.25, 0, 0))
+    m = b.actuate("a").build()
+    with pytest.raises(es.AssemblyError, match="nearest on this branch that closes is about") as caught:
+        m.assemble([3.0], joints="c")
+    told = float(str(caught.value).split("is about ")[1].split(",")[0])
+    reach = [
+        x
+        for x in np.linspace(0, np.pi, 20001)
+        if abs(0.1 - 0.35) <= np.hypot(0.3 + 0.25 * np.cos(x), 0.25 * np.sin(x)) <= 0.45
+    ]
+    assert told == pytest.approx(max(reach), abs=2e-3)

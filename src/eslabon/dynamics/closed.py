@@ -239,6 +239,6 @@ def _seen_from_first(at: Any, R: SX, r: SX) -> tuple[SX, SX]:
 
 def check_formulation(name: str | None) -> None:
     """Refuse a name that is neither a formulation of the tree nor a way with the loops."""
-    known = (*equations.FORMULATIONS, *WAYS)
+    known = tuple(dict.fromkeys((*equations.FORMULATIONS, *WAYS)))
     if name is not None and name not in known:
         raise ModelError(f"there is no formulation {name!r}{suggest(name, known)}")

@@ -13,6 +13,7 @@ import numpy as np
 from eslabon.errors import ModelError
 from eslabon.graph.native.arguments import as_floats
 from eslabon.kinematics.closure import RANK, jacobian_at
+from eslabon.kinematics.singularities import check_closed
 from eslabon.model import GROUND
 
 Floats = np.ndarray
@@ -23,6 +24,7 @@ def determined(m: Any, q: Any) -> Floats:
     q = as_floats(q, "q")
     if q.shape != (m.nq,):
         raise ModelError(f"determined_reactions takes one posture of {m.nq} coordinates; q has shape {q.shape}.")
+    check_closed(m, q[None], "determined_reactions")
     total = len(m.joints) + len(m.loops)
     if not m.loops:
         return np.ones((total, 6), dtype=bool)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.errors import ModelError, refuse_state, tell_of_singularity
+from eslabon.errors import ModelError, check_word, refuse_state, tell_of_singularity
 from eslabon.graph.trace import Quantity, Request, native, trace
 from eslabon.kinematics.closure import RANK, TORN, Partition, partition_at, steady
 
@@ -182,6 +182,5 @@ def judged(m: Any, request: Request, more: Mapping[str, Any]) -> Callable[..., F
     tolerance, singular = more.get("tolerance", TORN), more.get("singular", "error")
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float | np.number) or not tolerance >= 0:
         raise ModelError(f"tolerance is a length or an angle, zero or more; it is {tolerance!r}.")
-    if singular not in ("error", "warn", "ignore"):
-        raise ModelError(f"singular is 'error', 'warn' or 'ignore'; it is {singular!r}.")
+    check_word(singular)
     return Judged(m, request, float(tolerance), singular).answering()

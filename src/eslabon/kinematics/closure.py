@@ -201,6 +201,11 @@ def _closure(m: Mechanism) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarra
     return evaluate
 
 
+def residuals_at(m: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Phi at one posture, as numbers."""
+    return _closure(m)(np.asarray(q, dtype=float))[0]
+
+
 def jacobian_at(m: Mechanism, q: np.ndarray) -> np.ndarray:
     """J at one posture, as numbers."""
     return _closure(m)(np.asarray(q, dtype=float))[1]

@@ -54,7 +54,7 @@ def conditions(m: Any, q: Any, frame: str | None = None) -> Conditions:
     lead, flat = q.shape[:-1], q.reshape(-1, m.nq)
     side = np.ones(len(flat))
     if m.closed:
-        _check_closed(m, flat)
+        check_closed(m, flat, "conditions")
         p = partition(m)
         J = m.constraint_jacobian(flat)
         kept = J[:, list(serving_rows(m))]
@@ -68,20 +68,28 @@ def conditions(m: Any, q: Any, frame: str | None = None) -> Conditions:
         moves = np.broadcast_to(np.eye(m.nv), (len(flat), m.nv, m.nv))
     serial = np.ones(len(flat))
     if frame is not None or len(m.frames) == 1:
+        independent = p.independent if m.closed else tuple(range(m.nv))
+        driven = [k for k, place in enumerate(independent) if place in m.actuated_velocities]
+        if driven and len(driven) < len(
+            independent
+        ):  # what nothing drives, such as the spin of a rod, is not asked for
+            moves = moves[:, :, driven]
         twists = m.jacobian(flat, frame) @ moves
         twists[:, 3:] /= size(m)
         serial = _inverse_condition(twists)
     return Conditions(*(x.reshape(lead)[()] for x in (parallel, serial, mobility, side)))
 
 
-def _check_closed(m: Any, q: Floats) -> None:
-    """A posture that tears the loops has no conditions."""
+def check_closed(m: Any, q: Floats, verb: str) -> None:
+    """Refuse postures (k, nq) that tear the loops."""
+    if not m.closed:
+        return
     torn = np.abs(m.constraint(q)).max(axis=-1, initial=0.0)
     if not np.all(torn <= TORN):
         k = int(np.argmax(np.where(np.isfinite(torn), torn, np.inf)))
         at = f" (posture {k})" if len(q) > 1 else ""
         raise AssemblyError(
-            f"conditions: the posture leaves the loops of {m.name} open by {torn[k]:.3g} (m or rad){at}; assemble it, or bring "
+            f"{verb}: the posture leaves the loops of {m.name} open by {torn[k]:.3g} (m or rad){at}; assemble it, or bring "
             "it onto the loops with m.project."
         )
 

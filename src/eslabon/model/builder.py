@@ -163,6 +163,11 @@ class Builder:
     def actuate(self, *joints: str) -> Self:
         """The joints that motors drive. Left out, a tree is driven at every moving joint and a closed chain at none;
         called without names, none is driven."""
+        for name in joints:
+            if not isinstance(name, str):
+                raise ModelError(
+                    f"actuate takes the names of joints, as in b.actuate('q1', 'q2'); it was given {name!r}."
+                )
         self._actuated = [*(self._actuated or []), *joints]
         return self
 

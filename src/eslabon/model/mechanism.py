@@ -116,6 +116,8 @@ class Mechanism:
         >>> m.assemble([2.1, 1.1], guess="crossed").round(3)
         array([ 2.1  , -2.899,  1.1  ,  2.857])
         """
+        if not isinstance(name, str) or not name.strip():
+            raise ModelError(f"a mode needs a name, a text; it was given {name!r}.")
         try:
             values = np.array(q, dtype=float)
         except (TypeError, ValueError):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.graph.native import InputError
 from eslabon.graph.native.arguments import Floats
 from eslabon.simulate import equations
 from eslabon.simulate.control import Called, Table, Traced
@@ -191,7 +192,15 @@ def _event(system: System, event: Event) -> Function:
 
     def seen(t: float, x: Floats) -> float:
         x = equations.settled(system.m, x)
-        return float(event(t, x[:nq], x[nq:]))
+        try:
+            value = event(t, x[:nq], x[nq:])
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                raise  # from inside the event: the user wants to see where
+            raise InputError(f"an event is called as event(t, q, v), and gives a number: {error}.") from None
+        if np.ndim(value) != 0 or isinstance(value, str) or value is None:
+            raise InputError(f"an event gives a number whose zero is looked for; it gave {value!r}.")
+        return float(value)
 
     seen.terminal = getattr(event, "terminal", False)  # type: ignore[attr-defined]
     seen.direction = getattr(event, "direction", 0)  # type: ignore[attr-defined]

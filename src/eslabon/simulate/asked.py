@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,7 @@ def parameters_of(m: Mechanism, parameters: Mapping[str, ArrayLike]) -> dict[str
 
 def formulation_of(m: Mechanism, name: str | None, method: str) -> str | None:
     """The formulation, if there is one of that name for this mechanism and method."""
-    known = (*FORMULATIONS, *WAYS) if m.closed else tuple(FORMULATIONS)
+    known = tuple(dict.fromkeys((*FORMULATIONS, *WAYS))) if m.closed else tuple(FORMULATIONS)
     refuse(name is not None and name not in known, f"there is no formulation {name!r}{suggest(str(name), known)}")
     fixed = method in ("rk4", "symplectic")
     refuse(fixed and name == "gibbs_appell" and m.closed, f"the explicit equations divide the velocities of {m.name} anew on "
@@ -157,6 +157,9 @@ def events_of(given: Any) -> dict[str, Event]:
     """Events by name; those without are called after their function."""
     if given is None:
         return {}
+    refuse(
+        not callable(given) and not isinstance(given, Iterable), f"events are functions of t, q and v; it is {given!r}."
+    )
     if isinstance(given, Mapping):
         named = dict(given)
     else:

@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from eslabon.errors import AssemblyError, ModelError, tell_of_singularity
+from eslabon.errors import AssemblyError, ModelError, check_word, tell_of_singularity
 from eslabon.kinematics.assembly.branches import signs
 from eslabon.kinematics.assembly.newton import residual, solve, stepper
 from eslabon.kinematics.assembly.prescription import Prescription, prescribed, start
-from eslabon.kinematics.closure import CLOSED, close, row_names, tidy
+from eslabon.kinematics.closure import CLOSED, close, partition, residuals_at, row_names, tidy
 from eslabon.model import Mechanism
 
 Floats = np.ndarray
@@ -27,6 +27,7 @@ def assemble(
 
     With `along` the last axis of many values is a motion: each posture follows from the one before.
     """
+    check_word(singular)
     given, values = prescribed(m, values, joints, pose, frame)
     begin, core = start(m, guess), given.core + along
     if values.ndim < core:
@@ -34,6 +35,8 @@ def assemble(
     lead = np.broadcast_shapes(values.shape[:-core], begin.shape[:-1])
     begin = np.array(np.broadcast_to(begin, (*lead, m.nq)).reshape(-1, m.nq))
     goal = np.broadcast_to(values, (*lead, *values.shape[-core:])).reshape(len(begin), *values.shape[-core:])
+    if along and not goal.size:
+        raise ModelError("along=True takes a motion of at least one row.")
     if along:
         pairs = [follow(m, given, q, motion) for q, motion in zip(begin, goal, strict=True)]
         q, size = (np.array([pair[k] for pair in pairs]) for k in (0, 1))
@@ -177,15 +180,25 @@ def refuse(m: Mechanism, given: Prescription, q: Floats, size: Floats, goal: Flo
     with_these = f"with {', '.join(given.joints)} at {', '.join(f'{x:.6g}' for x in goal[k])}" if given.joints else ""
     raise AssemblyError(
         f"{m.name} cannot be assembled {with_these or 'from this guess'}{many}: loop '{worst}' is left open by "
-        f"{phi.max():.3g} (m or rad){_nearest(m, given, q[k])}."
+        f"{phi.max():.3g} (m or rad){_nearest(m, given, q[k], goal[k])}."
     )
 
 
-def _nearest(m: Mechanism, given: Prescription, q: Floats) -> str:
+def _nearest(m: Mechanism, given: Prescription, q: Floats, goal: Floats) -> str:
+    """What could be reached from here, as the end of a sentence."""
+    from scipy.optimize import minimize
+
     if not given.joints:
         return "; give a guess nearer to a closed posture"
+    places, rows = given.coordinates(m), list(partition(m).rows)
     try:
-        near = close(m, q, restarts=0)[given.coordinates(m)]
+        begin = close(m, q, restarts=0)
     except AssemblyError:
-        return ""
-    return f"; the nearest that closes is about {', '.join(f'{x:.4g}' for x in near)}"
+        return "; if it closes in another way, m.assembly_modes finds it"
+    closed = {"type": "eq", "fun": lambda x: residuals_at(m, tidy(m, x))[rows]}
+    found = minimize(lambda x: ((x[places] - goal) ** 2).sum(), begin, method="SLSQP", constraints=closed)
+    best = found.x if np.abs(residuals_at(m, tidy(m, found.x))).max() < 1e-6 else begin
+    return (
+        f"; the nearest on this branch that closes is about {', '.join(f'{x:.4g}' for x in best[places])}, and if it closes in "
+        "another way, m.assembly_modes finds it"
+    )

@@ -16,6 +16,7 @@ from eslabon.errors import ModelError
 from eslabon.kinematics.assembly.newton import solve
 from eslabon.kinematics.assembly.prescription import Prescription, home, prescribed
 from eslabon.kinematics.closure import CLOSED, constraint_jacobian, partition, steady, tidy
+from eslabon.kinematics.tree import on_body, placements
 from eslabon.model import Mechanism
 
 Floats = np.ndarray
@@ -46,7 +47,11 @@ def assembly_modes(
     starts: int = 400,
 ) -> Floats:  # fmt: skip
     """The different ways the mechanism closes for prescribed joint values or a pose, (ways, nq), the one nearest home
-    first; angles are within half a turn of home's."""
+    first; angles are within half a turn of home's.
+
+    What nothing drives makes no new way: the pose of a free base stays at home, and postures whose joints all stand in
+    the same places, such as those of a rod that has spun between its balls, are one.
+    """
     from eslabon.kinematics.assembly.assemble import refuse
 
     given, x = prescribed(m, values, joints, pose, frame)
@@ -56,6 +61,9 @@ def assembly_modes(
     T = None
     if given.core == 1:
         q[:, given.coordinates(m)] = x
+        given = Prescription((*given.joints, *_driven_by_nothing(m, given)))
+        x = q[0, given.coordinates(m)]
+        q[:, given.coordinates(m)] = x
     else:
         T = np.broadcast_to(x, (len(q), 4, 4))
     q, size = solve(m, given, q, T, iterations=100)
@@ -63,11 +71,40 @@ def assembly_modes(
     for posture in q[size < CLOSED]:
         near = home(m) + _difference(m, posture, home(m))
         near[given.coordinates(m)] = posture[given.coordinates(m)]
-        if not any(np.abs(_difference(m, near, other)).max() < 1e-6 for other in found):
+        if not any(_alike(m, near, other) for other in found):
             found.append(near)
     if not found:
         refuse(m, given, q[:1], size[:1], x[None])
     return np.array(sorted(found, key=lambda p: float(np.abs(_difference(m, p, home(m))).max())))
+
+
+def _driven_by_nothing(m: Mechanism, given: Prescription) -> list[str]:
+    """Joints all of whose motions are free whatever the prescribed ones do, such as that of a base in the air."""
+    p = partition(m, tuple(given.velocities(m)))
+    loose = set(p.independent) - set(given.velocities(m))
+    return [
+        j.name
+        for j in m.joints
+        if j.nv and j.name not in given.joints and set(range(m.nv)[m.velocities[j.name]]) <= loose
+    ]
+
+
+def _alike(m: Mechanism, q: Floats, other: Floats) -> bool:
+    """Whether two postures are the same, or have every joint in the same place."""
+    if np.abs(_difference(m, q, other)).max() < 1e-6:
+        return True
+    if partition(m).independent == m.actuated_velocities or len(partition(m).independent) <= m.nu:
+        return False  # nothing is idle
+    a, b = (_places(m, x) for x in (q, other))
+    return bool(np.abs(a - b).max() < 1e-6 * max(1.0, float(np.abs(a).max())))
+
+
+def _places(m: Mechanism, q: Floats) -> Floats:
+    """Where the joints and loops stand."""
+    placed = placements(m, q)
+    points = [on_body(placed, j.parent, j.at)[1] for j in m.joints]
+    points += [on_body(placed, loop.second.body, loop.second.at)[1] for loop in m.loops]
+    return np.array([np.ravel(p) for p in points], dtype=float)
 
 
 def _scattered(m: Mechanism, starts: int) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -56,7 +57,7 @@ def prescribed(
         raise ModelError(
             f"{m.name} has no actuated joints; name the joints you prescribe, as in joints=('{m.joints[0].name}',)."
         )
-    x = as_floats([] if values is None else values, "the prescribed values")
+    x = np.atleast_1d(as_floats([] if values is None else values, "the prescribed values"))
     if x.shape[-1:] != (count,):
         raise ModelError(
             f"the prescribed joints {', '.join(given.joints)} have {count} coordinates; {x.shape[-1] if x.ndim else 0} values were given."
@@ -68,6 +69,8 @@ def prescribed(
 
 def by_joints(m: Mechanism, joints: tuple[str, ...] | str | None) -> Prescription:
     """The joints that are prescribed: the actuated ones unless others are named."""
+    if joints is not None and (not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints)):
+        raise ModelError(f"joints names the prescribed joints, as in joints=('q1', 'q2'); it is {joints!r}.")
     names = m.actuated if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
     return Prescription(tuple(m.joint(name).name for name in names))
 

@@ -159,6 +159,8 @@ def _rows(m: Mechanism) -> Callable[[Floats, Floats], tuple[Floats, Floats]]:
 
 def project(m: Mechanism, q: Any, v: Any = None, a: Any = None) -> Floats | tuple[Floats, ...]:
     """The nearest q that closes the loops, and the v and a nearest to the given ones that keep them closed."""
+    if v is None and a is not None:
+        raise ModelError("project takes q, q and v, or q, v and a: accelerations make no sense without velocities.")
     q = assemble(m, np.zeros(0), q, joints=())
     if v is None:
         return q
