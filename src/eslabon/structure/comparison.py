@@ -28,7 +28,9 @@ def sentences(r: Mobility) -> Iterator[str]:
     if r.gruebler != r.dof:
         yield f"The count in space gives {r.gruebler}: {_why(r)}; {r.redundant} of the {r.rows} {'is' if r.redundant == 1 else 'are'} redundant."
     elif r.agree and r.loops:
-        yield "The three ways agree."
+        apart = len(r.passive)
+        counted = f"; Herve's leaves the {apart} passive motion{'s' * (apart > 1)} out" if apart else ""
+        yield f"The three ways agree{counted}."
     for chain in r.chains:
         yield from _of_chain(r, chain)
     yield from _of_home(r)
@@ -63,7 +65,7 @@ def _of_chain(r: Mobility, chain: ClosedChain) -> Iterator[str]:
         yield from (f"{meeting}." for meeting in chain.meetings[-MOST_MEETINGS:])
     elif chain.kind == "paradoxical":
         yield (
-            f"{which} is paradoxical: groups give {chain.groups}, and only the rank shows that it has {chain.dof}; "
+            f"{which} is paradoxical: groups allow it {_many(chain.groups, 'freedom') if chain.groups else 'no freedom'}, and only the rank shows that it has {chain.dof}; "
             "it moves because of its lengths."
         )
     elif chain.kind == "undecided":
