@@ -77,12 +77,18 @@ def test_the_workspace_of_a_five_bar_is_what_its_links_allow():
     assert np.all(space.conditions.side == space.conditions.side[0])  # one branch
     # closed form: it closes where the ends of the two cranks are no farther apart than the two other bars are long
     a = m.parameters
-    lower, upper = (np.array([x[k] for x in _ranges(m, {})]) for k in (0, 1))
+    lower, upper = (np.array([x[k] for x in _ranges(m, m.actuated, {})]) for k in (0, 1))
     values = np.random.default_rng(0).uniform(lower, upper, (20000, 2))
     ends = [np.exp(1j * values[:, k]) * length for k, length in ((0, a["L2"]), (1, a["L5"]))]
     apart = np.abs(ends[0] - ends[1] - a["L1"])
     closes = (apart < a["L3"] + a["L4"]) & (apart > abs(a["L3"] - a["L4"]))
     assert space.reached == pytest.approx(closes.mean(), abs=0.03)
+
+
+def test_one_actuator_too_many_spans_no_more():
+    d = es.load("diaz_four_bar").description
+    m = es.Mechanism(replace(d, actuated=tuple(j.name for j in d.joints)))
+    assert m.workspace(m.bodies[-1].name, samples=100).reached > 0.5
 
 
 def test_the_workspace_of_an_arm_and_mistakes():

@@ -11,7 +11,7 @@ import numpy as np
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.assembly import assemble, residual
 from eslabon.kinematics.assembly.prescription import start
-from eslabon.kinematics.closure import CLOSED
+from eslabon.kinematics.closure import CLOSED, partition
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.kinematics.singularities import Conditions, conditions
 from eslabon.model import Joint
@@ -76,12 +76,13 @@ def workspace(
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
         raise ModelError(f"samples is how many postures to try, at least 1; it is {samples!r}.")
     chosen = chosen_frame(m, frame).name
-    lower, upper = np.array(_ranges(m, ranges or {})).T
+    joints = _spanning(m)
+    lower, upper = np.array(_ranges(m, joints, ranges or {})).T
     values = lower + qmc.Halton(len(lower), rng=0).random(samples) * (upper - lower)
-    places = [k for name in m.actuated for k in range(m.nq)[m.coordinates[name]]]
+    places = [k for name in joints for k in range(m.nq)[m.coordinates[name]]]
     begin = np.array(start(m, guess))
     if m.closed:
-        q = _reached(m, begin, values)
+        q = _reached(m, begin, values, joints)
     else:
         q = np.tile(begin, (samples, 1))
         q[:, places] = values
@@ -92,15 +93,24 @@ def workspace(
     return Workspace(m.name, chosen, q, m.pose(q, chosen), conditions(m, q, chosen), samples)
 
 
-def _ranges(m: Any, given: Mapping[str, tuple[float, float]]) -> list[tuple[float, float]]:
-    """A lower and an upper value for each actuated coordinate."""
+def _spanning(m: Any) -> tuple[str, ...]:
+    """The actuated joints; of more than there are freedoms, those that the others follow."""
+    if not m.closed:
+        return tuple(m.actuated)
+    independent = set(partition(m).independent)
+    return tuple(j for j in m.actuated if set(range(m.nv)[m.velocities[j]]) <= independent)
+
+
+def _ranges(m: Any, joints: tuple[str, ...], given: Mapping[str, tuple[float, float]]) -> list[tuple[float, float]]:
+    """A lower and an upper value for each coordinate that spans the workspace."""
     for name in given:
-        if name not in m.actuated:
+        if name not in joints:
             raise ModelError(
-                f"ranges names '{name}', which is no actuated joint of {m.name} ({', '.join(m.actuated)})."
+                f"ranges names '{name}', which is no actuated joint that spans the workspace of {m.name} "
+                f"({', '.join(joints) or 'it has none'})."
             )
     made: list[tuple[float, float]] = []
-    for name in m.actuated:
+    for name in joints:
         joint = m.joint(name)
         if name in given:
             pair = np.array(given[name], dtype=float)
@@ -129,7 +139,7 @@ def _own_range(m: Any, joint: Joint) -> list[tuple[float, float]]:
     return [(float(x) - np.pi, float(x) + np.pi) for x in middle]
 
 
-def _reached(m: Any, begin: Floats, values: Floats) -> Floats:
+def _reached(m: Any, begin: Floats, values: Floats, joints: tuple[str, ...]) -> Floats:
     """Closed postures on the branch of the start."""
     from scipy.spatial import cKDTree
 
@@ -140,7 +150,7 @@ def _reached(m: Any, begin: Floats, values: Floats) -> Floats:
         tried = np.flatnonzero(~there)
         if not len(tried):
             break
-        found = assemble(m, values[tried], q[tried], strict=False, singular="ignore")
+        found = assemble(m, values[tried], q[tried], joints=joints, strict=False, singular="ignore")
         good = residual(m, found) < CLOSED
         good[good] = conditions(m, found[good]).side == side
         q[tried[good]], there[tried[good]] = found[good], True
