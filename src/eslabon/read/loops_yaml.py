@@ -301,7 +301,7 @@ def _texts(value: Any, what: str) -> list[str]:
 def _one_each(value: Any, owners: Any, what: str, of: str) -> list[str]:
     """A text for each owner; a single one serves them all."""
     texts = _texts(value, what)
-    if isinstance(value, str):
+    if isinstance(value, str) and texts:
         return texts * len(owners)
     if len(texts) != len(owners):
         raise ReadError(f"{what} has {len(texts)} entries and {of} has {len(owners)}; give one for each.")
