@@ -55,7 +55,7 @@ class Judged:
 
     def answering(self) -> Callable[..., Floats]:
         """The call itself, with all that it looks at every time at hand."""
-        call, tolerance, least = self.call, self.tolerance, POOR if self.divides else SINGULAR
+        call, tolerance, least = self.call, self.tolerance, POOR
 
         def answer(*arrays: Any, out: Floats | None = None, **keywords: Any) -> Floats:
             value, torn, quality = call(*arrays, **keywords)
