@@ -121,6 +121,14 @@ def _code_version() -> str:
     return hashlib.sha256(repr(files).encode()).hexdigest()
 
 
+def kept(m: Mechanism, what: str, make: Callable[[str], Callable[..., Any]]) -> Callable[..., Any]:
+    """Machine code of a mechanism that is no quantity: from the disk where it is there, made under its key where not."""
+    from eslabon.graph import native
+
+    key = hashlib.sha256(f"{_code_version()}\n{what}\n{m.description!r}".encode()).hexdigest()
+    return native.load(key) or make(key)
+
+
 def native(m: Mechanism, request: Request) -> Callable[..., Any]:
     """The request as machine code, from the disk where it is there, compiled where it is not."""
     from eslabon.graph import native

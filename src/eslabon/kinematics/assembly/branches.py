@@ -33,13 +33,19 @@ def signs(m: Mechanism, given: Prescription, q: Floats) -> Floats | None:
 
 @lru_cache(maxsize=256)
 def _jacobian(m: Mechanism) -> Callable[[Floats], Floats]:
+    from eslabon.graph.trace import kept
+
+    return kept(m, "closure_jacobian", lambda key: _made_jacobian(m, key))
+
+
+def _made_jacobian(m: Mechanism, key: str) -> Callable[[Floats], Floats]:
     import casadi
 
     from eslabon.graph import native
 
     q = casadi.SX.sym("q", m.nq)
     f = casadi.Function("closure_jacobian", [q], [casadi.cse(casadi.SX(constraint_jacobian(m, q)))])
-    return native.compile(f, inputs=[native.Argument("q", (m.nq,), "coordinates")], owner=m.name)
+    return native.compile(f, inputs=[native.Argument("q", (m.nq,), "coordinates")], owner=m.name, key=key)
 
 
 def assembly_modes(

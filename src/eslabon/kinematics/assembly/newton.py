@@ -23,6 +23,12 @@ ROUND_OFF = 1e-13
 @lru_cache(maxsize=256)
 def stepper(m: Mechanism, given: Prescription) -> Callable[..., tuple[Floats, Floats]]:
     """(q, R, p, damping) -> the next q and the residual of this one; R and p are the pose that is prescribed, if one is."""
+    from eslabon.graph.trace import kept
+
+    return kept(m, f"closing {given}", lambda key: _stepper(m, given, key))
+
+
+def _stepper(m: Mechanism, given: Prescription, key: str) -> Callable[..., tuple[Floats, Floats]]:
     import casadi
 
     from eslabon.formulations.factor import factors
@@ -50,7 +56,7 @@ def stepper(m: Mechanism, given: Prescription) -> Callable[..., tuple[Floats, Fl
         native.Argument("p"),
         native.Argument("mu", ()),
     ]
-    return native.compile(f, inputs=arguments, name="closing", owner=m.name)
+    return native.compile(f, inputs=arguments, name="closing", owner=m.name, key=key)
 
 
 def _unit_quaternions(m: Mechanism, q: Any) -> Any:

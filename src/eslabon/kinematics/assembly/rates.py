@@ -83,6 +83,12 @@ def _refuse_idle(m: Mechanism, given: Prescription) -> None:
 @lru_cache(maxsize=256)
 def _completer(m: Mechanism, given: Prescription) -> Callable[..., tuple[Floats, ...]]:
     """(q, va, aa) -> v, a of all joints, what is left of the velocity and acceleration equations, and the least pivot."""
+    from eslabon.graph.trace import kept
+
+    return kept(m, f"completing {given}", lambda key: _made_completer(m, given, key))
+
+
+def _made_completer(m: Mechanism, given: Prescription, key: str) -> Callable[..., tuple[Floats, ...]]:
     import casadi
 
     from eslabon.formulations.constrained import Square
@@ -119,7 +125,7 @@ def _completer(m: Mechanism, given: Prescription) -> Callable[..., tuple[Floats,
         native.Argument("left", ()),
         native.Argument("quality", ()),
     ]
-    return native.compile(f, inputs=nouns, outputs=outputs, name="completing", owner=m.name)
+    return native.compile(f, inputs=nouns, outputs=outputs, name="completing", owner=m.name, key=key)
 
 
 def _rank_by_rank(
@@ -171,6 +177,12 @@ def project(m: Mechanism, q: Any, v: Any = None, a: Any = None) -> Floats | tupl
 @lru_cache(maxsize=256)
 def _projector(m: Mechanism) -> Callable[..., tuple[Floats, ...]]:
     """(q, v, a) -> v - J^+ J v and a + J^+ (gamma - J a)."""
+    from eslabon.graph.trace import kept
+
+    return kept(m, "projecting", lambda key: _made_projector(m, key))
+
+
+def _made_projector(m: Mechanism, key: str) -> Callable[..., tuple[Floats, ...]]:
     import casadi
 
     from eslabon.formulations.factor import factors
@@ -196,4 +208,4 @@ def _projector(m: Mechanism) -> Callable[..., tuple[Floats, ...]]:
     inputs = [native.Argument("q", (m.nq,), "coordinates")] + [
         native.Argument(n, (m.nv,), "velocities") for n in ("v", "a")
     ]
-    return native.compile(f, inputs=inputs, name="projecting", owner=m.name)
+    return native.compile(f, inputs=inputs, name="projecting", owner=m.name, key=key)
