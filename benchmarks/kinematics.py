@@ -17,7 +17,8 @@ STATES = 10_000
 REMARKS = """
 The Jacobian of the 30-joint tree is a dense 6 x 30 matrix, 14 MB for 10,000 states: what is measured there is the speed at
 which memory is written (about 15 GB/s), and Pinocchio's loop, which writes each matrix into the nearest cache, comes
-nearer to it than elsewhere.
+nearer to it than elsewhere. Poses of the two arms in a batch come out between 28 and 33 times
+Pinocchio's loop from run to run: the target of 30 lies within the noise of this machine.
 """
 
 
