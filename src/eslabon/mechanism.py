@@ -10,36 +10,16 @@ from dataclasses import replace
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import model, read
+from eslabon.calls import Call, check_call, check_options, check_weights
 from eslabon.errors import ModelError, ReadError, suggest
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-
-
-class Call(TypedDict, total=False):
-    """What every numeric verb takes besides its own arguments.
-
-    parameters : values that take the place of the model's own, by name; arrays broadcast like everything else.
-    external : wrenches `(..., 6)`, moment first, by the name of a body or frame (in its axes, at its origin) or of a
-        wrench that the model leaves to the caller. Only verbs of dynamics take them.
-    out : the array to write the result into.
-    tolerance : for dynamics with loops, how far position, velocity and acceleration may tear them (m or rad, and a second).
-    singular : for inverse and forward dynamics with loops, what is to become of singular postures: "error", "warn" (the
-        least of many answers is given) or "ignore".
-    threads : how many threads share a big batch; all cores if left out.
-    """
-
-    parameters: Mapping[str, ArrayLike]
-    external: Mapping[str, ArrayLike]
-    out: Floats
-    threads: int
-    tolerance: float
-    singular: str
 
 
 class Mechanism(model.Mechanism):
@@ -159,7 +139,7 @@ class Mechanism(model.Mechanism):
             return self.assemble(pose=pose, guess=guess, frame=frame)
         from eslabon.kinematics.inverse import inverse_kinematics
 
-        _check_options("inverse_kinematics", inverse_kinematics, options)
+        check_options("inverse_kinematics", inverse_kinematics, options)
         found = inverse_kinematics(self, pose, guess, frame, **{"strict": not report, **options})
         return found if report else found.q
 
@@ -167,7 +147,7 @@ class Mechanism(model.Mechanism):
         """The joint motion that carries a frame along a path (see `es.paths`): an object with `t`, `q`, `v`, `a`."""
         from eslabon.kinematics.inverse import follow
 
-        _check_options("follow", follow, options)
+        check_options("follow", follow, options)
         return follow(self, path, guess, frame=frame, **options)
 
     # -- loops --------------------------------------------------------------------------------------------------
@@ -282,19 +262,9 @@ class Mechanism(model.Mechanism):
         """
         known = self._calls.get(("inverse_dynamics", formulation))
         if known is None or more or weights is not None:
-            shared = {} if weights is None else {"weights": self._weights(weights)}
+            shared = {} if weights is None else {"weights": check_weights(self, weights)}
             return self._ask("inverse_dynamics", (q, v, a), {"formulation": formulation, **shared}, more)
         return known(q, v, a)
-
-    def _weights(self, weights: tuple[float, ...]) -> tuple[float, ...]:
-        from eslabon.graph.native.arguments import as_floats
-
-        if not self.closed:
-            raise ModelError(f"{self.name} has no loops, so its actuators share nothing; leave weights out.")
-        made = tuple(as_floats(weights, "weights").ravel().tolist())
-        if len(made) != self.nu or not all(w > 0 for w in made):
-            raise ModelError(f"weights needs a positive number for each of the {self.nu} actuators; it is {weights!r}.")
-        return made
 
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, **more: Unpack[Call]
@@ -385,7 +355,7 @@ class Mechanism(model.Mechanism):
         """
         from eslabon.simulate import simulate
 
-        _check_options("simulate", simulate, options)
+        check_options("simulate", simulate, options)
         return simulate(self, q0, v0, t, control, **options)
 
     # -- any quantity -------------------------------------------------------------------------------------------
@@ -497,11 +467,7 @@ class Mechanism(model.Mechanism):
         from eslabon.dynamics.judged import judged
         from eslabon.graph.trace import native
 
-        _check_call(name, more)
-        for word in more:
-            if word not in Call.__annotations__:
-                raise ModelError(f"{name} takes no '{word}'{suggest(word, [*options, *Call.__annotations__])}")
-        self._check_values(more.get("parameters") or {})
+        check_call(self, name, options, more)
         parameters, external = (dict(sorted((more.get(k) or {}).items())) for k in ("parameters", "external"))
         inputs = (tuple(external), tuple(parameters))
         allowed = (more.get("tolerance"), more.get("singular"))
@@ -518,41 +484,6 @@ class Mechanism(model.Mechanism):
             self._calls[key] = judged(self, request, more) if request.checks else native(self, request)
         keywords = {k: x for k, x in more.items() if k in ("out", "threads")}
         return self._calls[key](*arrays, *external.values(), *parameters.values(), **keywords)
-
-    def _check_values(self, parameters: Mapping[str, ArrayLike]) -> None:
-        """Refuse values for a call that no mechanism could have, at the ends of each range."""
-        if not isinstance(parameters, Mapping):
-            raise ModelError(f"parameters is a mapping of names to values; it is {parameters!r}.")
-        self.check_parameters(parameters)
-        for name, given in parameters.items():
-            try:
-                values = np.asarray(given, dtype=float)
-            except (TypeError, ValueError):
-                raise ModelError(f"parameter '{name}' needs numbers; it is {given!r}.") from None
-            for value in {float(values.min()), float(values.max())} if values.size else ():
-                self.with_parameters(**{name: value})
-
-
-def _check_call(name: str, more: Mapping[str, Any]) -> None:
-    """Refuse what a call may not be given besides its arguments."""
-    threads, out, external = more.get("threads"), more.get("out"), more.get("external")
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise ModelError(f"threads is how many threads share the work, at least 1; it is {threads!r}.")
-    if out is not None and not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.writeable):
-        raise ModelError(f"out is the array of floats that {name} writes into; it is {type(out).__name__}"
-            f"{f' of {out.dtype}' if isinstance(out, np.ndarray) else ''}.")  # fmt: skip
-    if external is not None and not isinstance(external, Mapping):
-        raise ModelError(
-            f"external gives wrenches by the name of a body or frame, as in {{'tool': w}}; it is {external!r}."
-        )
-
-
-def _check_options(verb: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Refuse options that a verb does not have."""
-    known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for option in options:
-        if option not in known:
-            raise ModelError(f"{verb} has no option '{option}'{suggest(option, known)}")
 
 
 class Builder(model.Builder):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.dynamics.massless import stiffening
 from eslabon.errors import ModelError, check_word, refuse_state, tell_of_singularity
 from eslabon.graph.trace import Quantity, Request, native, trace
 from eslabon.kinematics.closure import RANK, TORN, Partition, partition_at, steady
@@ -67,6 +68,8 @@ class Judged:
                 value = self._second_look(arrays, value, torn, quality)
             if out is None:
                 return value
+            if out.shape != value.shape:
+                raise ModelError(f"out has shape {out.shape}, and the result {value.shape}.")
             out[...] = value
             return out
 
@@ -76,10 +79,14 @@ class Judged:
         name = self.request.quantity.name
         if not torn.max(initial=0.0) <= self.tolerance:
             refuse_state(self.m.name, name, torn, quality, self.tolerance, SINGULAR)
-        value, quality = np.array(value), np.array(quality)
+        value, quality = np.array(value), np.nan_to_num(quality, nan=0.0)
+        cores = [shape for _, shape, _ in self.request.inputs(self.m)]
+        pairs = zip(arrays, cores, strict=True)
+        states = [np.broadcast_to(np.asarray(x, float), quality.shape + core).reshape(-1, *core) for x, core in pairs]
+        values, good = value.reshape(quality.size, *value.shape[quality.ndim :]), quality.reshape(-1)
         if self.divides:
-            self._divide_anew(arrays, value, quality)
-        bad = np.argwhere(~(quality > SINGULAR))
+            self._divide_anew(states, values, good)
+        bad = np.flatnonzero(~(good > SINGULAR))
         if not len(bad):
             return value
         if self.singular == "error":
@@ -88,33 +95,22 @@ class Judged:
         tell_of_singularity(
             self.singular, f"{name}: {self.m.name} is at a singular posture{which}; the least of many answers is given."
         )
-        for k in map(tuple, bad):
-            value[k] = self._least(self._state(arrays, quality.shape, k))
+        for k in bad:
+            values[k] = self._least([x[k] for x in states])
         return value
-
-    def _state(self, arrays: Sequence[Any], lead: tuple[int, ...], k: tuple[int, ...]) -> list[Floats]:
-        """One of many states, with what else is given."""
-        cores = [shape for _, shape, _ in self.request.inputs(self.m)]
-        return [
-            np.broadcast_to(np.asarray(x, dtype=float), lead + core)[k] for x, core in zip(arrays, cores, strict=True)
-        ]
 
     # -- another division ---------------------------------------------------------------------------------------------
 
-    def _divide_anew(self, arrays: Sequence[Any], value: Floats, quality: Floats) -> None:
+    def _divide_anew(self, states: list[Floats], values: Floats, quality: Floats) -> None:
         """Better values, and their quality, where the division of the velocities is bad; each division serves all states
         that it suits, and is compiled once."""
-        waiting = [tuple(k) for k in np.argwhere(~(quality > POOR))]
-        while waiting:
-            q = self._state(arrays, quality.shape, waiting[0])[0]
-            call = self._divided(partition_at(self.m.plain, q, self._preferred))
-            states = [self._state(arrays, quality.shape, k) for k in waiting]
-            made, _, better = call(*(np.array(x) for x in zip(*states, strict=True)))
-            gained = better > np.array([quality[k] for k in waiting])
-            for k, new, good in zip(waiting, made, better, strict=True):
-                if good > quality[k]:
-                    value[k], quality[k] = new, good
-            waiting = [k for k, done in zip(waiting[1:], gained[1:], strict=True) if not done]
+        waiting = np.flatnonzero(~(quality > POOR))
+        while len(waiting):
+            call = self._divided(partition_at(self.m.plain, states[0][waiting[0]], self._preferred))
+            made, _, found = call(*(x[waiting] for x in states))
+            better = found > quality[waiting]
+            values[waiting[better]], quality[waiting[better]] = made[better], found[better]
+            waiting = waiting[1:][~better[1:]]  # the first has had the division that suits it
 
     @property
     def _preferred(self) -> tuple[int, ...]:
@@ -152,6 +148,8 @@ class Judged:
 
     def _least_accelerations(self, M: Floats, force: Floats, J: Floats, gamma: Floats) -> Floats:
         """Udwadia and Kalaba's: a + M^-1/2 (J M^-1/2)^+ (gamma - J a)."""
+        rho = stiffening(self.m.plain)
+        M, force = M + rho * J.T @ J, force + rho * J.T @ gamma
         values, vectors = np.linalg.eigh(M)
         root = vectors / np.sqrt(values)
         a = root @ (root.T @ force)

@@ -83,10 +83,9 @@ def _scale(m: Mechanism) -> np.ndarray:
     """For each velocity the root of the mass, or of the mass times a length squared, that it could move."""
     total = float(sum(b.mass for b in m.bodies)) + 1e-300
     size = max([float(np.linalg.norm(x)) for x in _lengths(m)], default=0.0) or 1.0
-    turning = {"revolute": "1", "prismatic": "0", "helical": "1", "cylindrical": "10", "universal": "11", "planar": "001",
-               "spherical": "111", "free": "111000", "fixed": ""}  # fmt: skip
-    units = "".join(turning[j.kind.kind] for j in m.joints)
-    return np.sqrt(total) * np.array([size if unit == "1" else 1.0 for unit in units])
+    moves = [np.asarray(j.kind.motion(np.array(j.kind.neutral())), dtype=float) for j in m.joints if j.nv]
+    turns = np.concatenate([np.abs(S[:3]).max(axis=0) > 0 for S in moves])
+    return np.sqrt(total) * np.where(turns, size, 1.0)
 
 
 def _lengths(m: Mechanism) -> list[tuple[float, ...]]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.graph.native.arguments import as_floats
 from eslabon.kinematics.closure import RANK, TORN, partition, serving_rows, steady
 
 Floats = np.ndarray
@@ -39,14 +40,13 @@ class Conditions:
         if np.ndim(self.side) != 1:
             raise ModelError("crossings are looked for along one motion: postures of shape (rows, coordinates).")
         last = np.maximum.accumulate(np.where(self.side != 0, np.arange(len(self.side)), 0))
-        return np.flatnonzero(
-            np.diff(self.side[last]) != 0
-        )  # a row on the very posture counts as the side it came from
+        # a row on the very posture counts as the side it came from
+        return np.flatnonzero(np.diff(self.side[last]) != 0)
 
 
 def conditions(m: Any, q: Any, frame: str | None = None) -> Conditions:
     """The conditions of postures `(..., nq)`; `m` is the mechanism users hold."""
-    q = np.asarray(q, dtype=float)
+    q = as_floats(q, "q")
     if q.shape[-1:] != (m.nq,):
         raise ModelError(
             f"q has {q.shape[-1] if q.ndim else 0} values in its last axis; {m.name} has {m.nq} coordinates."
@@ -70,9 +70,8 @@ def conditions(m: Any, q: Any, frame: str | None = None) -> Conditions:
     if frame is not None or len(m.frames) == 1:
         independent = p.independent if m.closed else tuple(range(m.nv))
         driven = [k for k, place in enumerate(independent) if place in m.actuated_velocities]
-        if driven and len(driven) < len(
-            independent
-        ):  # what nothing drives, such as the spin of a rod, is not asked for
+        if driven and len(driven) < len(independent):
+            # what nothing drives, such as the spin of a rod, is not asked for
             moves = moves[:, :, driven]
         twists = m.jacobian(flat, frame) @ moves
         twists[:, 3:] /= size(m)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.graph.native.arguments import as_floats
 from eslabon.kinematics.assembly import assemble, residual
 from eslabon.kinematics.assembly.prescription import start
 from eslabon.kinematics.closure import CLOSED, partition
@@ -113,7 +114,7 @@ def _ranges(m: Any, joints: tuple[str, ...], given: Mapping[str, tuple[float, fl
     for name in joints:
         joint = m.joint(name)
         if name in given:
-            pair = np.array(given[name], dtype=float)
+            pair = as_floats(given[name], f"the range of '{name}'")
             if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1] or joint.nq != 1:
                 raise ModelError(
                     f"the range of '{name}' is a lower and a greater upper value of one coordinate; it is {given[name]!r}."

@@ -57,13 +57,6 @@ def onto(m: Mechanism, q: SX, v: SX) -> tuple[SX, SX]:
     return q, v - step(product(J, v))
 
 
-def torn(m: Any, q: np.ndarray) -> np.ndarray:
-    """How far the loops are from closing along a motion, (...)."""
-    from eslabon.kinematics.assembly import residual
-
-    return residual(m, q)
-
-
 def crossings(m: Any, q: np.ndarray) -> np.ndarray:
     """Between which of the rows (..., rows, nq) of a motion the loops lose a constraint for an instant, (..., rows - 1).
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.errors import suggest, tell_of_singularity
 from eslabon.graph.native.arguments import Floats
+from eslabon.kinematics.assembly import residual
 from eslabon.model import Mechanism
 from eslabon.simulate import adaptive, asked, equations, fixed, loops, steps
 from eslabon.simulate.adaptive import Event
@@ -206,7 +207,7 @@ def _motion(
         "a": lambda motion: system.accelerations(motion.q, motion.v, motion.tau),
         "energy": lambda motion: system.energy(motion.q, motion.v),
     }
-    closure = loops.torn(m, x[..., : m.nq]) if m.closed else np.zeros(x.shape[:-1])
+    closure = residual(m, x[..., : m.nq]) if m.closed else np.zeros(x.shape[:-1])
     return Motion(t, x[..., : m.nq], x[..., m.nq :], closure, m.name, columns(m), events, statistics, late)
 
 

@@ -32,7 +32,13 @@ def assemble(
     begin, core = start(m, guess), given.core + along
     if values.ndim < core:
         raise ModelError("along=True takes a motion: values with an axis for its rows before the last.")
-    lead = np.broadcast_shapes(values.shape[:-core], begin.shape[:-1])
+    try:
+        lead = np.broadcast_shapes(values.shape[:-core], begin.shape[:-1])
+    except ValueError:
+        raise ModelError(
+            f"the leading axes of the prescribed values {values.shape[:-core]} and of the guess {begin.shape[:-1]} do not fit "
+            "together; give one guess, or one for each."
+        ) from None
     begin = np.array(np.broadcast_to(begin, (*lead, m.nq)).reshape(-1, m.nq))
     goal = np.broadcast_to(values, (*lead, *values.shape[-core:])).reshape(len(begin), *values.shape[-core:])
     if along and not goal.size:

@@ -15,11 +15,12 @@ import numpy as np
 from eslabon.errors import ModelError
 from eslabon.kinematics.assembly.newton import solve
 from eslabon.kinematics.assembly.prescription import Prescription, home, prescribed
-from eslabon.kinematics.closure import CLOSED, constraint_jacobian, partition, steady, tidy
+from eslabon.kinematics.closure import CLOSED, partition, steady, tidy
 from eslabon.kinematics.tree import on_body, placements
 from eslabon.model import Mechanism
 
 Floats = np.ndarray
+STARTS = 400  # from which ways of closing are looked for
 
 
 def signs(m: Mechanism, given: Prescription, q: Floats) -> Floats | None:
@@ -33,24 +34,14 @@ def signs(m: Mechanism, given: Prescription, q: Floats) -> Floats | None:
 
 @lru_cache(maxsize=256)
 def _jacobian(m: Mechanism) -> Callable[[Floats], Floats]:
-    from eslabon.graph.trace import kept
+    from eslabon.graph.trace import Request, native
+    from eslabon.quantities import QUANTITIES
 
-    return kept(m, "closure_jacobian", lambda key: _made_jacobian(m, key))
-
-
-def _made_jacobian(m: Mechanism, key: str) -> Callable[[Floats], Floats]:
-    import casadi
-
-    from eslabon.graph import native
-
-    q = casadi.SX.sym("q", m.nq)
-    f = casadi.Function("closure_jacobian", [q], [casadi.cse(casadi.SX(constraint_jacobian(m, q)))])
-    return native.compile(f, inputs=[native.Argument("q", (m.nq,), "coordinates")], owner=m.name, key=key)
+    return native(m, Request(QUANTITIES["constraint_jacobian"]))
 
 
 def assembly_modes(
-    m: Mechanism, values: Any, *, joints: tuple[str, ...] | None = None, pose: Any = None, frame: str | None = None,
-    starts: int = 400,
+    m: Mechanism, values: Any, *, joints: tuple[str, ...] | None = None, pose: Any = None, frame: str | None = None
 ) -> Floats:  # fmt: skip
     """The different ways the mechanism closes for prescribed joint values or a pose, (ways, nq), the one nearest home
     first; angles are within half a turn of home's.
@@ -63,11 +54,11 @@ def assembly_modes(
     given, x = prescribed(m, values, joints, pose, frame)
     if x.ndim != given.core:
         raise ModelError("assembly_modes takes one set of values; call it for each.")
-    q = _scattered(m, starts)
+    q, idle = _scattered(m), _idle(m, given)
     T = None
     if given.core == 1:
         q[:, given.coordinates(m)] = x
-        given = Prescription((*given.joints, *_driven_by_nothing(m, given)))
+        given = Prescription((*given.joints, *_driven_by_nothing(m, idle)))
         x = q[0, given.coordinates(m)]
         q[:, given.coordinates(m)] = x
     else:
@@ -77,30 +68,29 @@ def assembly_modes(
     for posture in q[size < CLOSED]:
         near = home(m) + _difference(m, posture, home(m))
         near[given.coordinates(m)] = posture[given.coordinates(m)]
-        if not any(_alike(m, near, other) for other in found):
+        if not any(_alike(m, near, other, bool(idle)) for other in found):
             found.append(near)
     if not found:
         refuse(m, given, q[:1], size[:1], x[None])
     return np.array(sorted(found, key=lambda p: float(np.abs(_difference(m, p, home(m))).max())))
 
 
-def _driven_by_nothing(m: Mechanism, given: Prescription) -> list[str]:
-    """Joints all of whose motions are free whatever the prescribed ones do, such as that of a base in the air."""
-    p = partition(m, tuple(given.velocities(m)))
-    loose = set(p.independent) - set(given.velocities(m))
-    return [
-        j.name
-        for j in m.joints
-        if j.nv and j.name not in given.joints and set(range(m.nv)[m.velocities[j.name]]) <= loose
-    ]
+def _idle(m: Mechanism, given: Prescription) -> set[int]:
+    """Velocities that are free whatever the prescribed joints do; with a pose, whatever the actuators do."""
+    held = tuple(given.velocities(m)) if given.core == 1 else m.actuated_velocities
+    return set(partition(m, held).independent) - set(held)
 
 
-def _alike(m: Mechanism, q: Floats, other: Floats) -> bool:
-    """Whether two postures are the same, or have every joint in the same place."""
-    if np.abs(_difference(m, q, other)).max() < 1e-6:
-        return True
-    if partition(m).independent == m.actuated_velocities or len(partition(m).independent) <= m.nu:
-        return False  # nothing is idle
+def _driven_by_nothing(m: Mechanism, idle: set[int]) -> list[str]:
+    """Joints all of whose motions are idle, such as that of a base in the air."""
+    return [j.name for j in m.joints if j.nv and set(range(m.nv)[m.velocities[j.name]]) <= idle]
+
+
+def _alike(m: Mechanism, q: Floats, other: Floats, idle: bool) -> bool:
+    """Whether two postures are the same, or with idle motions have every joint in the same place."""
+    same = bool(np.abs(_difference(m, q, other)).max() < 1e-6)
+    if same or not idle:
+        return same
     a, b = (_places(m, x) for x in (q, other))
     return bool(np.abs(a - b).max() < 1e-6 * max(1.0, float(np.abs(a).max())))
 
@@ -113,14 +103,14 @@ def _places(m: Mechanism, q: Floats) -> Floats:
     return np.array([np.ravel(p) for p in points], dtype=float)
 
 
-def _scattered(m: Mechanism, starts: int) -> Floats:
+def _scattered(m: Mechanism) -> Floats:
     """Home, and postures all around: the same ones always."""
     rng, middle = np.random.default_rng(0), home(m)
-    q = np.array([middle, *(tidy(m, rng.uniform(-np.pi, np.pi, m.nq)) for _ in range(starts))])
+    q = np.array([middle, *(tidy(m, rng.uniform(-np.pi, np.pi, m.nq)) for _ in range(STARTS))])
     for joint in m.joints:  # lengths stay in reach
         if joint.kind.kind == "prismatic":
             place = m.coordinates[joint.name]
-            q[1:, place] = middle[place] * rng.uniform(0.3, 1.7, (starts, 1)) + rng.uniform(-0.2, 0.2, (starts, 1))
+            q[1:, place] = middle[place] * rng.uniform(0.3, 1.7, (STARTS, 1)) + rng.uniform(-0.2, 0.2, (STARTS, 1))
     return q
 
 
