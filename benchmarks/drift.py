@@ -1,6 +1,6 @@
 """What ten seconds of an undriven mechanism with loops leave of them: closure and energy beside Pinocchio and MuJoCo.
 
-Gravity acts in the plane, the motion starts from rest at the same closed posture, and every contender takes RK4 steps of
+Gravity acts in the plane, the motion starts from rest at the same closed configuration, and every contender takes RK4 steps of
 1 ms. Pinocchio is stepped from Python, with four calls a step; MuJoCo steps twenty at a time by itself.
 """
 

@@ -66,7 +66,7 @@ def _one_model(name, m) -> list[Row]:
     same(f"{name} jacobian", m.jacobian(q, frame), np.vstack([theirs_J[3:], theirs_J[:3]])[:, oracle.v_map])
     mj_jacobian()
     same(f"{name} pose in MuJoCo", m.pose(q, frame)[:3, 3], md.site_xpos[site])
-    same(f"{name} jacobian in MuJoCo", m.jacobian(q, frame, axes="ground")[:, np.argsort(order)], J)
+    same(f"{name} jacobian in MuJoCo", m.jacobian(q, frame, axes="aligned")[:, np.argsort(order)], J)
 
     made = []
     one = {

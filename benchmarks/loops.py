@@ -9,7 +9,7 @@ from report import Row, same
 from timing import side_by_side
 
 import eslabon as es
-from eslabon.kinematics.closure import close
+from eslabon.coordinates.closing import close
 from eslabon.mechanism import Mechanism
 
 STATES = 10_000
@@ -93,7 +93,7 @@ def _assembly() -> list[Row]:
     timings = side_by_side({"ours": lambda: m.assemble(values, near)}, rounds=7, budget=0.05)
     return [
         Row(
-            f"planar_3rrr: assembly of {STATES:,} postures, warm start (target 5 µs each)",
+            f"planar_3rrr: assembly of {STATES:,} configurations, warm start (target 5 µs each)",
             timings,
             None,
             "ours",
