@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check bench clean
+.PHONY: demo test lint types check imports bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
@@ -14,16 +14,23 @@ test: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
 check: lint types test
 
-# Minutes of measurement beside the peers; docs/benchmarks.md is written anew.
+# Who imports whom, without the imports that others imply; needs Graphviz (tred and dot).
+imports: $(VENV)/.dev
+	@command -v tred dot > /dev/null || { echo "tred and dot are missing; install Graphviz."; exit 1; }
+	$(BIN)/import-linter drawgraph eslabon | sed -e '/"\.__main__"/d' -e '/concentrate/d' -e 's/"\.\([^"]*\)"/"\1"/g' | tred \
+	  | dot -Gsize=7 -Granksep=0.3 -Nshape=box -Nstyle=rounded -Nheight=0.3 -Tsvg > docs/imports.svg
+
+# Minutes of measurement beside the peers; docs/benchmarks.md is written anew. BASE=path names an earlier checkout.
 bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check roboticstoolbox-python
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(if $(BASE),--base $(BASE))
 
 # pip runs again only when the dependencies change: the package itself is installed in place.
 $(VENV)/.run: pyproject.toml

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
+from eslabon.kinematics.tree import on_body, placements
 from eslabon.mechanism import Mechanism
 from eslabon.model import Joint, Pose
 from eslabon.model.constraints import perpendicular
@@ -154,3 +155,41 @@ def mujoco_model(m: Mechanism, least: float = 0.0):
         mujoco.mju_mat2Quat(quaternion, R.ravel())
         made[frame.body].add_site(name=frame.name, pos=list(frame.at.position), quat=quaternion)
     return spec.compile()
+
+
+def in_ground(placed: tuple, wrench: np.ndarray) -> np.ndarray:
+    """A wrench on a body or frame, moment first, in the ground's axes about its origin."""
+    (R, p), moment, force = placed, wrench[:3], wrench[3:]
+    return np.concatenate([R @ moment + np.cross(p, R @ force), R @ force])
+
+
+def unbalanced(
+    m: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray, carried: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """What Newton's and Euler's laws leave over on every body, (bodies, 6), and the largest wrench among all: the rate of
+    momentum by Pinocchio's accelerations, less weight, springs and what the joints and cut joints transmit."""
+    oracle, placed = Oracle(m), placements(m, q)
+    pin.forwardKinematics(oracle.model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(a))
+    total = {"ground": np.zeros(6)}
+    for body in m.bodies:
+        joint, offset = oracle.where[body.name]
+        V, A = (offset.actInv(x[joint]) for x in (oracle.data.v, oracle.data.a))
+        c, I, w = np.array(body.com, dtype=float), np.asarray(body.inertia_matrix(), dtype=float), V.angular
+        at_mass = A.linear + np.cross(w, V.linear) + np.cross(A.angular, c) + np.cross(w, np.cross(w, c))
+        force = body.mass * (at_mass - placed[body.name][0].T @ np.array(m.gravity))
+        moment = I @ A.angular + np.cross(w, I @ w) + np.cross(c, force)
+        total[body.name] = in_ground(placed[body.name], np.concatenate([moment, force]))
+    passed = [(j.parent, j.child, in_ground(placed[j.child], w)) for j, w in zip(m.joints, carried, strict=False)]
+    for cut, wrench in zip(m.loops, carried[len(m.joints) :], strict=True):
+        passed.append(
+            (cut.first.body, cut.second.body, in_ground(on_body(placed, cut.second.body, cut.second.at), wrench))
+        )
+    for spring in m.springs:
+        near, far = (on_body(placed, end.body, end.at)[1] for end in (spring.first, spring.second))
+        length = np.linalg.norm(far - near)
+        pull = spring.stiffness * (length - spring.length) * (near - far) / (length or 1.0)
+        passed.append((spring.first.body, spring.second.body, np.concatenate([np.cross(far, pull), pull])))
+    size = max(1.0, *(np.abs(x).max(initial=0.0) for x in (*total.values(), *(w for _, _, w in passed))))
+    for giver, taker, wrench in passed:
+        total[giver], total[taker] = total[giver] + wrench, total[taker] - wrench
+    return np.array([total[body.name] for body in m.bodies]), size

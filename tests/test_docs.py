@@ -61,3 +61,29 @@ def test_the_other_examples_of_the_page(folder):
     with pytest.warns(es.ModelWarning):
         exec(code[4], names)
     assert names["arm"].nv == 3
+
+
+def test_the_changelog_lists_every_word_that_was_renamed():
+    changelog = (HERE / "CHANGELOG.md").read_text(encoding="utf-8")
+    source = "\n".join(f.read_text(encoding="utf-8") for f in (HERE / "src" / "eslabon").rglob("*.py"))
+    pairs = re.findall(r"""\brenamed\((["'])(.+?)\1, (["'])(.+?)\3\)""", source)
+    assert pairs
+    for _, old, _, new in pairs:
+        for word in (old, new):
+            (name,) = re.findall(r"""(\w+(?:=["']\w+["'])?)$""", word)
+            assert name.replace("'", '"') in changelog, word
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", *(f"docs/{f.name}" for f in (HERE / "docs").glob("*.md")), "reproductions/README.md"]
+)
+def test_pages_use_the_words_of_the_field(page):
+    text = (HERE / page).read_text(encoding="utf-8")
+    own = r"postures?|freedoms|tears|tear|torn|idle|shaky|leaps?|along=|axes=\"ground\"|least of many"
+    assert not re.findall(rf"\b(?:{own})", text)
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [HERE / "README.md", *(HERE / "docs").glob("*.md"), HERE / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -5,17 +5,23 @@
 <Mechanism planar_3rrr: 7 bodies, 7 joints, 2 loops, 3 actuators>
 """
 
+from importlib import import_module
+
 from eslabon import algebra, paths
 from eslabon.errors import (
     AssemblyError,
     EslabonError,
+    GraphError,
+    InputError,
     InverseKinematicsError,
+    MissingDependencyError,
     ModelError,
     ModelWarning,
     ReadError,
     RotationError,
     SingularityError,
     SingularityWarning,
+    suggest,
 )
 from eslabon.mechanism import Builder, Mechanism, from_dh, load
 from eslabon.read import robots
@@ -26,10 +32,14 @@ __all__ = [
     "AssemblyError",
     "Builder",
     "EslabonError",
+    "GraphError",
+    "InputError",
     "InverseKinematicsError",
     "Mechanism",
+    "MissingDependencyError",
     "ModelError",
     "ModelWarning",
+    "Motion",
     "ReadError",
     "RotationError",
     "SingularityError",
@@ -38,15 +48,22 @@ __all__ = [
     "from_dh",
     "load",
     "paths",
+    "reproductions",
     "robots",
+    "simulate",
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Rooms that load CasADi come when they are first asked for."""
-    if name in ("simulate", "Motion"):
-        from importlib import import_module
+_LATER = {"Motion": "simulate", "simulate": "", "reproductions": ""}  # names, and the room they are in
 
-        room = import_module("eslabon.simulate")
-        return room if name == "simulate" else room.Motion
-    raise AttributeError(f"eslabon has no name {name!r}")
+
+def __getattr__(name: str) -> object:
+    """Rooms that load CasADi or figures come when they are first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"eslabon has no name {name!r}{suggest(name, __all__)}")
+    room = import_module(f"eslabon.{_LATER[name] or name}")
+    return getattr(room, name) if _LATER[name] else room
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import warnings
@@ -14,15 +15,16 @@ from rich.markup import escape
 from rich.table import Table
 
 import eslabon as es
-from eslabon.errors import EslabonError, ModelWarning
+from eslabon.errors import EslabonError, MissingDependencyError, ModelWarning
+from eslabon.files import write
 
 app = typer.Typer(
     help="The dynamics of articulated rigid-body systems, serial and parallel robots alike.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 console = Console()
+UsageError: Any = typer.BadParameter.__base__  # click's, of which typer may have a copy of its own
 
 Source = Annotated[
     str, typer.Argument(metavar="NAME|FILE", help="A mechanism of the library, or a .toml or .urdf file.")
@@ -60,7 +62,7 @@ def list_library() -> None:
 
 @app.command()
 def show(source: Source, svg: Drawing = None) -> None:
-    """Tables of everything a mechanism is made of, its mobility, and what looks odd in it."""
+    """Tables of a mechanism's bodies, joints, loops and parameters, its mobility, and warnings about its data."""
     from eslabon.study.describe import describe
 
     m = _load(source)
@@ -70,27 +72,29 @@ def show(source: Source, svg: Drawing = None) -> None:
 
 
 Numbers = Annotated[
-    str, typer.Option("--q", help="The coordinates, as in --q '0 0.5 -1' or --q 0,0.5,-1; home if left out.")
+    str | None, typer.Option("--q", help="The coordinates, as in --q '0 0.5 -1' or --q=-1,0.5; home if left out.")
 ]
 
 
 @app.command()
 def pose(
     source: Source,
-    q: Numbers = "",
+    q: Numbers = None,
     frame: Annotated[str | None, typer.Option(help="A named frame or a body; the only frame if left out.")] = None,
     degrees: Annotated[bool, typer.Option("--degrees", help="The coordinates are in degrees.")] = False,
 ) -> None:
-    """Where a frame stands: position, roll-pitch-yaw and the 4x4 matrix."""
+    """The pose of a frame at a configuration: position, roll-pitch-yaw angles and the 4x4 matrix."""
     import numpy as np
 
+    if degrees and q is None:
+        raise es.ReadError("--degrees says how the coordinates of --q are given; give --q too, or leave it out.")
     m = _load(source)
-    values = _home(m) if not q else _numbers(q)
-    if q and degrees:
+    values = _home(m) if q is None else _numbers(q)
+    if degrees:
         values = _angles_in_radians(m, values)
     T = m.pose(values, frame)
-    if m.closed and not (torn := abs(m.constraint(values)).max()) <= 1e-6:
-        console.print(f"The loops are open by {torn:.3g} (m or rad) at these coordinates.", highlight=False)
+    if m.closed and not (violation := abs(m.constraint(values)).max(initial=0.0)) <= 1e-6:
+        console.print(f"This configuration violates loop closure by {violation:.3g} (m or rad).", highlight=False)
     rpy = es.algebra.rpy_from_rotation(T[:3, :3])
     console.print("position m  ", _row(T[:3, 3]), highlight=False)
     console.print("rpy deg     ", _row(np.degrees(rpy)), highlight=False)
@@ -106,14 +110,9 @@ def _angles_in_radians(m: es.Mechanism, values: Any) -> Any:
     """Coordinates typed in degrees where they are angles; lengths and quaternions stay."""
     import numpy as np
 
-    turning = {"revolute": (0,), "helical": (0,), "cylindrical": (0,), "universal": (0, 1), "planar": (2,)}
-    values = values.copy()
-    for joint in m.joints:
-        for k in turning.get(joint.kind.kind, ()):
-            place = m.coordinates[joint.name].start + k
-            if place < len(values):
-                values[place] = np.radians(values[place])
-    return values
+    from eslabon.model.configuration import angles
+
+    return np.where(angles(m)[: len(values)], np.radians(values), values) if len(values) <= m.nq else values
 
 
 def _row(values: Any) -> str:
@@ -125,9 +124,12 @@ def _numbers(text: str) -> Any:
     import numpy as np
 
     try:
-        return np.array([float(x) for x in text.replace(",", " ").split()])
+        values = np.array([float(x) for x in text.replace(",", " ").split()])
     except ValueError:
-        raise es.ReadError(f"--q takes numbers with blanks or commas between them; it is {text!r}.") from None
+        values = np.array([np.nan])
+    if not np.isfinite(values).all():
+        raise es.ReadError(f"--q takes finite numbers with blanks or commas between them; it is {text!r}.")
+    return values
 
 
 @app.command()
@@ -147,19 +149,19 @@ def reproduce(
     console.print(report)
     if out is not None:
         console.print(f"The report is written to {report.save(out)}.", highlight=False)
-    for path in figures_of(name, figures or Path("out") / name):
-        console.print(f"Figure: {path}", highlight=False)
+    try:
+        for path in figures_of(name, figures or Path("out") / name):
+            console.print(f"Figure: {path}", highlight=False)
+    except MissingDependencyError as error:
+        console.print(f"No figures are drawn: {error}", highlight=False, markup=False)
 
 
 @app.command()
 def demo(folder: Annotated[Path, typer.Option(help="Where the figures go.")] = Path("out")) -> None:
-    """Close a parallel robot's loops, drive it, let it go, and draw it: a job on planar_3rrr with nothing to set."""
+    """Inverse dynamics, reactions and free motion of a parallel robot, planar_3rrr, with figures: nothing to set."""
     from eslabon.study.demo import run
 
-    try:
-        run(folder, console)
-    except OSError as error:
-        raise es.ReadError(f"{folder}: the figures cannot be written: {error}.") from None
+    run(folder, console)
     console.print("\nNext: `eslabon list`, `eslabon show stewart_gough`, `eslabon reproduce yime`, or docs/guide.md.")
 
 
@@ -170,18 +172,26 @@ def _load(source: str) -> es.Mechanism:
 
 
 def _draw(m: es.Mechanism, path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(m.topology_svg(), encoding="utf-8")
-    except OSError as error:
-        raise es.ReadError(f"{path}: the drawing cannot be written: {error}.") from None
-    console.print(f"The topology is drawn in {path} (open it in a browser).")
+    console.print(f"The topology is drawn in {write(path, m.topology_svg())} (open it in a browser).", highlight=False)
 
 
 def main() -> None:
-    """Run the command; a mistake of the user ends in one sentence."""
+    """Run the command; a mistake of the user ends in one sentence and the exit code 2."""
     try:
-        app()
+        sys.exit(app(sys.argv[1:] or ["--help"], prog_name="eslabon", standalone_mode=False))
     except EslabonError as error:
-        Console(stderr=True).print(f"[red]eslabon:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(1)
+        _refuse(str(error))
+    except UsageError as error:
+        _refuse(
+            f"{error.format_message().rstrip('.')}; `eslabon --help` and `eslabon COMMAND --help` say what there is."
+        )
+    except BrokenPipeError:  # the reader, such as `head`, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _refuse(sentence: str) -> None:
+    line = escape(" ".join(sentence.split()))
+    Console(stderr=True).print(f"[red]eslabon:[/red] {line}", highlight=False, soft_wrap=True)
+    sys.exit(2)

@@ -6,10 +6,11 @@ An error says what is wrong, where, and what to do about it. Readers put the fil
 from __future__ import annotations
 
 import inspect
+import reprlib
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any
 
 
 class EslabonError(Exception):
@@ -18,6 +19,14 @@ class EslabonError(Exception):
 
 class ModelError(EslabonError, ValueError):
     """A mechanism that cannot be: a missing body, a negative mass, a zero axis, a parameter without a value."""
+
+
+class InputError(EslabonError, ValueError):
+    """Numbers of the wrong shape or kind."""
+
+
+class GraphError(EslabonError, ValueError):
+    """A graph that a backend cannot express, or a shape that does not fit it."""
 
 
 class ReadError(EslabonError, ValueError):
@@ -33,11 +42,15 @@ class AssemblyError(EslabonError, ValueError):
 
 
 class SingularityError(EslabonError, ValueError):
-    """A posture at which the answer does not exist or is not unique."""
+    """A configuration at which the answer does not exist or is not unique."""
 
 
 class InverseKinematicsError(EslabonError, ValueError):
-    """A pose that no posture was found for, or one that no rigid tool can take."""
+    """A pose that no configuration was found for, or one that no rigid tool can take."""
+
+
+class MissingDependencyError(EslabonError, ImportError):
+    """A library that only some answers need, such as matplotlib, is not installed."""
 
 
 class ModelWarning(UserWarning):
@@ -45,13 +58,24 @@ class ModelWarning(UserWarning):
 
 
 class SingularityWarning(UserWarning):
-    """An answer was given, but on the way to it, or at it, a singular posture leaves it in doubt."""
+    """An answer was given, but on the way to it, or at it, a singular configuration leaves it in doubt."""
+
+
+SINGULAR_WORDS = ("error", "warn", "ignore")  # what is to become of a singular configuration
 
 
 def check_word(how: str) -> None:
-    """Refuse what says nothing about singular postures."""
-    if how not in ("error", "warn", "ignore"):
+    """Refuse what says nothing about singular configurations."""
+    if how not in SINGULAR_WORDS:
         raise ModelError(f"singular is 'error', 'warn' or 'ignore'; it is {how!r}.")
+
+
+def depth_of_user() -> int:
+    """How many frames up the line is that a warning shows: the user's, not ours."""
+    depth, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+        depth, frame = depth + 1, frame.f_back
+    return depth
 
 
 def tell_of_singularity(how: str, sentence: str) -> None:
@@ -60,29 +84,10 @@ def tell_of_singularity(how: str, sentence: str) -> None:
     if how == "error":
         raise SingularityError(sentence)
     if how == "warn":
-        depth, frame = 1, inspect.currentframe()
-        while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
-            depth, frame = depth + 1, frame.f_back  # the line to show is the user's
-        warnings.warn(sentence, SingularityWarning, stacklevel=depth)
+        warnings.warn(sentence, SingularityWarning, stacklevel=depth_of_user())
 
 
-def refuse_state(owner: str, verb: str, torn: Any, quality: Any, tolerance: float, singular: float) -> NoReturn:
-    """Say that a given state tears the loops, or that its posture is singular."""
-    worst = torn.max(initial=0.0)
-    if not worst <= tolerance:
-        at = f" (state {int(torn.argmax())})" if getattr(torn, "ndim", 0) else ""
-        raise AssemblyError(
-            f"{verb}: the given motion tears the loops of {owner} by {worst:.3g}{at} in position, velocity or acceleration, "
-            f"more than the tolerance {tolerance:g}; complete it from the actuated joints with m.complete, or bring it onto "
-            "the loops with m.project."
-        )
-    raise SingularityError(
-        f"{verb}: {owner} is at a singular posture, or too near one for an answer (quality {quality.min(initial=1.0):.2g}, "
-        f"{singular:g} is the least); its actuators or its loops lose a direction there."
-    )
-
-
-def suggest(word: str, known: Iterable[str], otherwise: str | None = None) -> str:
+def suggest(word: Any, known: Iterable[str], otherwise: str | None = None) -> str:
     """How a sentence about an unknown word ends: with the known word nearest to it, or with all of them.
 
     >>> suggest("mas", ["mass", "com"])
@@ -93,7 +98,21 @@ def suggest(word: str, known: Iterable[str], otherwise: str | None = None) -> st
     '; add it.'
     """
     words = [str(k) for k in known]
-    near = get_close_matches(str(word), words, n=1, cutoff=0.6)
+    near = get_close_matches(word if isinstance(word, str) else shown(word), words, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {near[0]!r}?"
     return f" (known: {', '.join(words) or 'none'})." if otherwise is None else otherwise
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence, cut short: what a hostile file holds can be endless, or have no text at all.
+
+    >>> shown([1, "a"]), shown("x" * 100), shown(10**5000)
+    ("[1, 'a']", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxxx'", 'a value of type int')
+    """
+    short = reprlib.Repr()
+    short.maxlevel, short.maxstring, short.maxother = 2, 62, 120
+    try:
+        return short.repr(value)
+    except Exception:  # whatever a foreign __repr__ does, and numbers too long to print
+        return f"a value of type {type(value).__name__}"

@@ -5,24 +5,36 @@ This is the only place that knows both the data and the rooms that work on it; a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import cached_property
-from inspect import signature
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import model, read
-from eslabon.calls import Call, check_call, check_options, check_weights
-from eslabon.errors import ModelError, ReadError, suggest
+from eslabon.arguments import flag, known_options, names, renamed
+from eslabon.errors import ModelError, ReadError
+from eslabon.quantities import quantity as quantity_of
+from eslabon.verbs import Call, Verbs, check_constraints, check_weights, options_of, refuse_options
+
+if TYPE_CHECKING:
+    from eslabon.graph.c import CSource
+    from eslabon.graph.count import Operations
+    from eslabon.graph.printed import Equations
+    from eslabon.simulate.motion import Motion
+    from eslabon.solvers.identification import BaseParameters
+    from eslabon.solvers.inverse import Configurations, JointMotion
+    from eslabon.solvers.inverse.follow import Followed
+    from eslabon.solvers.singularities import Conditions
+    from eslabon.solvers.workspace import Workspace
+    from eslabon.structure.mobility import Mobility
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-class Mechanism(model.Mechanism):
+class Mechanism(model.Model):
     """An articulated system and all that can be asked of it.
 
     Arrays hold one state or many: `q` is `(nq,)` or `(..., nq)`, and results have the same leading axes.
@@ -32,16 +44,12 @@ class Mechanism(model.Mechanism):
 
     def save(self, path: str | Path) -> Path:
         """Write the mechanism as TOML; `es.load` gives it back unchanged."""
+        from eslabon.files import write
         from eslabon.write.toml import to_toml
 
-        target = Path(path)
-        if target.suffix.lower() != ".toml":
-            raise ReadError(f"{target}: a mechanism is saved as TOML; let the name end in .toml.")
-        try:
-            target.write_text(to_toml(self.description), encoding="utf-8")
-        except OSError as error:
-            raise ReadError(f"{target}: the file cannot be written: {error}.") from None
-        return target
+        if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
+            raise ReadError(f"{path}: a mechanism is saved as TOML; let the name end in .toml.")
+        return write(path, to_toml(self.description))
 
     def topology_svg(self) -> str:
         """A drawing of the bodies and of what joins them, as SVG text."""
@@ -51,7 +59,7 @@ class Mechanism(model.Mechanism):
 
     # -- structure ----------------------------------------------------------------------------------------------
 
-    def mobility(self) -> Any:
+    def mobility(self) -> Mobility:
         """The mobility counted three ways and compared."""
         from eslabon.structure import mobility
 
@@ -59,7 +67,7 @@ class Mechanism(model.Mechanism):
 
     @cached_property
     def dof(self) -> int:
-        """The mobility: the freedoms that the loops leave, by the rank of the closure Jacobian."""
+        """The mobility: the degrees of freedom that the loops leave, by the rank of the closure Jacobian."""
         from eslabon.structure import degrees_of_freedom
 
         return degrees_of_freedom(self)
@@ -73,25 +81,38 @@ class Mechanism(model.Mechanism):
         >>> es.load("elbow").pose([0.0, 0.0], frame="tool")[:3, 3]
         array([2., 0., 0.])
         """
-        known = self._calls.get(("pose", frame))
-        return self._ask("pose", (q,), {"frame": frame}, more) if known is None or more else known(q)
+        try:
+            return self._verbs["pose", frame](q) if not more else self._verbs.call(("pose", frame), (q,), more)
+        except TypeError as error:
+            refuse_options(error, frame=frame)
 
     def jacobian(self, q: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[Call]) -> Floats:
         """The Jacobian of a frame, `(..., 6, nv)`, angular rows first: twist = J v.
 
-        `axes` is "body" (the frame's own axes and origin), "spatial" (the ground's) or "ground" (the ground's axes, the
+        `axes` is "body" (the frame's own axes and origin), "spatial" (the ground's) or "aligned" (the ground's axes, the
         frame's origin).
         """
-        known = self._calls.get(("jacobian", frame, axes))
-        if known is None or more:
-            return self._ask("jacobian", (q,), {"frame": frame, "axes": axes}, more)
-        return known(q)
+        try:
+            return (
+                self._verbs["jacobian", frame, axes](q)
+                if not more
+                else self._verbs.call(("jacobian", frame, axes), (q,), more)
+            )
+        except TypeError as error:
+            refuse_options(error, frame=frame, axes=axes)
 
     def velocity(
         self, q: ArrayLike, v: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[Call]
     ) -> Floats:
         """The twist of a frame, `(..., 6)`, angular part first; `axes` as in `jacobian`."""
-        return self._ask("velocity", (q, v), {"frame": frame, "axes": axes}, more)
+        try:
+            return (
+                self._verbs["velocity", frame, axes](q, v)
+                if not more
+                else self._verbs.call(("velocity", frame, axes), (q, v), more)
+            )
+        except TypeError as error:
+            refuse_options(error, frame=frame, axes=axes)
 
     def acceleration(
         self,
@@ -102,12 +123,26 @@ class Mechanism(model.Mechanism):
         axes: str = "body",
         **more: Unpack[Call],
     ) -> Floats:
-        """The rate of a frame's twist, `(..., 6)`. With axes="ground" its linear part is the classical acceleration."""
-        return self._ask("acceleration", (q, v, a), {"frame": frame, "axes": axes}, more)
+        """The rate of a frame's twist, `(..., 6)`. With axes="aligned" its linear part is the classical acceleration."""
+        try:
+            return (
+                self._verbs["acceleration", frame, axes](q, v, a)
+                if not more
+                else self._verbs.call(("acceleration", frame, axes), (q, v, a), more)
+            )
+        except TypeError as error:
+            refuse_options(error, frame=frame, axes=axes)
 
     def position_hessian(self, q: ArrayLike, frame: str | None = None, **more: Unpack[Call]) -> Floats:
         """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36)."""
-        return self._ask("position_hessian", (q,), {"frame": frame}, more)
+        try:
+            return (
+                self._verbs["position_hessian", frame](q)
+                if not more
+                else self._verbs.call(("position_hessian", frame), (q,), more)
+            )
+        except TypeError as error:
+            refuse_options(error, frame=frame)
 
     def inverse_kinematics(
         self,
@@ -117,14 +152,15 @@ class Mechanism(model.Mechanism):
         *,
         report: bool = False,
         **options: Any,
-    ) -> Any:
+    ) -> Floats | Configurations:
         """Coordinates that bring a frame to a pose, `(..., nq)`.
 
         All targets of a batch are solved in one call. A target that cannot be reached is an error that says how near
-        the best posture comes; with report=True nothing is refused, and an object with `q`, `converged`, `distance`,
-        `angle` and `iterations` is returned. Options: `solutions=n` for several postures, `limits=False`, `points` or
-        `axis` for tools whose spin does not matter, `tolerance`, `restarts` (see `eslabon.kinematics.inverse`). For a
-        mechanism with loops all joint values of a posture that also closes them are found.
+        the best configuration comes; with report=True nothing is refused, and an object with `q`, `converged`,
+        `distance`, `angle` and `iterations` is returned. Options: `solutions=n` for several configurations,
+        `limits=False`, `points` or `axis` for tools whose spin does not matter, `tolerance`, `restarts` (see
+        `eslabon.solvers.inverse`). For a mechanism with loops all joint values of a configuration that also closes them
+        are found; the only option there is `limits`.
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("puma560")
@@ -132,56 +168,66 @@ class Mechanism(model.Mechanism):
         >>> bool(np.allclose(m.pose(q), m.pose(m.home())))
         True
         """
+        flag(report, "report")
         if self.closed:
-            if report or options:
-                asked = ", ".join([*options, *(["report"] if report else [])])
+            if report or set(options) - {"limits"}:
+                asked = ", ".join([*(set(options) - {"limits"}), *(["report"] if report else [])])
                 raise ModelError(f"{self.name} has loops, for which inverse_kinematics has no {asked}; see assemble.")
-            return self.assemble(pose=pose, guess=guess, frame=frame)
-        from eslabon.kinematics.inverse import inverse_kinematics
+            if pose is None:
+                raise ModelError("inverse_kinematics takes the pose that a frame is to have, (..., 4, 4); it is None.")
+            return self.assemble(pose=pose, guess=guess, frame=frame, **options)
+        from eslabon.solvers.inverse import inverse_kinematics
 
-        check_options("inverse_kinematics", inverse_kinematics, options)
+        known_options("inverse_kinematics", inverse_kinematics, options)
         found = inverse_kinematics(self, pose, guess, frame, **{"strict": not report, **options})
         return found if report else found.q
 
-    def follow(self, path: Any, guess: ArrayLike | None = None, frame: str | None = None, **options: Any) -> Any:
+    def follow(
+        self, path: Followed, guess: ArrayLike | None = None, frame: str | None = None, **options: Any
+    ) -> JointMotion:
         """The joint motion that carries a frame along a path (see `es.paths`): an object with `t`, `q`, `v`, `a`."""
-        from eslabon.kinematics.inverse import follow
+        from eslabon.solvers.inverse import follow
 
-        check_options("follow", follow, options)
+        known_options("follow", follow, options)
         return follow(self, path, guess, frame=frame, **options)
 
     # -- loops --------------------------------------------------------------------------------------------------
 
     def constraint(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The residuals of every loop and coupling, `(..., rows)`: zero where the mechanism is closed."""
-        return self._ask("constraint", (q,), {}, more)
+        return self._verbs[("constraint",)](q) if not more else self._verbs.call(("constraint",), (q,), more)
 
     def constraint_jacobian(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
         """J with d(constraint)/dt = J v, `(..., rows, nv)`."""
-        return self._ask("constraint_jacobian", (q,), {}, more)
+        return (
+            self._verbs[("constraint_jacobian",)](q)
+            if not more
+            else self._verbs.call(("constraint_jacobian",), (q,), more)
+        )
 
     def assemble(
         self, actuated: ArrayLike | None = None, guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None,
-        pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True, along: bool = False,
-        singular: str = "warn",
+        pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True, continuation: bool = False,
+        singular: str = "warn", limits: bool = True, along: bool | None = None,
     ) -> Floats:  # fmt: skip
         """Full coordinates that close the loops, `(..., nq)`.
 
         Given are the coordinates of the actuated joints, of other `joints`, or the `pose` of a frame (the inverse
-        kinematics of a parallel robot). From the guess, a posture or the name of a mode, by default the closed home, the
-        mechanism is moved there in strides, so that it stays on its branch; with along=True rows are a motion, and each
-        follows from the one before. `singular` is "warn", "error" or "ignore", where a singular posture is passed and
-        the branch may be another. With strict=False what does not close is returned as near as it came.
+        kinematics of a parallel robot). From the guess, a configuration or the name of a mode, by default the closed
+        home, the mechanism is moved there along a straight way, with steps so small that it stays on its branch; with
+        continuation=True rows are a motion, and each follows from the one before. `singular` is "warn", "error" or
+        "ignore", where a singular configuration is passed and the branch may be another. Joints stay within their limits
+        unless limits=False. With strict=False what does not close is returned as near as it came.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
         >>> m.assemble([2.0, 1.0]).round(6)
         array([ 2.      , -1.212281,  1.      ,  1.314632])
         """
-        from eslabon.kinematics import assembly
+        from eslabon.solvers import assembly
 
         return assembly.assemble(self, actuated, guess, joints=joints, pose=pose, frame=frame, strict=strict,
-            along=along, singular=singular)  # fmt: skip
+            continuation=_continuation(along, continuation), singular=singular, limits=limits)  # fmt: skip
 
     def complete(
         self,
@@ -191,119 +237,152 @@ class Mechanism(model.Mechanism):
         guess: ArrayLike | str | None = None,
         *,
         joints: tuple[str, ...] | None = None,
-        along: bool = False,
-        idle: str = "refuse",
+        continuation: bool = False,
+        passive: str = "refuse",
         singular: str | None = None,
+        limits: bool = True,
+        along: bool | None = None,
+        idle: str | None = None,
     ) -> tuple[Floats, Floats, Floats]:
         """Full q, v, a from the motion of the actuated joints (or of `joints`).
 
-        `along` as in `assemble`. What the joints do not determine, such as the spin of a rod between ball joints, is
-        refused, or moves as little as it can with idle="rest". A singular posture is an error; with singular="warn" the
-        least velocities there are given with a warning, and with "ignore" without one.
+        `continuation` and `limits` as in `assemble`. What the joints do not determine, such as the spin of a rod between
+        ball joints, is refused, or moves as little as it can with passive="minimum_norm". A singular configuration is an
+        error; with singular="warn" the minimum-norm velocities there are given with a warning, and with "ignore" without.
         """
-        from eslabon.kinematics import assembly
+        from eslabon.solvers import assembly
 
-        return assembly.complete(self, qa, va, aa, guess, joints=joints, along=along, idle=idle, singular=singular)
+        if idle is not None:
+            renamed("idle='rest'", "passive='minimum_norm'")
+            passive = {"rest": "minimum_norm"}.get(idle, idle)
+        return assembly.complete(self, qa, va, aa, guess, joints=joints, continuation=_continuation(along, continuation),
+            passive=passive, singular=singular, limits=limits)  # fmt: skip
 
-    def project(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Any:
+    @overload
+    def project(self, q: ArrayLike, *, limits: bool = ...) -> Floats: ...
+    @overload
+    def project(self, q: ArrayLike, v: ArrayLike, *, limits: bool = ...) -> tuple[Floats, Floats]: ...
+    @overload
+    def project(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, limits: bool = ...
+    ) -> tuple[Floats, Floats, Floats]: ...
+    def project(
+        self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, limits: bool = True
+    ) -> Floats | tuple[Floats, ...]:
         """The nearest state that keeps the loops closed: q alone, or the tuple (q, v) or (q, v, a), as it was given."""
-        from eslabon.kinematics import assembly
+        from eslabon.solvers import assembly
 
-        return assembly.project(self, q, v, a)
+        return assembly.project(self, q, v, a, limits=limits)
 
     def assembly_modes(
         self, actuated: ArrayLike | None = None, *, joints: tuple[str, ...] | None = None, pose: ArrayLike | None = None,
-        frame: str | None = None,
+        frame: str | None = None, limits: bool = True,
     ) -> Floats:  # fmt: skip
-        """The different ways the mechanism closes for the same actuated values, or for the same pose of a frame,
-        `(ways, nq)`, the nearest home first. `with_mode` keeps one under a name."""
-        from eslabon.kinematics import assembly
+        """The assembly modes: the different ways the mechanism closes for the same actuated values, or for the same pose
+        of a frame, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name."""
+        from eslabon.solvers import assembly
 
-        return assembly.assembly_modes(self, actuated, joints=joints, pose=pose, frame=frame)
+        return assembly.assembly_modes(self, actuated, joints=joints, pose=pose, frame=frame, limits=limits)
 
-    def conditions(self, q: ArrayLike, frame: str | None = None) -> Any:
-        """How near postures are to singular, of the parallel kind (locked actuators do not hold the loops) and of the
-        serial kind (a frame loses a direction): inverse condition numbers from 1 to 0, and the mobility at each. Along a
-        motion `.crossings` are the rows after which a singular posture is passed."""
-        from eslabon.kinematics.singularities import conditions
+    def conditions(self, q: ArrayLike, frame: str | None = None) -> Conditions:
+        """How near configurations are to singular, of the parallel kind (locked actuators do not hold the loops) and of
+        the serial kind (a frame loses a direction): reciprocal condition numbers from 1 to 0, the mobility at each, and
+        the sign of the Jacobian determinant. Along a motion `.crossings` are the rows after which a singular
+        configuration is passed."""
+        from eslabon.solvers.singularities import conditions
 
         return conditions(self, q, frame)
 
     def workspace(
         self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
-        guess: ArrayLike | str | None = None,
-    ) -> Any:  # fmt: skip
-        """Where a frame can go and how near to singular it is there: postures `.q`, `.poses` and `.conditions` spread
-        over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them.
+        guess: ArrayLike | str | None = None, *, limits: bool = True,
+    ) -> Workspace:  # fmt: skip
+        """Where a frame can go and how near to singular it is there: configurations `.q`, `.poses` and `.conditions`
+        spread over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them.
 
         >>> import eslabon as es
         >>> es.load("five_bar").workspace(samples=200)
         <Workspace of five_bar: 200 of 200 samples reached, parallel from 0.11, serial from 0.00081>
         """
-        from eslabon.kinematics.workspace import workspace
+        from eslabon.solvers.workspace import workspace
 
-        return workspace(self, frame, ranges, samples, guess)
+        return workspace(self, frame, ranges, samples, guess, limits=limits)
 
     # -- dynamics -----------------------------------------------------------------------------------------------
 
     def inverse_dynamics(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None,
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
         weights: tuple[float, ...] | None = None, **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
-        `formulation` is "newton_euler", "lagrange", "lie", "gibbs_appell" or "quaternion"; left out, the fastest. With
-        loops and more actuators than freedoms, the share of least sum of `weights` times force squared is given (of
-        least norm without weights); with fewer, see `hybrid_dynamics`.
+        `formulation` is how the equations of the tree are written: "newton_euler", "lagrange", "lie", "gibbs_appell" or
+        "quaternion"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
+        out, the fastest are taken. With loops and more actuators than degrees of freedom, actuation redundancy is
+        resolved by the least sum of `weights` times force squared (by minimum norm without weights); with fewer, see
+        `hybrid_dynamics`.
 
         >>> import eslabon as es
         >>> es.load("double_pendulum").inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
         array([0., 0.])
         """
-        known = self._calls.get(("inverse_dynamics", formulation))
-        if known is None or more or weights is not None:
-            shared = {} if weights is None else {"weights": check_weights(self, weights)}
-            return self._ask("inverse_dynamics", (q, v, a), {"formulation": formulation, **shared}, more)
-        return known(q, v, a)
+        key: tuple[Any, ...] = ("inverse_dynamics", formulation)
+        if constraints is not None or weights is not None:
+            resolved = () if weights is None else (check_weights(self, weights),)
+            key = (*key, check_constraints(self, constraints), *resolved)
+        try:
+            return self._verbs[key](q, v, a) if not more else self._verbs.call(key, (q, v, a), more)
+        except TypeError as error:
+            refuse_options(error, formulation=formulation, constraints=constraints)
 
     def forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, **more: Unpack[Call]
-    ) -> Floats:
-        """The accelerations under the actuators' forces, `(..., nv)`."""
-        known = self._calls.get(("forward_dynamics", formulation))
-        if known is None or more:
-            return self._ask("forward_dynamics", (q, v, tau), {"formulation": formulation}, more)
-        return known(q, v, tau)
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, constraints: str | None = None,
+        **more: Unpack[Call],
+    ) -> Floats:  # fmt: skip
+        """The accelerations under the actuators' forces, `(..., nv)`; `formulation` and `constraints` as in
+        `inverse_dynamics`. A motion that moves no mass is refused by name."""
+        key: tuple[Any, ...] = ("forward_dynamics", formulation)
+        if constraints is not None:
+            key = (*key, check_constraints(self, constraints))
+        try:
+            return self._verbs[key](q, v, tau) if not more else self._verbs.call(key, (q, v, tau), more)
+        except TypeError as error:
+            refuse_options(error, formulation=formulation, constraints=constraints)
 
-    def hybrid_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> tuple[Floats, Floats]:
+    def hybrid_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
+        **more: Unpack[Call],
+    ) -> tuple[Floats, Floats]:  # fmt: skip
         """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
         in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics."""
-        if not self.closed:
-            raise ModelError(
-                f"{self.name} has no loops: its joints move as they are told, and inverse_dynamics gives the forces."
-            )
-        both = self._ask("hybrid_dynamics", (q, v, a), {}, more)
+        if constraints is not None:
+            check_constraints(self, constraints)
+        both = self._verbs.call(("hybrid_dynamics", formulation, constraints), (q, v, a), more)
         return both[..., : self.nu], both[..., self.nu :]
 
     def mass_matrix(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The mass matrix M, `(..., nv, nv)`, motors' own inertia included."""
-        known = self._calls.get(("mass_matrix",))
-        return self._ask("mass_matrix", (q,), {}, more) if known is None or more else known(q)
+        return self._verbs[("mass_matrix",)](q) if not more else self._verbs.call(("mass_matrix",), (q,), more)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The matrix C of Kane's form, `(..., nv, nv)`: C v are the velocity forces, and dM/dt - 2 C is skew."""
-        return self._ask("coriolis_matrix", (q, v), {}, more)
+        return (
+            self._verbs[("coriolis_matrix",)](q, v)
+            if not more
+            else self._verbs.call(("coriolis_matrix",), (q, v), more)
+        )
 
     def gravity_forces(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The joint forces that hold the weight, `(..., nv)`."""
-        return self._ask("gravity_forces", (q,), {}, more)
+        return self._verbs[("gravity_forces",)](q) if not more else self._verbs.call(("gravity_forces",), (q,), more)
 
     def energy(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
         """Kinetic and potential energy, `(..., 2)`; the potential counts weight and springs."""
-        return self._ask("energy", (q, v), {}, more)
+        return self._verbs[("energy",)](q, v) if not more else self._verbs.call(("energy",), (q, v), more)
 
     def reactions(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None, **more: Unpack[Call]
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
+        formulation: str | None = None, constraints: str | None = None, **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
         """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
         axes about its origin. With loops, those of the cut joints follow, on their second body in its frame of the cut;
@@ -311,41 +390,51 @@ class Mechanism(model.Mechanism):
         given, with no load in the redundant constraints.
 
         Given are the accelerations, for which the actuators' forces are found, or the actuators' forces `tau`, from which
-        the accelerations follow: those of a motion that no actuator holds, for instance.
+        the accelerations follow: those of a motion that no actuator holds, for instance. `formulation` and `constraints`,
+        as in `inverse_dynamics`, are for what has to be found.
         """
-        if a is not None and tau is None:
-            return self._ask("reactions", (q, v, a), {}, more)
-        if tau is not None and a is None:
-            return self._ask("reactions_under_forces", (q, v, tau), {}, more)
-        raise ModelError("reactions takes the accelerations a or the actuators' forces tau: one of the two.")
+        if (a is None) == (tau is None):
+            raise ModelError("reactions takes the accelerations a or the actuators' forces tau: one of the two.")
+        chosen = () if constraints is None else (check_constraints(self, constraints),)
+        if tau is not None:
+            return self._verbs.call(("reactions_under_forces", formulation, *chosen), (q, v, tau), more)
+        if self.closed:
+            return self._verbs.call(("reactions", formulation, *chosen), (q, v, a), more)
+        if formulation is not None:
+            raise ModelError(
+                f"the reactions of {self.name} follow from its accelerations alone; leave formulation out."
+            )
+        return self._verbs.call(("reactions",), (q, v, a), more)
 
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
-        """Which components of `reactions` motion determines at a posture, `(joints + loops, 6)`: where constraints are
+        """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
         redundant, as across the plane of a planar loop, loads may be locked in that no motion shows."""
-        from eslabon.dynamics.determinacy import determined
+        from eslabon.solvers.determinacy import determined
 
         return determined(self, q)
 
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see `inertial_parameters`."""
-        return self._ask("regressor", (q, v, a), {}, more)
+        return self._verbs[("regressor",)](q, v, a) if not more else self._verbs.call(("regressor",), (q, v, a), more)
 
     def inertial_parameters(self) -> Floats:
         """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
         Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
-        from eslabon.dynamics.identification import inertial_parameters
+        from eslabon.solvers.identification import inertial_parameters
 
         return inertial_parameters(self)
 
-    def base_parameters(self) -> Any:
+    def base_parameters(self) -> BaseParameters:
         """The fewest combinations of inertial parameters that motion can tell, with their values and in words."""
-        from eslabon.dynamics.identification import base_parameters
+        from eslabon.solvers.identification import base_parameters
 
         return base_parameters(self)
 
     # -- simulation ---------------------------------------------------------------------------------------------
 
-    def simulate(self, q0: ArrayLike, v0: ArrayLike | None, t: ArrayLike, control: Any = None, **options: Any) -> Any:
+    def simulate(
+        self, q0: ArrayLike, v0: ArrayLike | None, t: ArrayLike, control: Any = None, **options: Any
+    ) -> Motion:
         """The motion from a state under a control, as an `es.simulate.Motion`: t, q, v, a, tau, energy, closure error.
 
         `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, a table, a
@@ -355,7 +444,7 @@ class Mechanism(model.Mechanism):
         """
         from eslabon.simulate import simulate
 
-        check_options("simulate", simulate, options)
+        known_options("simulate", simulate, options)
         return simulate(self, q0, v0, t, control, **options)
 
     # -- any quantity -------------------------------------------------------------------------------------------
@@ -378,18 +467,18 @@ class Mechanism(model.Mechanism):
         >>> m.derivative("pose", "a1", [0.5, 0.0], frame="tool")[:3, 3]
         array([0.87758256, 0.47942554, 0.        ])
         """
-        given = dict(parameters or {})
-        if by not in self._quantity(quantity).inputs:
-            given.setdefault(by, self.parameters.get(by, np.nan))
-        return self._ask(quantity, arrays, options, {"parameters": given} if given else {}, by)
+        try:
+            return self._verbs.derivative(quantity, by, arrays, parameters, options)
+        except TypeError as error:
+            refuse_options(error, quantity=quantity, by=by, parameters=parameters, **options)
 
-    def operations(self, quantity: str = "inverse_dynamics", **options: Any) -> Any:
+    def operations(self, quantity: str = "inverse_dynamics", **options: Any) -> Operations:
         """How many multiplications, additions and other operations a quantity takes."""
         from eslabon.graph.count import count
 
         return count(self._graph(quantity, options))
 
-    def c_source(self, quantity: str = "inverse_dynamics", **options: Any) -> Any:
+    def c_source(self, quantity: str = "inverse_dynamics", **options: Any) -> CSource:
         """Portable C for a quantity: an object with `.header`, `.code` and `.write(folder)`."""
         from eslabon.graph.c import source
 
@@ -397,93 +486,41 @@ class Mechanism(model.Mechanism):
 
     def equations(
         self, quantity: str = "inverse_dynamics", parameters: tuple[str, ...] | bool = True, **options: Any
-    ) -> Any:
+    ) -> Equations:
         """A quantity as equations: print it, or take `.latex()`, or the SymPy matrices in `.results`.
 
         The model's parameters stay letters; with `parameters=False` their values are put in.
         """
-        from eslabon.graph.equations import equations
+        from eslabon.graph.printed import equations
 
-        if self._quantity(quantity).checks:
+        if self.closed and quantity_of(self, quantity).checks:
             raise ModelError(
                 f"the {quantity} of {self.name} solves for its loops, which makes no equations anyone would read; ask for its "
                 "mass_matrix, gravity_forces, constraint or constraint_jacobian, or for c_source."
             )
-        kept = tuple(self.parameters) if parameters is True else tuple(parameters or ())
+        every = tuple(self.parameters)
+        kept = (every if parameters else ()) if isinstance(parameters, bool) else names(parameters, "parameters")
         return equations(self._graph(quantity, options, kept))
 
     def _graph(self, quantity: str, options: Mapping[str, Any], parameters: tuple[str, ...] = ()) -> Any:
-        from eslabon.graph.trace import trace
+        from eslabon.graph.evaluator import requested, trace
 
-        asked = self._request(quantity, options, parameters)
-        known = list(signature(asked.quantity.formula()).parameters)[1 + len(asked.quantity.inputs) :]
-        for option in options:
-            if option not in known:
-                raise ModelError(f"{quantity} has no option '{option}'{suggest(option, known)}")
-        return trace(self, replace(asked, quantity=replace(asked.quantity, checks=())))
+        formula = quantity_of(self, quantity)
+        values = dict(zip(formula.options, options_of(self, formula, options), strict=True))
+        return trace(self, requested(self, formula, values, parameters), checks=False)
 
     @cached_property
-    def _calls(self) -> dict[tuple[Any, ...], Callable[..., Floats]]:
+    def _verbs(self) -> Verbs:
         """The compiled verbs, by name and options."""
-        return {}
+        return Verbs(self)
 
-    def _quantity(self, name: str) -> Any:
-        from eslabon.quantities import LOOPED, QUANTITIES
 
-        known = {**QUANTITIES, **LOOPED} if self.closed else QUANTITIES
-        if name not in known:
-            raise ModelError(f"there is no quantity '{name}' of {self.name}{suggest(name, known)}")
-        return known[name]
-
-    def _request(
-        self,
-        name: str,
-        options: Mapping[str, Any],
-        parameters: tuple[str, ...] = (),
-        external: tuple[str, ...] = (),
-        by: str | None = None,
-    ) -> Any:
-        from eslabon.graph.trace import Request
-
-        self.check_parameters(parameters)
-        quantity = self._quantity(name)
-        if external:
-            from eslabon.dynamics.applied import check_external
-
-            if not quantity.external:
-                raise ModelError(f"{name} does not depend on wrenches; leave external out.")
-            check_external(self, external)
-        return Request(quantity, tuple(options.items()), parameters, by, external)
-
-    def _ask(
-        self,
-        name: str,
-        arrays: tuple[ArrayLike, ...],
-        options: Mapping[str, Any],
-        more: Mapping[str, Any],
-        by: str | None = None,
-    ) -> Floats:
-        """A quantity's value: its code found or made, and called."""
-        from eslabon.dynamics.judged import judged
-        from eslabon.graph.trace import native
-
-        check_call(self, name, options, more)
-        parameters, external = (dict(sorted((more.get(k) or {}).items())) for k in ("parameters", "external"))
-        inputs = (tuple(external), tuple(parameters))
-        allowed = (more.get("tolerance"), more.get("singular"))
-        key = (
-            name,
-            *options.values(),
-            *((by, *inputs, *allowed) if by or any(inputs) or allowed != (None, None) else ()),
-        )
-        if key not in self._calls:
-            request = self._request(name, options, inputs[1], inputs[0], by)
-            expected = request.quantity.inputs
-            if len(arrays) != len(expected):
-                raise ModelError(f"{name} takes {', '.join(expected)}; {len(arrays)} were given.")
-            self._calls[key] = judged(self, request, more) if request.checks else native(self, request)
-        keywords = {k: x for k, x in more.items() if k in ("out", "threads")}
-        return self._calls[key](*arrays, *external.values(), *parameters.values(), **keywords)
+def _continuation(along: bool | None, continuation: bool) -> bool:
+    """What was once called `along`."""
+    if along is None:
+        return continuation
+    renamed("along", "continuation")
+    return along
 
 
 class Builder(model.Builder):
@@ -491,15 +528,25 @@ class Builder(model.Builder):
 
     def build(self) -> Mechanism:
         """The finished mechanism, checked."""
-        return Mechanism(super().build().description)
+        return Mechanism(self.describe()).warn()
 
 
 def load(source: str | Path, **options: Any) -> Mechanism:
-    return Mechanism(read.load(source, **options).description)
+    """A mechanism from the library, by name, or from a file: .toml or .urdf.
+
+    Options go to the reader of that kind of file (for .urdf see `eslabon.read.urdf.read_urdf`).
+    """
+    description = read.load(source, **options)
+    if read.names_library(source):
+        return Mechanism(description)  # what looks odd in published data is known, and shown on request
+    try:
+        return Mechanism(description).warn()
+    except ModelError as error:
+        raise ModelError(f"{source}: {error}") from None
 
 
 def from_dh(*arguments: Any, **options: Any) -> Mechanism:
-    return Mechanism(read.from_dh(*arguments, **options).description)
+    return Mechanism(read.from_dh(*arguments, **options)).warn()
 
 
-load.__doc__, from_dh.__doc__ = read.load.__doc__, read.from_dh.__doc__
+from_dh.__doc__ = read.from_dh.__doc__

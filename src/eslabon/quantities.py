@@ -1,57 +1,148 @@
-"""The table of everything that can be asked of a mechanism: which formula, of what, in which shape."""
+"""The table of everything that can be asked of a mechanism: by which formula, of what, in which shape, with which options.
+
+f = evaluate(m, "jacobian", frame="tool")    # the native function that the verb of that name calls
+"""
 
 from __future__ import annotations
 
-from eslabon.graph.trace import Quantity
-from eslabon.model import Mechanism
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from types import ModuleType
+from typing import Any
 
-FRAMES, CLOSURE = "eslabon.kinematics.frames", "eslabon.kinematics.closure"
-DYNAMICS, CLOSED = "eslabon.dynamics.equations", "eslabon.dynamics.closed"
-JUDGED = ("residual", "quality")  # how far a state tears the loops, and how far its posture is from singular
+from eslabon.errors import ModelError, shown, suggest
+from eslabon.graph import evaluator
+from eslabon.graph.evaluator import NOTHING, UNBOUNDED, Formula
+from eslabon.graph.native.signature import Argument
+from eslabon.model import Model
+
+# The rooms of formulas load CasADi, which code kept on disk does not need: they come when a formula is traced.
 
 
-def constraints(m: Mechanism) -> int:
+def _frames() -> ModuleType:
+    from eslabon.kinematics import frames
+
+    return frames
+
+
+def _closure() -> ModuleType:
+    from eslabon.kinematics import closure
+
+    return closure
+
+
+def _trees() -> ModuleType:
+    from eslabon.dynamics import trees
+
+    return trees
+
+
+def _loops() -> ModuleType:
+    from eslabon.dynamics import loops
+
+    return loops
+
+
+def constraints(m: Model) -> int:
     """The number of scalar closure equations."""
     return sum(6 - loop.kind.nv for loop in m.description.loops) + len(m.description.couplings)
 
 
+POOR = 1e-8  # of the reciprocal condition number, squared, of a closed mechanism: there may be better coordinates
+MASSLESS = 1e-13  # of the reciprocal condition number of a mass matrix
+CLOSURE = (Argument("residual", (), bound=("<=", 1e-6)), Argument("condition", (), bound=(">", POOR)))
+MASS = (Argument("condition", (), bound=(">", MASSLESS)),)
+
+
+def _structure(m: Model) -> Mapping[str, Any]:
+    from eslabon.coordinates.massless import structure
+
+    return {"structure": structure(m)}
+
+
+def _formula(
+    name: str, room: Callable[[], ModuleType], inputs: str, shape: Callable[[Model], tuple[int, ...]],
+    options: Mapping[str, Any] = NOTHING, external: bool = False, checks: tuple[Argument, ...] = (),
+) -> Formula:  # fmt: skip
+    outputs = (Argument(name, lambda m, **_: shape(m)), *checks)
+    prepare = _structure if checks else None
+    return Formula(
+        name,
+        lambda *x, **more: getattr(room(), name)(*x, **more),
+        tuple(inputs.split()),
+        outputs,
+        options,
+        external,
+        prepare,
+        len(checks),
+        guarded=True,
+    )
+
+
+@cache
+def unbounded(formula: Formula) -> Formula:
+    """The same with its checks as plain outputs."""
+    outputs = tuple(replace(x, bound=None) for x in formula.outputs)
+    return replace(formula, name=f"{formula.name}{UNBOUNDED}", outputs=outputs, bounded=False)
+
+
+FRAME: Mapping[str, Any] = {"frame": None}
+AXES: Mapping[str, Any] = {"frame": None, "axes": "body"}
+FORMULATION: Mapping[str, Any] = {"formulation": None}
+# With loops also how they are imposed, and which coordinates are independent; None: the best known.
+CONSTRAINTS: Mapping[str, Any] = {"formulation": None, "constraints": None}
+SOLVED: Mapping[str, Any] = {**CONSTRAINTS, "partition": None}
+WEIGHTED: Mapping[str, Any] = {**CONSTRAINTS, "weights": None, "partition": None}
+
 QUANTITIES = {
-    quantity.name: quantity
-    for quantity in (
-        Quantity("pose", ("q",), FRAMES, lambda m: (4, 4)),
-        Quantity("jacobian", ("q",), FRAMES, lambda m: (6, m.nv)),
-        Quantity("velocity", ("q", "v"), FRAMES, lambda m: (6,)),
-        Quantity("acceleration", ("q", "v", "a"), FRAMES, lambda m: (6,)),
-        Quantity("position_hessian", ("q",), FRAMES, lambda m: (3, m.nv, m.nv)),
-        Quantity("inverse_dynamics", ("q", "v", "a"), DYNAMICS, lambda m: (m.nu,), external=True),
-        Quantity("forward_dynamics", ("q", "v", "tau"), DYNAMICS, lambda m: (m.nv,), external=True),
-        Quantity("mass_matrix", ("q",), DYNAMICS, lambda m: (m.nv, m.nv)),
-        Quantity("coriolis_matrix", ("q", "v"), DYNAMICS, lambda m: (m.nv, m.nv)),
-        Quantity("gravity_forces", ("q",), DYNAMICS, lambda m: (m.nv,)),
-        Quantity("energy", ("q", "v"), DYNAMICS, lambda m: (2,)),
-        Quantity("reactions", ("q", "v", "a"), DYNAMICS, lambda m: (len(m.joints), 6), external=True),
-        Quantity("reactions_under_forces", ("q", "v", "tau"), DYNAMICS, lambda m: (len(m.joints), 6), external=True),
-        Quantity("regressor", ("q", "v", "a"), DYNAMICS, lambda m: (m.nv, 10 * len(m.bodies))),
-        Quantity("constraint", ("q",), CLOSURE, lambda m: (constraints(m),)),
-        Quantity("constraint_jacobian", ("q",), CLOSURE, lambda m: (constraints(m), m.nv)),
+    formula.name: formula
+    for formula in (
+        _formula("pose", _frames, "q", lambda m: (4, 4), FRAME),
+        _formula("jacobian", _frames, "q", lambda m: (6, m.nv), AXES),
+        _formula("velocity", _frames, "q v", lambda m: (6,), AXES),
+        _formula("acceleration", _frames, "q v a", lambda m: (6,), AXES),
+        _formula("position_hessian", _frames, "q", lambda m: (3, m.nv, m.nv), FRAME),
+        _formula("inverse_dynamics", _trees, "q v a", lambda m: (m.nu,), FORMULATION, external=True),
+        _formula("forward_dynamics", _trees, "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS),
+        _formula("mass_matrix", _trees, "q", lambda m: (m.nv, m.nv)),
+        _formula("coriolis_matrix", _trees, "q v", lambda m: (m.nv, m.nv)),
+        _formula("gravity_forces", _trees, "q", lambda m: (m.nv,)),
+        _formula("energy", _trees, "q v", lambda m: (2,)),
+        _formula("reactions", _trees, "q v a", lambda m: (len(m.joints), 6), external=True),
+        _formula("reactions_under_forces", _trees, "q v tau", lambda m: (len(m.joints), 6), FORMULATION, True, MASS),
+        _formula("hybrid_dynamics", _loops, "q v a", lambda m: (m.nu + m.nv,), SOLVED, True, CLOSURE),
+        _formula("regressor", _trees, "q v a", lambda m: (m.nv, 10 * len(m.bodies))),
+        _formula("constraint", _closure, "q", lambda m: (constraints(m),)),
+        _formula("constraint_jacobian", _closure, "q", lambda m: (constraints(m), m.nv)),
     )
 }
 
+
+def _wrenches(m: Model) -> tuple[int, ...]:
+    return (len(m.joints) + len(m.loops), 6)
+
+
 # The same questions asked of a mechanism with loops.
-LOOPED = {
-    quantity.name: quantity
-    for quantity in (
-        Quantity("inverse_dynamics", ("q", "v", "a"), CLOSED, lambda m: (m.nu,), True, JUDGED),
-        Quantity("forward_dynamics", ("q", "v", "tau"), CLOSED, lambda m: (m.nv,), True, JUDGED),
-        Quantity("hybrid_dynamics", ("q", "v", "a"), CLOSED, lambda m: (m.nu + m.nv,), True, JUDGED),
-        Quantity("reactions", ("q", "v", "a"), CLOSED, lambda m: (len(m.joints) + len(m.loops), 6), True, JUDGED),
-        Quantity(
-            "reactions_under_forces",
-            ("q", "v", "tau"),
-            CLOSED,
-            lambda m: (len(m.joints) + len(m.loops), 6),
-            True,
-            JUDGED,
-        ),
+CLOSED = {
+    formula.name: formula
+    for formula in (
+        _formula("inverse_dynamics", _loops, "q v a", lambda m: (m.nu,), WEIGHTED, True, CLOSURE),
+        _formula("forward_dynamics", _loops, "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE),
+        _formula("reactions", _loops, "q v a", _wrenches, SOLVED, True, CLOSURE),
+        _formula("reactions_under_forces", _loops, "q v tau", _wrenches, SOLVED, True, CLOSURE),
     )
 }
+
+
+def quantity(m: Model, name: str) -> Formula:
+    """The formula behind a name, for a tree or for a closed mechanism."""
+    known = {**QUANTITIES, **CLOSED} if m.closed else QUANTITIES
+    if not isinstance(name, str) or name not in known:
+        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), known)}")
+    return known[name]
+
+
+def evaluate(m: Model, name: str, **options: Any) -> Callable[..., Any]:
+    """The native function of a quantity."""
+    return evaluator.evaluate(m, quantity(m, name), **options)

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.formulations.constrained import Constrained, multipliers, udwadia_kalaba
+from eslabon.formulations.constrained import METHODS, Constrained, actuator_forces
 from eslabon.formulations.factor import factors
-from eslabon.kinematics.closure import constraint, equations, row_names, tidy
+from eslabon.kinematics.closure import Partition, constraint, equations, row_names
 from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import KINDS
+from eslabon.model.configuration import normalize
 from eslabon.model.expressions import parameter
 from random_mechanisms import random_closed
 
@@ -28,14 +29,14 @@ def differentiated(m, q, v):
     return phi, casadi.mtimes(casadi.jacobian(phi, q), N), -casadi.jtimes(rate, q, along)
 
 
-def agree_at_open_postures(m, parameters=()):
+def agree_where_loops_are_open(m, parameters=()):
     q, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
     every = tuple(range(len(row_names(m))))
     both = [*equations(m, q, v, every), *differentiated(m, q, v)]
     f = casadi.Function("f", [q, v, *parameters], [casadi.densify(x) for x in both])
     for _ in range(3):
-        posture = tidy(m, m.home() + 0.2 * RNG.normal(size=m.nq))
-        found = [np.array(x) for x in f(posture, RNG.normal(size=m.nv), *([0.3] * len(parameters)))]
+        configuration = normalize(m, m.home() + 0.2 * RNG.normal(size=m.nq))
+        found = [np.array(x) for x in f(configuration, RNG.normal(size=m.nv), *([0.3] * len(parameters)))]
         for got, want in zip(found[:3], found[3:], strict=True):
             np.testing.assert_allclose(got, want, atol=1e-11 * max(1.0, np.abs(want).max()))
     assert np.abs(found[0]).max() > 1e-3  # the loops are open, so that nothing holds by being closed
@@ -45,7 +46,7 @@ def agree_at_open_postures(m, parameters=()):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_walk_around_a_loop_is_the_derivative_of_its_residual(cut, seed):
     m, _ = random_closed(np.random.default_rng(seed), TREE, [cut, "spherical"])
-    agree_at_open_postures(m)
+    agree_where_loops_are_open(m)
 
 
 def test_couplings_and_chosen_rows():
@@ -58,7 +59,7 @@ def test_couplings_and_chosen_rows():
     b.couple("gear", "joint2", "joint0", ratio=-2.0, offset=0.1)
     b.loop("pin", kind="spherical", body_a="ground", body_b="body2")
     m = b.build()
-    agree_at_open_postures(m)
+    agree_where_loops_are_open(m)
     q, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
     whole, chosen = equations(m, q, v, (0, 1, 2, 3)), equations(m, q, v, (3, 0))
     for one, other in zip(whole, chosen, strict=True):
@@ -71,7 +72,7 @@ def test_a_parameter_of_the_cut_joint_stays_a_letter():
     lettered = replace(loop, kind=replace(loop.kind, pitch=parameter("lead")))
     m = es.Mechanism(replace(m.description, loops=(lettered,), parameters=(("lead", 0.3),)))
     lead = casadi.SX.sym("lead")
-    agree_at_open_postures(m.with_symbols({"lead": lead}), (lead,))
+    agree_where_loops_are_open(m.with_symbols({"lead": lead}), (lead,))
 
 
 def test_what_carries_the_whole_loop_has_no_part_in_it():
@@ -90,18 +91,55 @@ def test_what_carries_the_whole_loop_has_no_part_in_it():
     assert not casadi.depends_on(casadi.vertcat(phi, gamma), q[:7])
 
 
-@pytest.mark.parametrize("ease", [0.0, 1e-6])
-def test_multipliers_solve_the_equations_of_motion(ease):
-    n, rows = 9, 4
-    A, J = RNG.normal(size=(n, n)), RNG.normal(size=(rows, n)) * (RNG.random((rows, n)) < 0.5)
-    M, h, f, gamma = A @ A.T + np.eye(n), *RNG.normal(size=(2, n)), RNG.normal(size=rows)
-    c = Constrained(*(casadi.SX(casadi.sparsify(casadi.DM(x))) for x in (M, h, f, J, gamma)))
-    K = np.block([[M, -J.T], [J, np.zeros((rows, rows))]])
-    want = np.linalg.solve(K, np.concatenate([f - h, gamma]))
-    a, reaction, _ = multipliers(c, [ease] * c.J.shape[0] if ease else ())
-    for got in (a, udwadia_kalaba(c)):
-        np.testing.assert_allclose(np.array(casadi.DM(got)).ravel(), want[:n], atol=1e-10)
-    np.testing.assert_allclose(np.array(casadi.DM(reaction)).ravel(), want[n:], atol=1e-10)
+N, ROWS = 9, 4
+PARTITION = Partition(tuple(range(ROWS)), (0, 2, 4, 6, 8), (1, 3, 5, 7))
+
+
+def sx(x):
+    return casadi.SX(casadi.sparsify(casadi.DM(x)))
+
+
+def numbers(x):
+    return np.array(casadi.DM(x)).ravel()
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("options", [{}, {"penalty": 0.7}, {"regularization": [1e-6] * ROWS}])
+def test_every_method_for_constraints_solves_the_equations_of_motion(name, options):
+    A, J = RNG.normal(size=(N, N)), RNG.normal(size=(ROWS, N))
+    M, f, gamma = A @ A.T + np.eye(N), RNG.normal(size=N), RNG.normal(size=ROWS)
+    K = np.block([[M, -J.T], [J, np.zeros((ROWS, ROWS))]])
+    want = np.linalg.solve(K, np.concatenate([f, gamma]))
+    found = METHODS[name](Constrained(*map(sx, (M, f, J, gamma)), PARTITION, **options))
+    np.testing.assert_allclose(numbers(found.a), want[:N], atol=1e-9)
+    np.testing.assert_allclose(numbers(found.reaction), want[N:], atol=1e-9)
+    assert 0 < float(found.condition) <= 1
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_singular_mass_matrix_or_dependent_rows_show_in_the_condition(name):
+    J = RNG.normal(size=(ROWS, N))
+    free = np.linalg.svd(J)[2][ROWS:]
+    M = np.eye(N) - np.outer(free[0], free[0])  # a motion the constraints allow and no mass resists
+    bad = METHODS[name](Constrained(*map(sx, (M, np.ones(N), J, np.ones(ROWS))), PARTITION, penalty=1.0))
+    assert not float(bad.condition) > 1e-8
+    J[3] = J[0]
+    bad = METHODS[name](Constrained(*map(sx, (np.eye(N), np.ones(N), J, np.ones(ROWS))), PARTITION))
+    assert not float(bad.condition) > 1e-8
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(("actuated", "weights"), [((0, 2, 4, 6, 8), None), ((0, 1, 2, 3, 4), None), (range(8), None), (range(8), range(1, 9))])  # fmt: skip
+def test_actuators_and_constraints_give_the_forces_needed_at_least_cost(name, actuated, weights):
+    J, needed = RNG.normal(size=(ROWS, N)), RNG.normal(size=N)
+    B = np.eye(N)[:, list(actuated)]
+    W = np.diag(list(weights or [1.0] * len(actuated)))
+    free = np.linalg.svd(J)[2][ROWS:]  # virtual motions: free B u = free needed, u^T W u least
+    A = free @ B @ np.linalg.inv(np.sqrt(W))
+    want = np.linalg.inv(np.sqrt(W)) @ np.linalg.pinv(A) @ (free @ needed)
+    got = actuator_forces(sx(needed), sx(J), PARTITION, actuated, weights, name)
+    np.testing.assert_allclose(numbers(got.forces), want, atol=1e-8)
+    np.testing.assert_allclose(B @ numbers(got.forces) + J.T @ numbers(got.reaction), needed, atol=1e-8)
 
 
 def test_the_inward_half_of_a_solution_stays_among_ancestors():

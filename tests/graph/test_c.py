@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,19 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from eslabon.errors import ModelError, ReadError
 from eslabon.graph import GraphError, c, native
+from eslabon.mechanism import Builder
+from small_mechanisms import SMALL
 
 RNG = np.random.default_rng(5)
-STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-shared", "-fPIC"]
+STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Werror", "-shared", "-fPIC"]
+
+
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 
 def built(source: c.CSource, folder: Path) -> Any:
@@ -32,6 +41,7 @@ def called(function: Any, inputs: list[np.ndarray], shapes: list[tuple[int, ...]
     return outputs
 
 
+@needs_compiler
 def test_c_agrees_with_native_code(chain, tmp_path: Path) -> None:
     f = chain(6)
     function, fast = built(c.source(f), tmp_path), native.compile(f)
@@ -40,6 +50,7 @@ def test_c_agrees_with_native_code(chain, tmp_path: Path) -> None:
         np.testing.assert_allclose(called(function, x, [(6,)])[0], fast(*x), rtol=1e-12, atol=1e-12)
 
 
+@needs_compiler
 def test_every_operation_in_c(tmp_path: Path) -> None:
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     one = """sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 sqrt fabs sign floor ceil erf
@@ -68,6 +79,7 @@ def test_every_operation_in_c(tmp_path: Path) -> None:
         np.testing.assert_allclose(got, want, rtol=2e-15)
 
 
+@needs_compiler
 def test_dense_row_order_with_zeros_and_unused_inputs(tmp_path: Path) -> None:
     a, unused = ca.SX.sym("a", 2, 3), ca.SX.sym("double", 2)
     sparse = ca.SX(2, 2)
@@ -79,6 +91,7 @@ def test_dense_row_order_with_zeros_and_unused_inputs(tmp_path: Path) -> None:
     assert np.array_equal(square, [[0, A[1, 2]], [0, 0]])
 
 
+@needs_compiler
 def test_an_output_may_be_an_input(tmp_path: Path) -> None:
     x = ca.SX.sym("x", 3)
     function = built(c.source(ca.Function("turn", [x], [ca.vertcat(x[1], x[2], x[0])])), tmp_path)
@@ -99,3 +112,56 @@ def test_what_c_does_not_have_is_named() -> None:
     x = ca.SX.sym("x")
     with pytest.raises(GraphError, match="erfinv"):
         c.source(ca.Function("f", [x], [ca.erfinv(x)]))
+
+
+def pendulum(name: str) -> Any:
+    b = Builder(name).body("rod", 1.0, (0.5, 0, 0), (0.0, 0.1, 0.1))
+    return b.joint("hinge", kind="revolute", axis="y", parent="ground", child="rod").build()
+
+
+@needs_compiler
+@settings(max_examples=25, deadline=None)
+@given(name=st.text(st.sampled_from("*/\\?\n\r\"' aµé\u202e\u2028") | st.characters(), min_size=1, max_size=12))
+@example(name="a/*b*/")
+@example(name="/*/")
+@example(name="ends in a backslash\\")
+@example(name="two\nlines */ int x;")
+@example(name="what??/")
+def test_any_name_makes_c_that_compiles(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    try:
+        m = pendulum(name)
+    except ModelError:
+        return  # not every text is a name
+    built(m.c_source("inverse_dynamics"), tmp_path_factory.mktemp("c"))
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["main", "round", "gamma", "NAN", "int", "sin", "t1", "9", ""])
+def test_names_that_c_has_taken(name: str, tmp_path: Path) -> None:
+    x = ca.SX.sym("x")
+    function = built(c.source(ca.Function("f", [x], [2 * x], ["NAN"], ["j0"]), name), tmp_path)
+    assert called(function, [np.array([3.0])], [(1,)])[0] == 6.0
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", SMALL)
+def test_mechanisms_without_motion_compile(name: str, tmp_path: Path) -> None:
+    for quantity in ("mass_matrix", "gravity_forces", "constraint_jacobian", "regressor"):
+        built(SMALL[name]().c_source(quantity), tmp_path)
+
+
+def test_the_folder_is_made_and_files_are_whole(tmp_path: Path) -> None:
+    source = pendulum("p").c_source("mass_matrix")
+    deep = tmp_path / "some" / "new" / "folder"
+    header, code = source.write(deep)
+    assert (header.read_text(), code.read_text()) == (source.header, source.code)
+    source.write(deep)
+    assert sorted(p.name for p in deep.iterdir()) == ["p_mass_matrix.c", "p_mass_matrix.h"]
+    with pytest.raises(ReadError, match="cannot be written"):
+        source.write(header / "below_a_file")
+    assert header.read_text() == source.header
+
+
+def test_it_shows_itself_in_a_line() -> None:
+    assert repr(pendulum("p").c_source("mass_matrix")).startswith("<CSource p_mass_matrix: ")
+    assert len(repr(pendulum("p").c_source("mass_matrix"))) < 100

@@ -119,12 +119,12 @@ def test_actuation_has_a_default_for_trees_and_none_for_loops():
     assert closed.build().actuated == ()
 
 
-def test_a_joint_of_several_freedoms_has_several_actuators():
+def test_a_joint_of_several_degrees_of_freedom_has_several_actuators():
     m = es.Builder("u").body("a").joint("u", "universal", "ground", "a").actuate("u").build()
     assert (m.nu, m.actuated_velocities) == (2, (0, 1))
 
 
-def test_optional_data_have_a_value_for_each_freedom():
+def test_optional_data_have_a_value_for_each_degree_of_freedom():
     b = es.Builder("data").body("a").body("b")
     b.joint("u", "universal", "ground", "a", viscous=0.1, stiffness=(1, 2), limits=((-1, 1), (-2, 2)), home=(0.1, 0.2))
     b.joint(
@@ -230,3 +230,22 @@ def test_random_trees_build_and_place(seed):
         many = np.asarray(batch[name][0])
         assert np.allclose(many[0] if many.ndim == 3 else many, R, atol=1e-15)
         assert np.all(np.isfinite(p))
+
+
+def test_what_is_found_by_name():
+    m = four_bar().build()
+    assert m.carriers["coupler"] is m.joint("q2")
+    assert [m.bodies[m.body_places[b.name]] for b in m.bodies] == list(m.bodies)
+    for find in (m.body, m.joint, m.loop, m.frame, m.configuration):
+        for nonsense in ("zzz", "", 5, None, ["q1"], {"a": 1}, 10**5000):
+            with pytest.raises(es.ModelError, match="four_bar has no"):
+                find(nonsense)
+
+
+def test_expressions_are_as_deep_as_recursion_can_take():
+    b = es.Builder("deep")
+    L = b.parameter("L", 1.0)
+    b.body("a", mass=sum([L] * 150)).joint("j", "revolute", "ground", "a")
+    assert b.build().bodies[0].mass == 150
+    with pytest.raises(es.ModelError, match="make a part of it a parameter"):
+        sum([L] * 300)

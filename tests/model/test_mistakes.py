@@ -39,7 +39,7 @@ STRUCTURE = {
     "actuate fixed": (lambda: base().body("c").joint("w", "fixed", "b", "c").actuate("w"), "fixed and cannot be actuated"),
     "couple nothing": (lambda: base().couple("c", "j1", "j9"), "coupling 'c' names the joint 'j9'"),
     "couple itself": (lambda: base().couple("c", "j1", "j1"), "to itself"),
-    "couple many freedoms": (lambda: base().body("c").joint("s", "spherical", "b", "c").couple("c1", "s", "j1"), "one freedom"),
+    "couple many degrees of freedom": (lambda: base().body("c").joint("s", "spherical", "b", "c").couple("c1", "s", "j1"), "one degree of freedom"),
     "unknown parameter": (lambda: base().frame("f", "b", at=("L1", 0, 0)), "'f' uses the parameter 'L1'.*add it to the parameters"),
     "circular parameters": (lambda: _circle(), "parameter 'x' is defined by itself .x -> y -> x."),
 }  # fmt: skip
@@ -63,7 +63,7 @@ def test_structure(case):
 ITEMS = {
     "unknown kind": (lambda: base().joint("j", "revolut", "b", "c"), "joint 'j': there is no joint kind 'revolut'; did you mean 'revolute'?"),
     "no name": (lambda: base().body(""), "has no name"),
-    "no mechanism name": (lambda: es.Builder(""), "needs a name"),
+    "no mechanism name": (lambda: es.Builder(""), "a mechanism has no name"),
     "parameter twice": (lambda: _twice(), "given twice"),
     "parameter name": (lambda: es.Builder("x").parameter("2L", 1), "letters, digits"),
     "parameter reserved": (lambda: es.Builder("x").parameter("sin", 1), "built-in"),

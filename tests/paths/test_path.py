@@ -105,8 +105,8 @@ def test_twists_are_in_the_ground_convention_of_a_mechanism():
     t = np.linspace(0, 2, 9)
     q, v, a = (np.stack([c + 1.2 * law(t, k), 0 * t], axis=-1) for k, c in ((0, 0.3), (1, 0), (2, 0)))
     assert path.pose(t) == pytest.approx(m.pose(q, frame="tool"), abs=1e-13)
-    assert path.twist(t) == pytest.approx(m.velocity(q, v, frame="tool", axes="ground"), abs=1e-13)
-    assert path.acceleration(t) == pytest.approx(m.acceleration(q, v, a, frame="tool", axes="ground"), abs=1e-13)
+    assert path.twist(t) == pytest.approx(m.velocity(q, v, frame="tool", axes="aligned"), abs=1e-13)
+    assert path.acceleration(t) == pytest.approx(m.acceleration(q, v, a, frame="tool", axes="aligned"), abs=1e-13)
 
 
 def test_pose_paths_meet_their_poses():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.model import KINDS, Mechanism
+from eslabon.model import KINDS, Model
 from eslabon.read.toml import read_toml
 from eslabon.write.toml import to_toml
 from random_mechanisms import random_closed, random_tree
@@ -42,7 +42,7 @@ tip = { body = "coupler", at = ["L2", 0, 0], rpy_deg = [0, 0, 90] }
 
 
 def mechanism(text):
-    return Mechanism(read_toml(text))
+    return Model(read_toml(text))
 
 
 def test_a_four_bar_in_thirty_lines():
@@ -135,7 +135,7 @@ def test_a_dh_table_in_toml_is_from_dh():
     arm = es.from_dh(
         rows, "modified", name="arm", parameters={"a1": 0.4}, base=(0, 0, 1), tool=((0, 0, 0.1), (0, np.pi / 2, 0))
     )
-    assert Mechanism(read_toml(text)).description == arm.description
+    assert Model(read_toml(text)).description == arm.description
 
 
 MISTAKES = {
@@ -151,7 +151,7 @@ MISTAKES = {
     "no table": ('name = "x"\nbodies = 3', "bodies must be a table"),
     "item no table": ('name = "x"\nbodies = {a = 3}', "bodies.a must be a table"),
     "actuated": (FOUR_BAR.replace('["q1"]', '"q1"'), "actuated is a list"),
-    "note": ("name = 'x'\nnote = 3", "note must be text"),
+    "note": ("name = 'x'\nnote = 3", "the note is a text"),
     "date": (FOUR_BAR.replace("mass = 1.0", "mass = 2020-01-01"), "mass must be a number"),
     "duplicate": (FOUR_BAR + "\n[bodies]\n", "not valid TOML"),
     "deep": ("name = 'x'\ngravity = " + "[" * 5000, "TOML|nested"),
@@ -215,7 +215,7 @@ def test_a_damaged_file_gives_a_mechanism_or_a_sentence(data):
         )
         damaged[k] = line[:cut] + piece + line[data.draw(st.integers(cut, len(line))) :]
     try:
-        Mechanism(read_toml("\n".join(damaged)))
+        Model(read_toml("\n".join(damaged)))
     except es.EslabonError as error:
         assert str(error).endswith((".", "?"))
 
@@ -229,6 +229,6 @@ def test_any_value_anywhere_gives_a_mechanism_or_a_sentence(value, section):
     except Exception:  # not a TOML value, so no file can hold it
         return
     try:
-        Mechanism(read_toml(text))
+        Model(read_toml(text))
     except es.EslabonError as error:
         assert str(error)

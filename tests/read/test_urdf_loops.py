@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 import warnings
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.kinematics.closure import close, constraint, jacobian_at
+from eslabon.coordinates.closing import close, jacobian_at
+from eslabon.kinematics.closure import constraint
 from eslabon.kinematics.tree import placements
 
 DATA = Path(__file__).parent / "data"
@@ -60,7 +60,7 @@ def test_a_three_d_loop_holds_the_points_together():
     assert m.nv - np.linalg.matrix_rank(jacobian_at(m, m.neutral())) == 2 + 1  # tip_B spins freely
 
 
-def test_it_assembles_from_another_posture():
+def test_it_assembles_from_another_configuration():
     m = es.load(DATA / "five_bar.urdf")
     q = close(m, m.neutral() + 0.2)
     np.testing.assert_allclose(residual(m, q), 0, atol=1e-12)
@@ -368,10 +368,8 @@ def test_a_frame_with_two_meanings(tmp_path):
 def test_laughing_yaml_is_refused_at_once(beside, key):
     """Lists of ten lists of ten lists: small in memory, endless in print."""
     laughs = ", ".join(f"&a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 12))
-    start = time.perf_counter()
     with pytest.raises(es.EslabonError) as caught:
         beside(f"{key}: [&a0 [lol], {laughs}]")
-    assert time.perf_counter() - start < 5
     assert len(str(caught.value)) < 1000
 
 

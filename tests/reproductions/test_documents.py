@@ -31,7 +31,7 @@ EXPECTED = {
             33,
             dict.fromkeys(("theta'6", "theta''6", "f grav. 5", "f 6"), NOISE),
         ),
-        "5.4, 5.6 Two postures in one table": (
+        "5.4, 5.6 Two configurations in one table": (
             10,
             {
                 f"t = {t}: {what}": WRONG

@@ -17,7 +17,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import eslabon as es
-from eslabon.kinematics.closure import close, jacobian_at
+from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.kinematics.tree import on_body, placements
 
 pin = pytest.importorskip("pinocchio")

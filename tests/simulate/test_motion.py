@@ -64,7 +64,8 @@ def test_csv_gives_the_numbers_back_with_names_and_units(motion, tmp_path):
         "joint2.q.slide [m]",
     ):
         assert wanted in headings
-    assert headings[-3:] == ["kinetic energy [J]", "potential energy [J]", "closure"]
+    assert headings[-4:-1] == ["kinetic energy [J]", "potential energy [J]", "closure"]
+    assert headings[-1].startswith("sha256 ")
 
 
 def test_joints_trajectories_and_times_by_name_and_number(motion, flight):
@@ -124,3 +125,19 @@ MISTAKES = [
 def test_mistakes_get_a_sentence(motion, flight, tmp_path, call, sentence):
     with pytest.raises(es.EslabonError, match=sentence):
         call(motion, flight, tmp_path)
+
+
+def test_a_file_of_the_first_version_still_loads(tmp_path):
+    import io
+    import json
+
+    m = es.load("double_pendulum")
+    motion = m.simulate([0.1, 0.0], None, [0.0, 0.1, 0.2])
+    new = motion.save(tmp_path / "new.npz")
+    with np.load(new) as file:
+        data = {name: file[name] for name in file.files if name != "digest"}
+    data["about"] = np.array(json.dumps({**json.loads(str(data["about"])), "version": 1}))
+    old = io.BytesIO()
+    np.savez_compressed(old, **data)
+    (tmp_path / "old.npz").write_bytes(old.getvalue())
+    assert np.array_equal(es.Motion.load(tmp_path / "old.npz").q, motion.q)

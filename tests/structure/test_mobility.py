@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eslabon import load, robots
 from eslabon.algebra import motion_exp
+from eslabon.coordinates.closing import jacobian_at
 from eslabon.errors import AssemblyError
-from eslabon.kinematics.closure import jacobian_at
-from eslabon.model import Builder, Mechanism
-from eslabon.read import load, robots
+from eslabon.model import Builder, Model
 from eslabon.structure import degrees_of_freedom, mobility
-from eslabon.structure.postures import closed_postures, posture
+from eslabon.structure.screws import closed_configurations, joint_screws
 
 X, Y, Z = np.eye(3)
 LETTERS = {
@@ -58,7 +58,7 @@ class Drawn:
             self.joint(f"j{k + 1}", letter, bodies[k], bodies[k + 1], point, axis)
         return self
 
-    def build(self, *actuated) -> Mechanism:
+    def build(self, *actuated) -> Model:
         return self.builder.actuate(*actuated).build()
 
 
@@ -138,7 +138,7 @@ def test_rssr_has_one_useful_freedom_and_a_coupler_that_spins():
     (spin,) = r.passive
     assert spin.bodies == ("b2",)
     assert spin.motion.symbol == "R"
-    assert "1 of the 2 freedoms is the spin of 'b2' about its own axis" in str(r)
+    assert "1 of the 2 degrees of freedom is the spin of 'b2' about its own axis" in str(r)
 
 
 def test_spin_of_a_motor_is_not_passive():
@@ -388,7 +388,7 @@ def test_a_coupling_that_repeats_a_loop_is_redundant():
     assert (r.planar, r.dof, r.redundant) == (0, 1, 4)
 
 
-def test_a_coupling_that_stops_a_paradoxical_loop_does_not_make_it_shaky():
+def test_a_coupling_that_stops_a_paradoxical_loop_has_no_infinitesimal_mobility():
     b = Builder("stopped_bennett")
     b._items["bodies"], b._items["joints"] = list(bennett().bodies), list(bennett().joints)
     b._items["loops"] = list(bennett().loops)
@@ -396,7 +396,7 @@ def test_a_coupling_that_stops_a_paradoxical_loop_does_not_make_it_shaky():
         "two", "arm", "q0", 2.0, -1.0
     )
     r = mobility(b.build())
-    assert (r.dof, r.shaky, r.kind) == (0, 0, "paradoxical")
+    assert (r.dof, r.infinitesimal, r.kind) == (0, 0, "paradoxical")
 
 
 def test_a_singular_home_does_not_mislead():
@@ -405,7 +405,7 @@ def test_a_singular_home_does_not_mislead():
     drawn.joint("c", "R", "w", "v", (3, 0, 0)).joint("d", "R", "v", "ground", (2, 0, 0))
     r = mobility(drawn.build())
     assert (r.dof, r.dof_at_home) == (1, 2)
-    assert "At its home posture it has 1 more, to first order: that posture is singular." in str(r)
+    assert "At its home configuration it has 1 more, to first order: that configuration is singular." in str(r)
 
 
 def test_what_cannot_be_assembled_is_still_counted():
@@ -467,9 +467,9 @@ def test_spatial_mechanisms_too(move):
 @pytest.mark.parametrize("name", robots())
 def test_library(name):
     m = load(name)
-    for p in closed_postures(m):
+    for p in closed_configurations(m):
         s = np.linalg.svd(jacobian_at(m, p.q), compute_uv=False) if m.closed else np.zeros(0)
-        assert p.freedom == m.nv - np.sum(s > 1e-9)
+        assert p.dof == m.nv - np.sum(s > 1e-9)
     r = mobility(m)
     assert r.dof == degrees_of_freedom(m) == r.gruebler + r.redundant
     assert r.kind != "undecided"
@@ -493,7 +493,7 @@ def test_known_mechanisms(name, kind, dof, passive):
 def test_screws_are_those_of_the_bodies():
     """The speeds along the screws of a tree joint give its velocities, so K u = 0 is J v = 0 in other units."""
     m = load("spatial_four_bar")
-    p = closed_postures(m)[-1]
+    p = closed_configurations(m)[-1]
     J = jacobian_at(m, p.q)
     _, s, Vt = np.linalg.svd(J)
     v = Vt[np.sum(s > 1e-9) :][0]
@@ -501,21 +501,21 @@ def test_screws_are_those_of_the_bodies():
     tree = p.closing[:, : u.size]
     cut = p.closing[:, u.size :]
     assert np.linalg.norm(tree @ u + cut @ np.linalg.lstsq(cut, -tree @ u)[0]) < 1e-9 * np.linalg.norm(u)
-    assert posture(m, p.q).freedom == p.freedom
+    assert joint_screws(m, p.q).dof == p.dof
 
 
-def test_what_only_shakes_is_told_apart():
-    """Three hinges on a line close at that posture only; a generic tremor is no mobility."""
+def test_infinitesimal_mobility_is_told_apart():
+    """Three hinges on a line close at that configuration only; a motion of first order is no finite mobility."""
     r = mobility(ring("RRR", [(0, 0, 0), (1, 0, 0), (3, 0, 0)], [Z] * 3))
-    assert (r.planar, r.dof, r.shaky, r.kind) == (0, 1, 1, "trivial")
-    assert "only shakes" in str(r)
+    assert (r.planar, r.dof, r.infinitesimal, r.kind) == (0, 1, 1, "trivial")
+    assert "has infinitesimal mobility" in str(r)
 
 
 def test_joints_that_never_move_are_taken_away():
     """A screw across two parallel cylindrical joints cannot turn; they slide together all the same."""
     r = mobility(ring("CHC", [(0, 0, 2), (1, -2, -2), (-1, 0, -2)], [Y, Z, Y]))
     assert (r.gruebler, r.dof, r.kind) == (-1, 1, "exceptional")
-    assert "j2" in r.chains[0].idle
+    assert "j2" in r.chains[0].inactive
 
 
 @settings(max_examples=25, deadline=None)

@@ -79,6 +79,20 @@ def vector(*components: Scalar) -> Array:
     return np.stack(np.broadcast_arrays(*(np.asarray(c, dtype=float) for c in components)), axis=-1)
 
 
+def joined(*vectors: Array) -> Array:
+    """One vector after another; batch shapes broadcast.
+
+    >>> joined(np.array([1.0, 2.0]), np.array([3.0]))
+    array([1., 2., 3.])
+    """
+    if is_symbolic(*vectors):
+        import casadi
+
+        return casadi.vertcat(*vectors)
+    lead = np.broadcast_shapes(*(np.shape(v)[:-1] for v in vectors))
+    return np.concatenate([np.broadcast_to(v, lead + np.shape(v)[-1:]) for v in vectors], axis=-1)
+
+
 def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
     """A matrix from its rows of scalars; batch shapes broadcast."""
     flat = [x for row in rows for x in row]
@@ -106,12 +120,12 @@ def transpose(m: Array) -> Array:
 
 
 def matmul(*factors: Array) -> Array:
-    """The product of matrices; batch shapes broadcast, and zeros of numeric factors stay structural zeros."""
+    """The product of matrices; batch shapes broadcast, and zeros of numeric factors are structural zeros."""
     if is_symbolic(*factors):
         import casadi
 
-        symbols = [f if isinstance(f, casadi.SX) else casadi.SX(f) for f in factors]  # CasADi's conversion is slow
-        return reduce(lambda a, b: casadi.sparsify(casadi.mtimes(a, b)), symbols)
+        symbols = [f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(f)) for f in factors]
+        return reduce(casadi.mtimes, symbols)
     return reduce(np.matmul, (np.asarray(f, dtype=float) for f in factors))
 
 
@@ -152,6 +166,7 @@ def _function(numeric: str, symbolic: str) -> Callable[..., Any]:
 sqrt, absolute, sign = _function("sqrt", "sqrt"), _function("abs", "fabs"), _function("sign", "sign")
 tan, atan2 = _function("tan", "tan"), _function("arctan2", "atan2")
 acos, asin = _function("arccos", "acos"), _function("arcsin", "asin")
+floor = _function("floor", "floor")
 maximum, minimum = _function("maximum", "fmax"), _function("minimum", "fmin")
 _sin, _cos = _function("sin", "sin"), _function("cos", "cos")
 
@@ -257,4 +272,4 @@ def require(good: Any, noun: str, trouble: str, size: Any = 0.0) -> None:
     if len(faults):
         index = tuple(int(i) for i in faults[0])
         subject = f"the {noun} at index {index} of the batch" if index else f"this {noun}"
-        raise RotationError(f"{subject} {trouble.format(np.asarray(size)[index])}")
+        raise RotationError(f"{subject} {trouble.format(np.broadcast_to(size, np.shape(good))[index])}")

@@ -16,6 +16,7 @@ from eslabon.algebra.arrays import (
     dot,
     entries,
     is_symbolic,
+    joined,
     matmul,
     matrix,
     parts,
@@ -238,10 +239,18 @@ def motion_log(pose: Array) -> Array:
     """
     pose = check_pose(pose)
     w = rotation_vector_from_quaternion(quaternion_from_rotation(rotation_of(pose)))
+    return joined(w, shift_log(w, position_of(pose)))
+
+
+def shift_log(w: Array, r: Array) -> Array:
+    """G⁻¹ r: the linear part of the twist that turns by the rotation vector w and shifts by r.
+
+    >>> shift_log([0, 0, np.pi / 2], [1, 1, 0]).round(14)
+    array([1.57079633, 0.        , 0.        ])
+    """
     squared = dot(parts(w, 3), parts(w, 3))
     d = (stumpff(3, squared) - 2.0 * stumpff(4, squared)) / (2.0 * stumpff(2, squared))
-    v = _quadratic(w, -0.5, d, position_of(pose))
-    return vector(*parts(w, 3), *parts(v, 3))
+    return _quadratic(w, -0.5, d, r)
 
 
 def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:

@@ -1,140 +1,203 @@
-"""Trees with loops: three ways to the accelerations, and virtual work to the actuators' forces.
+"""Trees with loops: three methods to impose the constraints, and the actuators' forces by virtual work.
 
-A tree obeys M v' + h = f + J^T lambda with J v' = gamma. M and h come from a formulation of the tree, J and gamma from
-the independent rows of the loops' constraints; the three ways differ in how they get rid of lambda, and agree.
+A tree obeys M v' = f + J^T lambda with J v' = gamma, where M and the force f, the velocity forces taken off, come from a
+formulation of the tree, J and gamma from independent rows of the constraints. The methods differ in how they get rid of
+lambda, and agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import casadi
 
 from eslabon.formulations.factor import Factors, factors
-from eslabon.formulations.symbols import SX, lean, product, symmetric, zeros
+from eslabon.formulations.symbols import SX, symmetric, zeros
 from eslabon.kinematics.closure import Partition
+
+LIGHT = 1e-5  # how much less the reciprocal condition number of M counts than that of the constraints, which is squared
 
 
 @dataclass(frozen=True)
 class Constrained:
-    """The pieces of the equations: mass matrix, bias h, applied forces f, constraint Jacobian J and gamma."""
+    """The terms of M v' = force + J^T lambda, J v' = gamma, which of them are independent, and what helps to solve them.
+
+    `penalty` is a rho for which M + rho J^T J is invertible where M alone is not, as with a slender rod between hinges;
+    since J v' = gamma, adding rho J^T J to M and rho J^T gamma to the forces changes no motion. `regularization` on the
+    diagonal of J M^-1 J^T keeps lambda finite where rows become dependent (Bayo and Avello's penalty). `floor` is the
+    inertia that counts as nothing.
+    """
 
     M: SX
-    h: SX
-    f: SX
+    force: SX
     J: SX
     gamma: SX
+    partition: Partition
+    penalty: float = 0.0
+    regularization: Sequence[float] = ()
+    floor: Sequence[float] = ()
+
+    def penalized(self) -> Constrained:
+        """The same motion from M + rho J^T J."""
+        if not self.penalty:
+            return self
+        rho, Jt = self.penalty, self.J.T
+        return replace(self, M=self.M + rho * (Jt @ self.J), force=self.force + rho * (Jt @ self.gamma), penalty=0.0)
 
 
-def stiffened(c: Constrained, rho: float) -> Constrained:
-    """The same motion from M + rho J^T J, which is invertible where M alone is not."""
-    if not rho:
-        return c
-    return Constrained(
-        lean(c.M + rho * product(c.J.T, c.J)), c.h, lean(c.f + rho * product(c.J.T, c.gamma)), c.J, c.gamma
-    )
+class Solution(NamedTuple):
+    """Accelerations, the constraint forces lambda, and the reciprocal condition number."""
+
+    a: SX
+    reaction: SX
+    condition: SX
 
 
-def multipliers(c: Constrained, ease: Sequence[float] = ()) -> tuple[SX, SX, list[SX]]:
-    """v' and lambda from (J M^-1 J^T) lambda = gamma - J M^-1 (f - h), with the pivots' inverses.
-
-    Where rows become dependent at a singular posture, a little `ease` on the diagonal keeps lambda finite (Bayo and
-    Avello's penalty); two more steps take back what it changes elsewhere. With M = L^T D L only L^-T J^T is
-    needed, which has few entries, never M^-1 J^T.
-    """
+def multipliers(given: Constrained) -> Solution:
+    """(J M^-1 J^T) lambda = gamma - J M^-1 f. With M = L^T D L only L^-T J^T is needed, which has few entries."""
+    c = given.penalized()
     tree = factors(c.M)
-    force, across = tree.inward(lean(c.f - c.h)), tree.inward(c.J.T)
+    force, across = tree.inward(c.force), tree.inward(c.J.T)
     light = tree.scaled(across).T
-    W, right = symmetric(product(light, across)), lean(c.gamma - product(light, force))
-    if not ease:
-        solver = factors(W)
-        reaction = solver.solve(right)
-    else:
-        solver = factors(lean(W + casadi.diag(casadi.SX(list(ease)))))
-        reaction = solver.solve(right)
-        for _ in range(2):
-            reaction = lean(reaction + solver.solve(lean(right - product(W, reaction))))
-    return tree.outward(tree.scaled(lean(force + product(across, reaction)))), reaction, solver.inverse
+    reaction, solver = _regularized(symmetric(light @ across), c.gamma - light @ force, c.regularization)
+    a = tree.outward(tree.scaled(force + across @ reaction))
+    return Solution(a, reaction, joint_condition(_spread(solver), tree.condition(c.floor)))
 
 
-def gibbs_appell(c: Constrained, p: Partition) -> SX:
+def udwadia_kalaba(given: Constrained) -> Solution:
+    """v' = a + M^-1/2 (J M^-1/2)^+ (gamma - J a), a = M^-1 f, with the factor L of M = L^T D L as its root."""
+    c = given.penalized()
+    tree = factors(c.M)
+    half = casadi.diag(casadi.sqrt(casadi.vertcat(zeros(0), *tree.inverse)))  # D^-1/2
+    a, root = tree.solve(c.force), half @ tree.inward(c.J.T)  # M^-1/2 J^T
+    reaction, solver = _regularized(symmetric(root.T @ root), c.gamma - c.J @ a, c.regularization)
+    a = a + tree.outward(half @ (root @ reaction))
+    return Solution(a, reaction, joint_condition(_spread(solver), tree.condition(c.floor)))
+
+
+def elimination(c: Constrained) -> Solution:
     """The explicit equations of Gibbs and Appell (Diaz, eq. 4 corrected): the independent accelerations first.
 
     X = Phi_e^-1 Phi_i,  S = D_ii + X^T D_ee X - D_ie X - X^T D_ei,
     S v'_i = f_i - X^T f_e + (X^T D_ee - D_ie) Phi_e^-1 b,  v'_e = Phi_e^-1 b - X v'_i.
     """
-    i, e = list(p.independent), list(p.dependent)
-    back = Square(c.J[:, e])
-    X, drift = back.solve(c.J[:, i]), back.solve(c.gamma)
-    force = lean(c.f - c.h)
+    i, e = list(c.partition.independent), list(c.partition.dependent)
+    Phi_e = Square(c.J[:, e])
+    X, drift = Phi_e.solve(c.J[:, i]), Phi_e.solve(c.gamma)
     D_ee, D_ei, D_ie, D_ii = c.M[e, e], c.M[e, i], c.M[i, e], c.M[i, i]
-    S = lean(D_ii + product(X.T, D_ee, X) - product(D_ie, X) - product(X.T, D_ei))
-    right = force[i] - product(X.T, force[e]) + product(lean(product(X.T, D_ee) - D_ie), drift)
-    made = zeros(c.M.shape[0])
-    made[i] = factors(S).solve(right)
-    made[e] = drift - product(X, made[i])
-    return made
+    S = factors(D_ii + X.T @ D_ee @ X - D_ie @ X - X.T @ D_ei)
+    a = zeros(c.M.shape[0])
+    a[i, :] = S.solve(c.force[i, :] - X.T @ c.force[e, :] + (X.T @ D_ee - D_ie) @ drift)
+    a[e, :] = drift - X @ a[i, :]
+    reaction = Phi_e.solve_transposed((c.M @ a - c.force)[e, :])
+    return Solution(
+        a, reaction, joint_condition(Phi_e.condition, S.condition([c.floor[k] for k in i] if c.floor else ()))
+    )
 
 
-def udwadia_kalaba(c: Constrained) -> SX:
-    """v' = a + M^-1/2 (J M^-1/2)^+ (gamma - J a), a = M^-1 (f - h), with the factor L of M = L^T D L as its root."""
-    solver = factors(c.M)
-    a = solver.solve(c.f - c.h)
-    root = product(_diagonal(solver), solver.inward(c.J.T))  # M^-1/2 J^T
-    B = symmetric(product(root.T, root))
-    correction = factors(B).solve(c.gamma - product(c.J, a))
-    return lean(a + solver.outward(product(_diagonal(solver), root, correction)))
+METHODS: dict[str, Callable[[Constrained], Solution]] = {
+    "multipliers": multipliers,
+    "elimination": elimination,
+    "udwadia_kalaba": udwadia_kalaba,
+}
 
 
-def _diagonal(solver: Factors) -> SX:
-    """D^-1/2."""
-    return casadi.diag(casadi.sqrt(casadi.vertcat(*solver.inverse)))
+def _regularized(W: SX, right: SX, regularization: Sequence[float]) -> tuple[SX, Factors]:
+    """lambda with W lambda = right; two more steps take back what the regularization changes."""
+    solver = factors(W + casadi.diag(casadi.SX(list(regularization))) if regularization else W)
+    reaction = solver.solve(right)
+    for _ in range(2 if regularization else 0):
+        reaction = reaction + solver.solve(right - W @ reaction)
+    return reaction, solver
+
+
+def _spread(solver: Factors) -> SX:
+    """The least pivot against the largest."""
+    if not solver.inverse:
+        return casadi.SX(1)
+    pivots = casadi.fabs(casadi.vertcat(*solver.inverse))
+    return casadi.mmin(pivots) / casadi.mmax(pivots)
+
+
+def joint_condition(constraints: SX, mass: SX) -> SX:
+    """One reciprocal condition number of both, in which a NaN of either shows."""
+    return 1 / (1 / constraints + LIGHT / mass)
 
 
 class Square:
     """A square matrix A, solved through A^T A and refined once: no pivoting, and what squaring loses is given back."""
 
     def __init__(self, A: SX) -> None:
-        self.A = lean(A)
-        self.solver = factors(lean(product(A.T, A)))
+        self.A = A
+        self.gram = A.T @ A
+        self.solver = factors(self.gram)
 
     def solve(self, b: SX) -> SX:
         """A x = b."""
-        x = self.solver.solve(product(self.A.T, b))
-        return lean(x + self.solver.solve(product(self.A.T, lean(b - product(self.A, x)))))
+        x = self.solver.solve(self.A.T @ b)
+        return x + self.solver.solve(self.A.T @ (b - self.A @ x))
 
     def solve_transposed(self, b: SX) -> SX:
         """A^T x = b."""
-        x = product(self.A, self.solver.solve(b))
-        return lean(x + product(self.A, self.solver.solve(lean(b - product(self.A.T, x)))))
+        x = self.A @ self.solver.solve(b)
+        return x + self.A @ self.solver.solve(b - self.A.T @ x)
 
     @property
-    def quality(self) -> SX:
-        """The least pivot against the largest diagonal entry: small near a singular posture."""
-        pivots = casadi.vertcat(*self.solver.inverse) if self.solver.inverse else casadi.SX.ones(1)
-        scale = casadi.mmax(casadi.diag(product(self.A.T, self.A))) if self.solver.inverse else casadi.SX.ones(1)
-        return 1 / (casadi.mmax(casadi.fabs(pivots)) * scale)
+    def condition(self) -> SX:
+        """The least pivot against the largest diagonal entry, the square of a reciprocal condition number."""
+        if not self.solver.inverse:
+            return casadi.SX(1)
+        pivots = casadi.vertcat(*self.solver.inverse)
+        return 1 / (casadi.mmax(casadi.fabs(pivots)) * casadi.mmax(casadi.diag(self.gram)))
 
 
-def virtual_work(needed: SX, J: SX, p: Partition, actuated: list[int], weights: SX | None = None) -> tuple[SX, SX]:
-    """The actuators' forces that do the work of the forces `needed` in every joint (Yime, eqs. 42-46).
+class Effort(NamedTuple):
+    """Actuators' forces, the constraint forces that go with them, and the reciprocal condition number."""
 
-    Virtual motions that keep the loops closed are v = N v_i with N = [1; rho], rho = -Phi_e^-1 Phi_i (eq. 44, its sign
-    restored); so N^T B u = N^T needed. With as many actuators as freedoms this determines u; with more, the share of
-    least u^T W u is taken. Also gives the quality of the posture.
+    forces: SX
+    reaction: SX
+    condition: SX
+
+
+def actuator_forces(
+    needed: SX, J: SX, p: Partition, actuated: Sequence[int], weights: Sequence[float] | None, method: str
+) -> Effort:
+    """The actuators' forces u that, with the constraint forces, are the forces `needed` in every joint:
+    B u + J^T lambda = needed. Where that leaves a choice, u^T W u is least.
+
+    By elimination this is virtual work (`virtual_work`). Otherwise it is the stationary point of u^T W u / 2 under these
+    equations: with multipliers mu, u = W^-1 B^T mu and B W^-1 B^T mu + J^T lambda = needed, J mu = 0, which any method for
+    constraints solves for the virtual displacement mu.
     """
-    i, e = list(p.independent), list(p.dependent)
-    back = Square(J[:, e])
-    work = lean(needed[i] - product(J[:, i].T, back.solve_transposed(needed[e])))
-    if actuated == i:
-        return work, back.quality
     B = zeros(J.shape[1], len(actuated))
     for k, place in enumerate(actuated):
         B[place, k] = 1
-    A = lean(B[i, :] - product(J[:, i].T, back.solve_transposed(lean(B[e, :]))))
-    if len(actuated) == len(i):
-        share = Square(A)
-        return share.solve(work), casadi.fmin(back.quality, share.quality)
-    light = lean(A.T if weights is None else A.T / casadi.repmat(weights, 1, len(i)))
-    return lean(product(light, factors(lean(product(A, light))).solve(work))), back.quality
+    if method == "elimination":
+        return virtual_work(needed, J, p, actuated, B, weights)
+    compliance = casadi.diag(1 / casadi.SX(list(weights or [1.0] * len(actuated))))
+    rho = len(actuated) / sum(weights or [1.0] * len(actuated)) if actuated else 1.0
+    found = METHODS[method](Constrained(B @ compliance @ B.T, needed, J, zeros(J.shape[0]), p, rho))
+    return Effort(compliance @ B.T @ found.a, -found.reaction, found.condition)
+
+
+def virtual_work(
+    needed: SX, J: SX, p: Partition, actuated: Sequence[int], B: SX, weights: Sequence[float] | None
+) -> Effort:
+    """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho], rho = -Phi_e^-1 Phi_i (Yime, eq. 44, its
+    sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
+    i, e = list(p.independent), list(p.dependent)
+    Phi_e = Square(J[:, e])
+    work, condition = needed[i, :] - J[:, i].T @ Phi_e.solve_transposed(needed[e, :]), Phi_e.condition
+    if list(actuated) == i:
+        u = work
+    else:
+        A = B[i, :] - J[:, i].T @ Phi_e.solve_transposed(B[e, :])
+        if len(actuated) == len(i):
+            square = Square(A)
+            u, condition = square.solve(work), casadi.fmin(condition, square.condition)
+        else:
+            light = A.T if weights is None else A.T / casadi.repmat(casadi.SX(list(weights)), 1, len(i))
+            u = light @ factors(A @ light).solve(work)
+    return Effort(u, Phi_e.solve_transposed((needed - B @ u)[e, :]), condition)

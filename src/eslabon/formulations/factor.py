@@ -1,25 +1,27 @@
 """The factors of a mass matrix, unrolled into the graph.
 
-M = L^T D L with L of unit lower triangle, eliminated from the last freedom to the first: on a tree numbered from the
+M = L^T D L with L of unit lower triangle, eliminated from the last velocity to the first: on a tree numbered from the
 ground outward this order makes no new entries (Featherstone), and a positive definite M needs no pivoting. Each pivot is
 inverted once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi
 
-from eslabon.formulations.symbols import SX, lean, zeros
+from eslabon.formulations.symbols import SX, constant, zeros
 
 
 @dataclass(frozen=True)
 class Factors:
-    """The rows of L left of the diagonal, and the inverses of D."""
+    """The rows of L left of the diagonal, the inverses of D, and the diagonal of M."""
 
     rows: list[SX]
     inverse: list[SX]
+    diagonal: list[SX]
 
     def solve(self, b: SX) -> SX:
         """x with M x = b, for one right-hand side or several."""
@@ -27,30 +29,45 @@ class Factors:
 
     def inward(self, b: SX) -> SX:
         """L^-T b: only the ancestors of what b has become new entries."""
-        x = casadi.SX(b)
+        x = constant(b)
         for k in reversed(range(len(self.rows))):
-            x[:k, :] -= casadi.mtimes(self.rows[k], x[k, :])
-        return lean(x)
+            x[:k, :] -= self.rows[k] @ x[k, :]
+        return x
 
     def scaled(self, b: SX) -> SX:
         """D^-1 b."""
-        return casadi.vertcat(*(b[k, :] * pivot for k, pivot in enumerate(self.inverse)))
+        return casadi.vertcat(zeros(0, b.shape[1]), *(b[k, :] * pivot for k, pivot in enumerate(self.inverse)))
 
     def outward(self, b: SX) -> SX:
         """L^-1 b."""
         x = casadi.SX(b)
         for k in range(len(self.rows)):
-            x[k, :] -= casadi.mtimes(self.rows[k].T, x[:k, :])
-        return lean(x)
+            x[k, :] -= self.rows[k].T @ x[:k, :]
+        return x
+
+    def condition(self, floor: Sequence[float] = ()) -> SX:
+        """n / sum (M_kk + floor_k) / D_k: one where M is diagonal, zero or NaN where it is singular.
+
+        A pivot D_k, measured by its own diagonal entry, is what is left of a motion's inertia when all motions farther
+        out follow as they like; no choice of units changes it. `floor` is what counts as nothing, for entries that are
+        zero but for round-off.
+        """
+        if not self.inverse:
+            return casadi.SX(1)
+        least = floor or [0.0] * len(self.inverse)
+        parts = [(d + x) * inverse for d, x, inverse in zip(self.diagonal, least, self.inverse, strict=True)]
+        return len(parts) / sum(casadi.fabs(x) for x in parts)
 
 
 def factors(M: SX) -> Factors:
     """Factorise a symmetric positive definite matrix."""
     n = M.shape[0]
-    rest, rows, inverse = lean(casadi.triu(M)), [zeros(0)] * n, [zeros(1)] * n
+    rest: SX = casadi.triu(constant(M))
+    rows, inverse = [zeros(0)] * n, [zeros(1)] * n
+    diagonal = [rest[k, k] for k in range(n)]
     for k in reversed(range(n)):
         column = rest[:k, k]
         inverse[k] = 1 / rest[k, k]
-        rows[k] = lean(column * inverse[k])
-        rest = lean(casadi.triu(rest[:k, :k] - casadi.mtimes(rows[k], column.T)))
-    return Factors(rows, inverse)
+        rows[k] = column * inverse[k]
+        rest = casadi.triu(rest[:k, :k] - rows[k] @ column.T)
+    return Factors(rows, inverse, diagonal)

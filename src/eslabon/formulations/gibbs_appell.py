@@ -12,39 +12,40 @@ from collections.abc import Mapping
 
 import casadi
 
+from eslabon.algebra.spatial import cross
 from eslabon.formulations.lagrange import virtual_work
-from eslabon.formulations.symbols import SX, cross, gravity, lean, pose_across, product, zeros
+from eslabon.formulations.symbols import SX, column, constant, gravity, pose_across, zeros
 from eslabon.kinematics.tree import coordinate_rates
-from eslabon.model import GROUND, Mechanism
+from eslabon.model import GROUND, Model
 
 
-def energy_of_acceleration(m: Mechanism, q: SX, v: SX, a: SX) -> SX:
+def energy_of_acceleration(m: Model, q: SX, v: SX, a: SX) -> SX:
     """Gibbs' function S(q, v, a)."""
-    g, along = gravity(m), product(coordinate_rates(m, q), v)
+    g, along = gravity(m), coordinate_rates(m, q) @ v
 
     def rate(x: SX) -> SX:
         """The derivative of an expression of q and v along the motion."""
-        dense = casadi.densify(casadi.SX(x))
-        return lean(casadi.jtimes(dense, q, along) + casadi.jtimes(dense, v, a))
+        dense = casadi.densify(x)
+        return casadi.jtimes(dense, q, along) + casadi.jtimes(dense, v, a)
 
     placed = {GROUND: (casadi.SX.eye(3), zeros(3))}
     total = zeros(1)
     for joint, body in zip(m.joints, m.bodies, strict=True):
         turn0, origin0 = placed[joint.parent]
         Q, p = pose_across(m, q, joint)
-        turn, origin = product(turn0, Q), lean(origin0 + product(turn0, p))
+        turn, origin = turn0 @ Q, origin0 + turn0 @ p
         placed[joint.child] = (turn, origin)
-        centre = lean(origin + product(turn, casadi.vertcat(*body.com)))
+        centre = origin + turn @ column(body.com)
         acceleration = rate(rate(centre))
-        spin = product(turn.T, rate(turn))  # the skew matrix of w in body axes
-        w = lean(casadi.vertcat(spin[2, 1], spin[0, 2], spin[1, 0]))
-        turning, I = rate(w), lean(body.inertia_matrix())
+        spin = turn.T @ rate(turn)  # the skew matrix of w in body axes
+        w = casadi.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
+        turning, I = rate(w), constant(body.inertia_matrix())
         total += body.mass * (casadi.dot(acceleration, acceleration) / 2 - casadi.dot(g, acceleration))
-        total += casadi.dot(turning, product(I, turning)) / 2 + casadi.dot(turning, cross(w, product(I, w)))
+        total += casadi.dot(turning, I @ turning) / 2 + casadi.dot(turning, cross(w, I @ w))
     return total
 
 
-def inverse_dynamics(m: Mechanism, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
     """tau = dS/dv', less what wrenches on the bodies do of the work."""
     forces = casadi.gradient(energy_of_acceleration(m, q, v, a), a)
-    return lean(forces - virtual_work(m, q, wrenches or {}))
+    return forces - virtual_work(m, q, wrenches or {})

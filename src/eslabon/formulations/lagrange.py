@@ -10,40 +10,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import casadi
-
+from eslabon.algebra.spatial import cross
 from eslabon.formulations.jacobians import in_body, in_ground
-from eslabon.formulations.symbols import SX, gravity, lean, product, zeros
-from eslabon.model import Mechanism
+from eslabon.formulations.symbols import SX, constant, gravity, zeros
+from eslabon.model import Model
 
 
-def matrices(m: Mechanism, q: SX, v: SX) -> tuple[SX, SX, SX]:
+def matrices(m: Model, q: SX, v: SX) -> tuple[SX, SX, SX]:
     """I, C and b."""
     mass, coriolis, weight = zeros(m.nv, m.nv), zeros(m.nv, m.nv), zeros(m.nv)
     jacobians, g = in_ground(m, q, v), gravity(m)
     for body in m.bodies:
         J = jacobians[body.name]
-        inertia = product(J.turn, body.inertia_matrix(), J.turn.T)
-        spin = casadi.skew(product(J.A, v))
-        mass += body.mass * product(J.R.T, J.R) + product(J.A.T, inertia, J.A)
-        turned = lean(product(inertia, J.A_rate) + product(spin, inertia, J.A))
-        coriolis += body.mass * product(J.R.T, J.R_rate) + product(J.A.T, turned)
-        weight -= body.mass * product(J.R.T, g)
-    return lean(mass), lean(coriolis), lean(weight)
+        inertia = J.turn @ constant(body.inertia_matrix()) @ J.turn.T
+        mass += body.mass * (J.R.T @ J.R) + J.A.T @ inertia @ J.A
+        turned = inertia @ J.A_rate + cross(J.A @ v, inertia @ J.A)
+        coriolis += body.mass * (J.R.T @ J.R_rate) + J.A.T @ turned
+        weight -= body.mass * (J.R.T @ g)
+    return mass, coriolis, weight
 
 
-def inverse_dynamics(m: Mechanism, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
     """The joint forces (Rojas, eq. 4.3.33), less what wrenches on the bodies do of the work."""
+    mass, bias = equations_of_motion(m, q, v, wrenches)
+    return mass @ a + bias
+
+
+def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX] | None = None) -> tuple[SX, SX]:
+    """I and h = C v + b with joint forces I v' + h."""
     mass, coriolis, weight = matrices(m, q, v)
-    forces = product(mass, a) + product(coriolis, v) + weight
-    return lean(forces - virtual_work(m, q, wrenches or {}))
+    return mass, coriolis @ v + weight - virtual_work(m, q, wrenches or {})
 
 
-def virtual_work(m: Mechanism, q: SX, wrenches: Mapping[str, SX]) -> SX:
+def virtual_work(m: Model, q: SX, wrenches: Mapping[str, SX]) -> SX:
     """The joint forces that wrenches on the bodies amount to, sum J_i^T F_i."""
     forces = zeros(m.nv)
     if wrenches:
         jacobians = in_body(m, q)
         for body, wrench in wrenches.items():
-            forces += product(jacobians[body].T, wrench)
-    return lean(forces)
+            forces += jacobians[body].T @ wrench
+    return forces

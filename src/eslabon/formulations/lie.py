@@ -8,42 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import casadi
-
-from eslabon.formulations.inertia import Inertia
+from eslabon.algebra.spatial import ad, ad_dual, cross, twist_to_child
 from eslabon.formulations.jacobians import in_body
-from eslabon.formulations.symbols import SX, gravity, joint_motion, lean, pose_across, product, zeros
-from eslabon.model import GROUND, Mechanism
+from eslabon.formulations.links import inertia_of
+from eslabon.formulations.symbols import SX, gravity, joint_motion, pose_across, stack, zeros
+from eslabon.model import GROUND, Model
 
 
-def adjoint_back(R: SX, p: SX) -> SX:
-    """Ad of the inverse of the pose (R, p): it carries a twist to the frame that stands there."""
-    return lean(casadi.blockcat([[R.T, zeros(3, 3)], [-product(R.T, casadi.skew(p)), R.T]]))
-
-
-def bracket(V: SX) -> SX:
-    """ad_V (Yime, eq. 14)."""
-    w, v = casadi.skew(V[:3]), casadi.skew(V[3:])
-    return lean(casadi.blockcat([[w, zeros(3, 3)], [v, w]]))
-
-
-def inverse_dynamics(m: Mechanism, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
     """The joint forces by virtual work (Yime, eqs. 37-43)."""
     V, A, down = {GROUND: zeros(6)}, {GROUND: zeros(6)}, {GROUND: gravity(m)}
     jacobians, forces = in_body(m, q), zeros(m.nv)
     for joint, body in zip(m.joints, m.bodies, strict=True):
-        R, p = pose_across(m, q, joint)
-        Ad = adjoint_back(R, p)
+        pose = pose_across(m, q, joint)
         _, relative, rate = joint_motion(m, joint, q, v, a)
-        V[body.name] = lean(product(Ad, V[joint.parent]) + relative)
-        A[body.name] = lean(product(Ad, A[joint.parent]) + rate + product(bracket(V[body.name]), relative))
-        down[body.name] = product(R.T, down[joint.parent])
-        M, W = Inertia.of(body).matrix(), V[body.name]
-        weight = body.mass * casadi.vertcat(
-            product(casadi.skew(casadi.vertcat(*body.com)), down[body.name]), down[body.name]
-        )
-        load = product(M, A[body.name]) - product(bracket(W).T, product(M, W)) - weight
-        if wrenches and body.name in wrenches:
-            load -= wrenches[body.name]
-        forces += product(jacobians[body.name].T, lean(load))
-    return lean(forces)
+        V[body.name] = W = twist_to_child(pose, V[joint.parent]) + relative
+        A[body.name] = twist_to_child(pose, A[joint.parent]) + rate + ad(W, relative)
+        down[body.name] = g = pose[0].T @ down[joint.parent]
+        inertia = inertia_of(body)
+        M, weight = inertia.matrix(), stack(cross(inertia.first, g), inertia.mass * g)
+        load = M @ A[body.name] + ad_dual(W, M @ W) - weight - (wrenches or {}).get(body.name, zeros(6))
+        forces += jacobians[body.name].T @ load
+    return forces

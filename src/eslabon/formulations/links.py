@@ -19,9 +19,9 @@ from typing import Any
 import casadi
 import numpy as np
 
-from eslabon.formulations.inertia import Inertia
-from eslabon.formulations.symbols import SX, lean, product, zeros
-from eslabon.model import JointKind, Mechanism
+from eslabon.algebra.spatial import Inertia, Pose
+from eslabon.formulations.symbols import SX, column, constant, motion, zeros
+from eslabon.model import Body, JointKind, Model
 from eslabon.model.constraints import perpendicular
 
 Places = slice
@@ -41,36 +41,48 @@ class Link:
     v: Places
     inertia: Inertia
 
-    def pose(self, q: SX) -> tuple[SX, SX]:
+    def turn(self, q: SX) -> Pose:
         """The joint's own rotation and shift."""
         R, p = self.kind.transform(q[self.q])
-        return lean(R), lean(p)
+        return constant(R), constant(p)
+
+    def pose(self, q: SX) -> Pose:
+        """The body's frame in its parent's."""
+        R, p = self.turn(q)
+        return self.R @ R, self.p + self.R @ p
 
     def motion(self, q: SX, v: SX, a: SX) -> tuple[SX, SX, SX]:
         """The motion subspace S, the relative twist S v and its rate S a + S' v, in the outer frame."""
-        if not self.kind.nv:
-            return zeros(6, 0), zeros(6), zeros(6)
-        own, rates = q[self.q], v[self.v]
-        S = lean(self.kind.motion(own))
-        drift = product(self.kind.motion_rate(own, rates), rates)
-        return S, product(S, rates), lean(product(S, a[self.v]) + drift)
+        return motion(self.kind, q[self.q], v[self.v], a[self.v])
 
 
-def links(m: Mechanism) -> list[Link]:
+def links(m: Model) -> list[Link]:
     """The bodies as they are described."""
     return [
         Link(
-            joint.child, parent, lean(joint.at.rotation()), lean(joint.at.translation()), joint.kind,
-            m.coordinates[joint.name], m.velocities[joint.name], Inertia.of(body),
+            joint.child, parent, constant(joint.at.rotation()), constant(joint.at.translation()), joint.kind,
+            m.coordinates[joint.name], m.velocities[joint.name], inertia_of(body),
         )
         for joint, body, parent in zip(m.joints, m.bodies, m.parents, strict=True)
     ]  # fmt: skip
 
 
-def short(m: Mechanism) -> list[Link]:
+def inertia_of(body: Body) -> Inertia:
+    """A body's inertia about its own frame."""
+    made = Inertia.of(constant(body.mass), column(body.com), constant(body.inertia_matrix()))
+    return _moments(made.mass, made.first, made.second)
+
+
+def _moments(mass: SX | None = None, first: SX | None = None, second: SX | None = None) -> Inertia:
+    """An inertia of those moments that are not zero."""
+    given = (zeros(1) if mass is None else mass, zeros(3) if first is None else first)
+    return Inertia.of_moments(*map(constant, (*given, zeros(3, 3) if second is None else second)))
+
+
+def short(m: Model) -> list[Link]:
     """The links for the shortest equations of joint forces: all three rewritings, sliding only where it pays."""
     straight = aligned(links(m))
-    return min((regrouped(m, straight), regrouped(m, slid(straight))), key=_entries)
+    return min((regrouped(straight), regrouped(slid(straight))), key=_entries)
 
 
 def _entries(tree: Sequence[Link]) -> int:
@@ -86,51 +98,43 @@ def _rebuilt(
     made: list[Link] = []
     moved: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for k, link in enumerate(tree):
-        Q0, t0 = moved.get(link.parent, (np.eye(3), np.zeros(3)))
-        R, p = product(Q0.T, link.R), product(Q0.T, lean(link.p - t0))
+        Q0, t0 = moved.get(link.parent, (np.eye(3), np.zeros((3, 1))))
+        R, p = constant(Q0.T @ link.R), constant(Q0.T @ (link.p - t0))
         new = change(link)
         if new is None:
             made.append(replace(link, R=R, p=p))
             continue
         kind, Q, t = new
         moved[k] = (Q, t)
-        made.append(
-            replace(
-                link,
-                R=tidy(product(R, Q)),
-                p=tidy(lean(p + product(R, t)), _size(p) + _size(t)),
-                kind=kind,
-                inertia=seen(link.inertia, Q, t),
-            )
-        )
+        inertia = seen_from(link.inertia, (constant(Q.T), constant(-Q.T @ t)))
+        made.append(replace(link, R=tidy(R @ Q), p=tidy(p + R @ t, _size(p) + _size(t)), kind=kind, inertia=inertia))
     return made
 
 
-def seen(inertia: Inertia, Q: np.ndarray, t: np.ndarray) -> Inertia:
-    """The inertia about a frame that stands at (Q, t) in the old one."""
-    m, h = inertia.mass, inertia.first
-    first = lean(h - m * casadi.SX(t))
-    second = lean(inertia.second - product(h, t[None]) - product(t[:, None], h.T) + m * casadi.SX(np.outer(t, t)))
-    arm, moment = _size(t), _size(h)
-    return Inertia(
-        m,
-        tidy(product(Q.T, first), moment + _size(m) * arm),
-        tidy(product(Q.T, second, Q), _size(inertia.second) + (2 * moment + _size(m) * arm) * arm),
+def seen_from(inertia: Inertia, pose: Pose, onto: Inertia | None = None) -> Inertia:
+    """The inertia of a body that stands at a constant pose, without round-off, added to another one."""
+    seen, old = inertia.seen_from(pose), onto or _moments()
+    arm, h, m = _size(pose[1]), _size(inertia.first), _size(inertia.mass)
+    total = seen + old
+    return _moments(
+        total.mass,
+        tidy(total.first, _size(old.first) + h + m * arm),
+        tidy(total.second, _size(old.second) + _size(inertia.second) + (2 * h + m * arm) * arm),
     )
 
 
 def tidy(x: SX, size: float = 1.0) -> SX:
     """Constants that are zero but for round-off become structural zeros; `size` is that of what they were made of."""
     if not x.is_constant():
-        return x
+        return constant(x)
     values = np.array(casadi.DM(x))
     values[np.abs(values) < 4e-16 * size] = 0.0
-    return lean(values)
+    return constant(values)
 
 
 def _size(x: Any) -> float:
     """The largest entry of numbers; of symbols nothing is known, and nothing is tidied."""
-    x = x if isinstance(x, casadi.SX) else casadi.SX(x)
+    x = constant(x)
     return float(np.abs(np.array(casadi.DM(x))).max(initial=0.0)) if x.is_constant() else 0.0
 
 
@@ -146,7 +150,7 @@ def aligned(tree: Sequence[Link]) -> list[Link]:
         return (
             type(link.kind)(**{**vars(link.kind), "axis": (0.0, 0.0, 1.0)}),
             np.column_stack([b1, b2, u]),
-            np.zeros(3),
+            np.zeros((3, 1)),
         )
 
     return _rebuilt(tree, change)
@@ -163,62 +167,49 @@ def slid(tree: Sequence[Link]) -> list[Link]:
         level = tree[child].p[2] + tree[child].R[2, 2] * ahead.get(child, 0.0)
         if level.is_constant():
             ahead[k] = float(level)
-    moves = {id(tree[k]): np.array([0.0, 0.0, t]) for k, t in ahead.items() if t}
+    moves = {id(tree[k]): np.array([[0.0], [0.0], [t]]) for k, t in ahead.items() if t}
     return _rebuilt(tree, lambda link: (link.kind, np.eye(3), moves[id(link)]) if id(link) in moves else None)
 
 
 def _hinge_about_z(kind: JointKind) -> bool:
-    return kind.kind == "revolute" and kind.axes == ((0.0, 0.0, 1.0),)
+    points = kind.fixed_points()
+    return all(isinstance(x, float) for p in points for x in p) and points == (
+        (0.0, 0.0, 1.0, 0.0),
+        (0.0, 0.0, 0.0, 1.0),
+    )
 
 
-def regrouped(m: Mechanism, tree: Sequence[Link]) -> list[Link]:
+def regrouped(tree: Sequence[Link]) -> list[Link]:
     """Mass given to the parent wherever the joint cannot tell, from the tips inward."""
     inertias = [link.inertia for link in tree]
     for k in reversed(range(len(tree))):
         link = tree[k]
-        kept, given = _divided(link.kind, inertias[k])
-        inertias[k] = kept
+        inertias[k], given = _divided(link.kind, inertias[k])
         if link.parent < 0:
-            inertias[k] = _on_ground(m, link, kept)
+            inertias[k] = _on_ground(link, inertias[k])
         else:
-            R, p = link.R, link.p
-            first, old = product(R, given.first), inertias[link.parent]
-            cross_terms = product(first, p.T)
-            second = lean(product(R, given.second, R.T) + cross_terms + cross_terms.T + given.mass * product(p, p.T))
-            inertias[link.parent] = Inertia(
-                lean(old.mass + given.mass),
-                tidy(lean(old.first + first + given.mass * p), _size(old.first) + _size(first) + _size(given.mass * p)),
-                tidy(lean(old.second + second), _size(old.second) + _size(second)),
-            )
+            inertias[link.parent] = seen_from(given, (link.R, link.p), inertias[link.parent])
     return [replace(link, inertia=inertia) for link, inertia in zip(tree, inertias, strict=True)]
 
 
 def _divided(kind: JointKind, inertia: Inertia) -> tuple[Inertia, Inertia]:
-    """What a link keeps, and what it gives to its parent, in its own frame at the joint."""
-    mass, first, second = inertia.mass, inertia.first, inertia.second
-    nothing, none, along = zeros(1), zeros(3), np.diag([0.0, 0.0, 1.0])
-    on_z = kind.axes == ((0.0, 0.0, 1.0),)
-    line = lean(second[2, 2] * along)  # the second moment along the axis
-    match kind.kind:
-        case "fixed":
-            return Inertia(nothing, none, zeros(3, 3)), inertia
-        case "prismatic":
-            return Inertia(mass, first, zeros(3, 3)), Inertia(nothing, none, second)
-        case "revolute" if on_z:
-            lever = lean(casadi.vertcat(0, 0, first[2]))
-            return Inertia(nothing, lean(first - lever), lean(second - line)), Inertia(mass, lever, line)
-        case "cylindrical" | "planar" if on_z:
-            return Inertia(mass, first, lean(second - line)), Inertia(nothing, none, line)
-        case "universal" | "spherical":
-            return Inertia(nothing, first, second), Inertia(mass, none, zeros(3, 3))
-    return inertia, Inertia(nothing, none, zeros(3, 3))
+    """What a link keeps, and what it gives to its parent, in its own frame at the joint.
+
+    With the projector P onto what the joint leaves in place, and E the pseudo-inertia, P E P is the parent's.
+    """
+    still = constant(np.reshape(kind.fixed_points(), (-1, 4))) if kind.fixed_points() else zeros(0, 4)
+    if not still.is_constant():  # an axis made of parameters: not worth the products
+        return inertia, _moments()
+    P = still.T @ still
+    E = casadi.blockcat([[inertia.second, inertia.first], [inertia.first.T, inertia.mass]])
+    given = P @ E @ P
+    kept, handed = (_moments(x[3, 3], x[:3, 3], x[:3, :3]) for x in (E - given, given))
+    return kept, handed
 
 
-def _on_ground(m: Mechanism, link: Link, inertia: Inertia) -> Inertia:
+def _on_ground(link: Link, inertia: Inertia) -> Inertia:
     """A hinge on the ground knows one moment of inertia; a slide knows the mass."""
     if _hinge_about_z(link.kind):
-        about = lean((inertia.second[0, 0] + inertia.second[1, 1]) * np.diag([1.0, 0.0, 0.0]))
-        return Inertia(inertia.mass, inertia.first, about)
-    if link.kind.kind == "prismatic":
-        return Inertia(inertia.mass, zeros(3), zeros(3, 3))
-    return inertia
+        about = (inertia.second[0, 0] + inertia.second[1, 1]) * np.diag([1.0, 0.0, 0.0])
+        return _moments(inertia.mass, inertia.first, about)
+    return _moments(inertia.mass) if len(link.kind.fixed_points()) == 3 else inertia  # all directions stay

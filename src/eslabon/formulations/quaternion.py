@@ -1,7 +1,7 @@
 """Quaternions for n bodies, with D, C and g computed directly (Mendez, sections 4 and 5; what the paper leaves open).
 
 Everything is in the ground's axes. The accumulated quaternion of a body turns its axis u, its centre of mass c and the
-vectors to the next joints from the posture of reference; D and g follow from the Jacobians Jv, Jw of every body, and C
+vectors to the next joints from the configuration of reference; D and g follow from the Jacobians Jv, Jw of every body, and C
 from their exact partial derivatives,
 
 dJv_i/dq_k = u_min x Jv_max,   dJw_i/dq_k = u_k x u_i (k before i),   dI/dq_k = skew(u_k) I - I skew(u_k),
@@ -18,64 +18,56 @@ from dataclasses import dataclass
 import casadi
 
 from eslabon.algebra.quaternions import quaternion_about, quaternion_product
-from eslabon.algebra.rotations import rotation_from_unit_quaternion
+from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_unit_quaternion
+from eslabon.algebra.spatial import cross, skew
 from eslabon.errors import ModelError
 from eslabon.formulations.lagrange import virtual_work
-from eslabon.formulations.symbols import SX, cross, gravity, lean, product, zeros
-from eslabon.model import GROUND, Mechanism
-
-KINDS = ("revolute", "prismatic", "fixed")
+from eslabon.formulations.symbols import SX, column, constant, gravity, zeros
+from eslabon.model import GROUND, Model
 
 
 @dataclass(frozen=True)
 class Turned:
-    """A body in the posture q: its accumulated quaternion and origin, and the freedoms that move it."""
+    """A body in the configuration q: its accumulated quaternion and origin, and the joints that move it."""
 
     quaternion: SX
     origin: SX
-    freedoms: tuple[tuple[int, bool, SX, SX], ...]  # place in v, whether it turns, its axis, a point on it
+    joints: tuple[tuple[int, bool, SX, SX], ...]  # place in v, whether it turns, its axis, a point on it
 
 
-def bodies_in_ground(m: Mechanism, q: SX) -> dict[str, Turned]:
+def bodies_in_ground(m: Model, q: SX) -> dict[str, Turned]:
     """u_r = rho(Pi, u), Pi_m = P_m * Pi_{m-1}, o_{m+1} = o_m + rho(Pi_m, l_m) (Mendez, eqs. 11-13, 17)."""
     made = {GROUND: Turned(casadi.SX([1.0, 0.0, 0.0, 0.0]), zeros(3), ())}
     for joint in m.joints:
-        if joint.kind.kind not in KINDS:
+        if len(joint.kind.fixed_points()) < 2:  # neither a line of points nor all directions stay
             raise ModelError(
                 f"the quaternion formulation knows revolute and prismatic joints; '{joint.name}' is {joint.kind.kind}; "
                 "choose another formulation."
             )
         parent = made[joint.parent]
-        seat = casadi.SX(quaternion_of(joint.at.rotation()))
+        seat = casadi.SX(quaternion_from_rotation(joint.at.rotation()))
         before = casadi.SX(quaternion_product(parent.quaternion, seat))
-        origin = lean(parent.origin + turned(parent.quaternion, joint.at.translation()))
-        freedoms, quaternion = parent.freedoms, before
+        origin = parent.origin + turned(parent.quaternion, constant(joint.at.translation()))
+        joints, quaternion = parent.joints, before
         if joint.nv:
-            place, turns = m.velocities[joint.name].start, joint.kind.kind == "revolute"
-            u = casadi.SX(casadi.vertcat(*joint.kind.axes[0]))
+            place, turns = m.velocities[joint.name].start, joint.kind.coordinates[0].periodic
+            u = column(joint.kind.axes[0])
             axis = turned(before, u / casadi.norm_2(u))
             if turns:
                 quaternion = casadi.SX(quaternion_product(before, quaternion_about(joint.kind.axes[0], q[place])))
             else:
-                origin = lean(origin + q[place] * axis)
-            freedoms = (*freedoms, (place, turns, axis, origin))
-        made[joint.child] = Turned(quaternion, origin, freedoms)
+                origin = origin + q[place] * axis
+            joints = (*joints, (place, turns, axis, origin))
+        made[joint.child] = Turned(quaternion, origin, joints)
     return made
-
-
-def quaternion_of(R: SX) -> SX:
-    """Euler parameters of a constant orientation."""
-    from eslabon.algebra.rotations import quaternion_from_rotation
-
-    return quaternion_from_rotation(R)
 
 
 def turned(quaternion: SX, u: SX) -> SX:
     """rho(p, u) = p * u * conj(p) (Mendez, eq. 9)."""
-    return product(rotation_from_unit_quaternion(quaternion), u)
+    return rotation_from_unit_quaternion(quaternion) @ u
 
 
-def matrices(m: Mechanism, q: SX, v: SX) -> tuple[SX, SX, SX]:
+def matrices(m: Model, q: SX, v: SX) -> tuple[SX, SX, SX]:
     """D, C and g."""
     n, down = m.nv, gravity(m)
     D, g = zeros(n, n), zeros(n)
@@ -83,49 +75,48 @@ def matrices(m: Mechanism, q: SX, v: SX) -> tuple[SX, SX, SX]:
     placed = bodies_in_ground(m, q)
     for body in m.bodies:
         here = placed[body.name]
-        turn = lean(rotation_from_unit_quaternion(here.quaternion))
-        I = product(turn, body.inertia_matrix(), turn.T)
-        centre = lean(here.origin + product(turn, casadi.vertcat(*body.com)))
+        turn = rotation_from_unit_quaternion(here.quaternion)
+        I = turn @ constant(body.inertia_matrix()) @ turn.T
+        centre = here.origin + turn @ column(body.com)
         Jv, Jw = zeros(3, n), zeros(3, n)
-        for place, turns, axis, point in here.freedoms:
-            Jv[:, place] = cross(axis, lean(centre - point)) if turns else axis
+        for place, turns, axis, point in here.joints:
+            Jv[:, place] = cross(axis, centre - point) if turns else axis
             Jw[:, place] = axis if turns else zeros(3)
-        Jv, Jw = lean(Jv), lean(Jw)
-        D += body.mass * product(Jv.T, Jv) + product(Jw.T, I, Jw)
-        g -= body.mass * product(Jv.T, down)
-        for k, (place, turns, axis, _) in enumerate(here.freedoms):
+        D += body.mass * (Jv.T @ Jv) + Jw.T @ I @ Jw
+        g -= body.mass * (Jv.T @ down)
+        for k, (place, turns, axis, _) in enumerate(here.joints):
             if turns:
                 dJv, dJw = _slopes(n, here, Jv, Jw, k)
-                dI = lean(product(casadi.skew(axis), I) - product(I, casadi.skew(axis)))
-                half = body.mass * product(Jv.T, dJv) + product(Jw.T, I, dJw)
-                slopes[place] += half + half.T + product(Jw.T, dI, Jw)
+                dI = cross(axis, I) - I @ skew(axis)
+                half = body.mass * (Jv.T @ dJv) + Jw.T @ I @ dJw
+                slopes[place] += half + half.T + Jw.T @ dI @ Jw
             else:
                 dJv = _slide_slopes(n, here, k)
-                half = body.mass * product(Jv.T, dJv)
+                half = body.mass * (Jv.T @ dJv)
                 slopes[place] += half + half.T
-    return lean(D), _christoffel(slopes, v), lean(g)
+    return D, _christoffel(slopes, v), g
 
 
 def _slopes(n: int, here: Turned, Jv: SX, Jw: SX, k: int) -> tuple[SX, SX]:
     """dJv/dq_k and dJw/dq_k for a joint k that turns."""
     dJv, dJw = zeros(3, n), zeros(3, n)
-    place_k, _, axis_k, _ = here.freedoms[k]
-    for i, (place, turns, axis, _) in enumerate(here.freedoms):
+    place_k, _, axis_k, _ = here.joints[k]
+    for i, (place, turns, axis, _) in enumerate(here.joints):
         if k <= i:  # what comes after k, and k itself, turns with it
             dJv[:, place] = cross(axis_k, Jv[:, place])
             dJw[:, place] = cross(axis_k, Jw[:, place]) if k < i else zeros(3)
         elif turns:
             dJv[:, place] = cross(axis, Jv[:, place_k])
-    return lean(dJv), lean(dJw)
+    return dJv, dJw
 
 
 def _slide_slopes(n: int, here: Turned, k: int) -> SX:
     """dJv/dq_k for a joint k that slides: the centre moves along its axis, under the joints before it."""
     dJv = zeros(3, n)
-    for place, turns, axis, _ in here.freedoms[:k]:
+    for place, turns, axis, _ in here.joints[:k]:
         if turns:
-            dJv[:, place] = cross(axis, here.freedoms[k][2])
-    return lean(dJv)
+            dJv[:, place] = cross(axis, here.joints[k][2])
+    return dJv
 
 
 def _christoffel(slopes: list[SX], v: SX) -> SX:
@@ -133,11 +124,17 @@ def _christoffel(slopes: list[SX], v: SX) -> SX:
     C = zeros(n, n)
     for k in range(n):
         C += slopes[k] * v[k] / 2
-    columns = casadi.horzcat(*(product(slopes[j], v) for j in range(n)))  # d_j D_ik v_k
-    return lean(C + (columns - columns.T) / 2)
+    columns = casadi.horzcat(zeros(n, 0), *(slopes[j] @ v for j in range(n)))  # d_j D_ik v_k
+    return C + (columns - columns.T) / 2
 
 
-def inverse_dynamics(m: Mechanism, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
     """tau = D v' + C v + g (Mendez, eq. 28), less what wrenches on the bodies do of the work."""
+    D, bias = equations_of_motion(m, q, v, wrenches)
+    return D @ a + bias
+
+
+def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX] | None = None) -> tuple[SX, SX]:
+    """D and h = C v + g with joint forces D v' + h."""
     D, C, g = matrices(m, q, v)
-    return lean(product(D, a) + product(C, v) + g - virtual_work(m, q, wrenches or {}))
+    return D, C @ v + g - virtual_work(m, q, wrenches or {})

@@ -1,45 +1,30 @@
-"""A few words for writing mechanics in CasADi matrices, in which a zero that is known stays a structural zero."""
+"""A few words for writing mechanics in CasADi matrices."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import casadi
-import numpy as np
 
+from eslabon.algebra.spatial import Pose
 from eslabon.kinematics.tree import across, coordinates, velocities
-from eslabon.model import Joint, Mechanism
+from eslabon.model import Joint, Model
 
 SX = Any  # casadi.SX
 
 
-def lean(x: Any) -> SX:
-    """A CasADi matrix without stored zeros."""
-    return casadi.sparsify(_matrix(x))
+def constant(x: Any) -> SX:
+    """Numbers of a model as a CasADi matrix, their zeros left out."""
+    return casadi.sparsify(x if isinstance(x, casadi.SX) else casadi.SX(x))
 
 
-def _matrix(x: Any) -> SX:
-    return x if isinstance(x, casadi.SX) else casadi.SX(x)  # CasADi's own conversion is slow
+def column(numbers: Any) -> SX:
+    """Three numbers of a model, perhaps symbols, as a column."""
+    return constant(casadi.vertcat(*numbers))
 
 
 def zeros(rows: int, columns: int = 1) -> SX:
     return casadi.SX(rows, columns)
-
-
-def skew(u: SX) -> SX:
-    """The matrix of u x."""
-    return casadi.sparsify(casadi.skew(u))
-
-
-def cross(u: SX, w: SX) -> SX:
-    return casadi.sparsify(casadi.mtimes(skew(u), w))
-
-
-def product(*factors: Any) -> SX:
-    made = _matrix(factors[0])
-    for factor in factors[1:]:
-        made = casadi.sparsify(casadi.mtimes(made, _matrix(factor)))
-    return made
 
 
 def symmetric(A: SX) -> SX:
@@ -48,26 +33,27 @@ def symmetric(A: SX) -> SX:
 
 
 def stack(*blocks: SX) -> SX:
-    return casadi.vertcat(*blocks)
+    return casadi.vertcat(zeros(0), *blocks)
 
 
-def pose_across(m: Mechanism, q: SX, joint: Joint) -> tuple[SX, SX]:
+def pose_across(m: Model, q: SX, joint: Joint) -> Pose:
     """Rotation and position of a joint's outer frame in the parent's frame."""
     R, p = across(m, q, joint)
-    return lean(R), lean(p)
+    return constant(R), constant(p)
 
 
-def joint_motion(m: Mechanism, joint: Joint, q: SX, v: SX, a: SX) -> tuple[SX, SX, SX]:
+def joint_motion(m: Model, joint: Joint, q: SX, v: SX, a: SX) -> tuple[SX, SX, SX]:
     """The motion subspace S, the relative twist S v and its rate S a + S' v, in the outer frame."""
-    if not joint.nv:
+    return motion(joint.kind, coordinates(m, q, joint), velocities(m, v, joint), velocities(m, a, joint))
+
+
+def motion(kind: Any, q: SX, v: SX, a: SX) -> tuple[SX, SX, SX]:
+    """The same, of the joint's own coordinates, velocities and accelerations."""
+    if not kind.nv:
         return zeros(6, 0), zeros(6), zeros(6)
-    own, rates = coordinates(m, q, joint), velocities(m, v, joint)
-    S = lean(joint.kind.motion(own))
-    drift = product(joint.kind.motion_rate(own, rates), rates)
-    return S, product(S, rates), lean(product(S, velocities(m, a, joint)) + drift)
+    S = constant(kind.motion(q))
+    return S, S @ v, S @ a + constant(kind.motion_rate(q, v)) @ v
 
 
-def gravity(m: Mechanism) -> SX:
-    return lean(
-        np.array(m.gravity) if not any(isinstance(g, casadi.SX) for g in m.gravity) else casadi.vertcat(*m.gravity)
-    )
+def gravity(m: Model) -> SX:
+    return column(m.gravity)

@@ -1,6 +1,6 @@
 """From a formula to what computes or prints it: one CasADi graph, read by every backend.
 
-`program` reads the graph; `native` makes machine code, `c` portable C, `equations` SymPy and LaTeX, `count` counts.
+`program` reads the graph; `native` makes machine code, `c` portable C, `printed` SymPy and LaTeX, `count` counts.
 Nothing heavy (CasADi, llvmlite, SymPy) is imported before it is used.
 """
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eslabon.errors import ReadError
+from eslabon.files import write
 from eslabon.graph.program import GraphError, Instruction, Program, read
 
 LINE = 72  # characters; what is longer than half of it gets a name before it goes into something else
@@ -45,10 +45,13 @@ _FORMS = {
 }
 _FUNCTIONS = """sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log1p pow sqrt fabs
     floor ceil fmin fmax fmod remainder copysign hypot erf"""
+# Of math.h's other names those that a mechanism might have too; j0 to yn are there without a strict standard only.
+_OTHER_NAMES = """cbrt erfc exp2 fdim fma frexp gamma ilogb j0 j1 jn ldexp lgamma llrint llround log10 log2 logb lrint lround
+    main modf nan nearbyint nextafter remquo rint round scalbn tgamma trunc y0 y1 yn NAN INFINITY HUGE_VAL"""
 _KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
 _MATH_H = frozenset(_FUNCTIONS.split())
-_RESERVED = _MATH_H | set(_KEYWORDS.split()) | {"sign_of"}
+_RESERVED = _MATH_H | set(f"{_KEYWORDS} {_OTHER_NAMES} sign_of".split())
 _SIGN_OF = "static double sign_of(double x)\n{\n    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;\n}\n\n"
 
 
@@ -61,14 +64,13 @@ class CSource:
     code: str
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write name.h and name.c; gives their paths."""
-        paths = Path(folder) / f"{self.name}.h", Path(folder) / f"{self.name}.c"
-        for path, text in zip(paths, (self.header, self.code), strict=True):
-            try:
-                path.write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise ReadError(f"{path}: it cannot be written ({error.strerror or error}).") from None
-        return paths
+        """Write name.h and name.c into a folder, which is made if it is not there; gives their paths."""
+        header, code = Path(folder) / f"{self.name}.h", Path(folder) / f"{self.name}.c"
+        return write(header, self.header), write(code, self.code)
+
+    def __repr__(self) -> str:
+        lines = self.code.count("\n")
+        return f"<CSource {self.name}: {lines} lines of C; print .header and .code, or .write(folder)>"
 
 
 def source(f: Any, name: str = "", note: str = "") -> CSource:
@@ -95,7 +97,8 @@ def source(f: Any, name: str = "", note: str = "") -> CSource:
     stores = writer.stores(outputs)
     parameters = ", ".join([*(f"const double *{n}" for n in inputs), *(f"double *{n}" for n in outputs)])
     prototype = f"void {name}({parameters})"
-    body = [f"    {line}" for line in [*(f"(void){n};" for n in writer.unused()), *writer.lines, *stores]]
+    unused = [*writer.unused(), *(n for n, shape in zip(outputs, program.output_shapes, strict=True) if 0 in shape)]
+    body = [f"    {line}" for line in [*(f"(void){n};" for n in unused), *writer.lines, *stores]]
     helper = _SIGN_OF if any(i.name == "sign" for i in program.instructions) else ""
     code = f'#include "{name}.h"\n#include <math.h>\n\n{helper}{prototype}\n{{\n' + "\n".join(body) + "\n}\n"
     return CSource(name, _header(program, name, prototype, inputs, outputs, note), code)
@@ -108,7 +111,7 @@ def _header(program: Program, name: str, prototype: str, inputs: list[str], outp
         return f" * {n}: {what}, {shape[0]}x{shape[1]}" if shape[1] != 1 else f" * {n}: {what}, {shape[0]}"
 
     about = [
-        f"/* {note or name}: {program.operations} operations, written by eslabon.",
+        f"/* {_comment(note or name)}: {program.operations} operations, written by eslabon.",
         " * Arrays are dense and in row order; an output may be the same array as an input.",
         *(line(n, s, "input") for n, s in zip(inputs, program.input_shapes, strict=True)),
         *(line(n, s, "output") for n, s in zip(outputs, program.output_shapes, strict=True)),
@@ -188,6 +191,12 @@ def _number(x: float) -> str:
     if math.isinf(x):
         return "INFINITY" if x > 0 else "-INFINITY"
     return repr(x)
+
+
+def _comment(text: str) -> str:
+    """What may stand inside a C comment: one line that neither ends it, opens another, nor hides anything."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line.replace("\\", "/").replace("*/", "* /").replace("/*", "/ *")
 
 
 def _identifier(name: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 Powers = tuple[tuple[Any, int], ...]  # symbols with their powers, sorted by name
@@ -68,7 +69,7 @@ class Harmonics:
     def by_harmonic(self) -> dict[tuple[Angles, bool], dict[Powers, Fraction]]:
         """The polynomial in front of each sine and cosine, the constant part first."""
         groups: dict[tuple[Angles, bool], dict[Powers, Fraction]] = {}
-        for (p, a, sine), c in sorted(self.terms.items(), key=lambda t: (len(t[0][1]), t[0][2], str(t[0]))):
+        for (p, a, sine), c in sorted(self.terms.items(), key=_by_place):
             groups.setdefault((a, sine), {})[p] = c
         return groups
 
@@ -83,7 +84,18 @@ def _merged(a: Powers, b: Powers) -> Powers:
 
 
 def _by_name(item: tuple[Any, Any]) -> str:
-    return str(item[0])
+    return _name(item[0])
+
+
+def _by_place(term: tuple[Key, Fraction]) -> tuple[Any, ...]:
+    """Terms of fewer angles first, then cosines before sines, then by the names in them."""
+    powers, angles, sine = term[0]
+    return len(angles), sine, [(_name(s), n) for s, n in angles], [(_name(s), n) for s, n in powers]
+
+
+@lru_cache(maxsize=10_000)  # writing an expression out costs more than all else here
+def _name(symbol: Any) -> str:
+    return str(symbol)
 
 
 def _normal(multiples: Iterable[tuple[Any, Fraction]]) -> tuple[int, Angles]:

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import math
-import struct
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from eslabon.errors import EslabonError
+from eslabon.errors import GraphError as GraphError
 
 Shape = tuple[int, ...]
-
-
-class GraphError(EslabonError, ValueError):
-    """A graph that a backend cannot express, or a shape that does not fit it."""
 
 
 class Instruction(NamedTuple):
     """One step: `name` of earlier results `args`, a constant `value`, or a `place` in an input or output.
 
-    A place is (which input or output, position in its dense row-ordered array).
+    A place is (which input or output, position in its dense row-ordered array). Around a call they are (which call,
+    position among all inputs or outputs of the callee, one after the other): an `argument` puts a value there, a
+    `result` takes one, and between the two a `call` names (which call, which of the program's functions).
     """
 
     name: str
@@ -34,9 +35,22 @@ class Instruction(NamedTuple):
     place: tuple[int, int] = (0, 0)
 
 
+# Instructions that move numbers and compute nothing.
+MOVES = frozenset({"input", "output", "const", "argument", "result", "call"})
+
+
+class Repetition(NamedTuple):
+    """A call that is made for every row of a table: where in the memory of all arguments, `size` numbers long, each of
+    the callee's inputs begins. The results of one repetition follow those of the one before."""
+
+    call: int
+    size: int
+    table: tuple[tuple[int, ...], ...]
+
+
 @dataclass(frozen=True)
 class Program:
-    """The instructions of a function with the dense shapes of what goes in and out."""
+    """The instructions of a function with the dense shapes of what goes in and out, and the functions it calls."""
 
     name: str
     instructions: tuple[Instruction, ...]
@@ -44,21 +58,53 @@ class Program:
     output_names: tuple[str, ...]
     input_shapes: tuple[tuple[int, int], ...]
     output_shapes: tuple[tuple[int, int], ...]
+    functions: tuple[Program, ...] = ()
+    repeated: tuple[Repetition, ...] = ()
 
-    @property
+    @cached_property
     def operations(self) -> int:
-        """How many instructions compute something."""
-        return sum(i.name not in ("input", "output", "const") for i in self.instructions)
+        """How many operations one evaluation takes, those of the functions it calls included."""
+        own, often = sum(i.name not in MOVES for i in self.instructions), {r.call: len(r.table) for r in self.repeated}
+        return own + sum(self.functions[f].operations * often.get(call, 1) for call, f in self.called.items())
 
+    @cached_property
+    def length(self) -> int:
+        """How many instructions there are to compile: every function once, and no number that stays where it is."""
+        still = {"input", "const", "result"}
+        return sum(
+            i.name not in still and (i.name != "output" or p.instructions[i.args[0]].name != "result")
+            for p in self.family()
+            for i in p.instructions
+        )
+
+    @cached_property
+    def called(self) -> dict[int, int]:
+        """Which of the functions each call means."""
+        return {i.place[0]: i.place[1] for i in self.instructions if i.name == "call"}
+
+    def family(self) -> list[Program]:
+        """This program and all that it calls, each once, callees first."""
+        found: dict[str, Program] = {}
+        for f in self.functions:
+            found |= {p.digest: p for p in f.family()}
+        return [*found.values(), self]
+
+    @cached_property
     def digest(self) -> str:
         """A fingerprint of what is computed: the same instructions and shapes give the same text.
 
         The bits of a constant count, so that 0.0 and -0.0 differ.
         """
         h = hashlib.sha256(repr((self.input_shapes, self.output_shapes)).encode())
-        for i in self.instructions:
-            h.update(repr((i.name, i.args, i.place)).encode() + struct.pack("<d", i.value))
+        h.update(repr(([f.digest for f in self.functions], self.repeated)).encode())
+        h.update(repr([(i.name, i.args, i.place) for i in self.instructions]).encode())
+        h.update(array("d", [i.value for i in self.instructions]).tobytes())
         return h.hexdigest()
+
+
+def starts(shapes: Sequence[tuple[int, int]]) -> list[int]:
+    """Where dense arrays begin that stand one after the other, and where they end; an empty one has one unused place."""
+    return list(accumulate((max(1, rows * columns) for rows, columns in shapes), initial=0))
 
 
 # CasADi's name of an operation, in lower case, is ours too. These need no instruction of their own:
@@ -122,7 +168,7 @@ def _operation_names() -> dict[int, str]:
     return {getattr(casadi, f"OP_{n}"): n.lower() for n in known}
 
 
-def _row_ordered(sparsity: Any) -> list[int]:
+def row_ordered(sparsity: Any) -> list[int]:
     """For each nonzero in CasADi's column order, its position in the dense row-ordered array."""
     columns = sparsity.size2()
     return [row * columns + column for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True)]
@@ -136,13 +182,19 @@ def read(f: Any) -> Program:
     >>> [i.name for i in read(casadi.Function("f", [x], [casadi.sin(x)])).instructions]
     ['input', 'sin', 'output']
     """
-    if not f.is_a("SXFunction"):
-        f = _expanded(f)
+    f = f if f.is_a("SXFunction") else _expanded(f)
+    into, out_of = ([size(k) for k in range(n)] for size, n in ((f.size_in, f.n_in()), (f.size_out, f.n_out())))
+    names = tuple(f.name_in()), tuple(f.name_out())
+    return Program(f.name(), tuple(instructions(f)), *names, tuple(into), tuple(out_of))
+
+
+def instructions(f: Any) -> list[Instruction]:
+    """The instructions of one SX function, each with a number of its own."""
     if f.has_free():
         raise GraphError(f"{f.name()} depends on symbols that are not inputs: {', '.join(map(str, f.free_sx()))}.")
     names = _operation_names()
-    into = [_row_ordered(f.sparsity_in(k)) for k in range(f.n_in())]
-    out_of = [_row_ordered(f.sparsity_out(k)) for k in range(f.n_out())]
+    into = [row_ordered(f.sparsity_in(k)) for k in range(f.n_in())]
+    out_of = [row_ordered(f.sparsity_out(k)) for k in range(f.n_out())]
     slot: dict[int, int] = {}  # work-vector slot -> the instruction whose result it holds now
     steps: list[Instruction] = []
     identity, inputs, outputs = f.instruction_id, f.instruction_input, f.instruction_output
@@ -164,14 +216,7 @@ def read(f: Any) -> Program:
         else:
             steps.append(Instruction(name, tuple([slot[s] for s in source])))
         slot[target[0]] = len(steps) - 1
-    return Program(
-        f.name(),
-        tuple(steps),
-        tuple(f.name_in()),
-        tuple(f.name_out()),
-        tuple(f.size_in(k) for k in range(f.n_in())),
-        tuple(f.size_out(k) for k in range(f.n_out())),
-    )
+    return steps
 
 
 def _expanded(f: Any) -> Any:
@@ -188,7 +233,8 @@ def simplified(f: Any) -> Any:
 
     f = f if f.is_a("SXFunction") else _expanded(f)
     symbols = f.sx_in()
-    return casadi.Function(f.name(), symbols, casadi.cse(f.call(symbols)), f.name_in(), f.name_out())
+    same = {"allow_duplicate_io_names": True}  # as a parameter of the mechanism may be called q
+    return casadi.Function(f.name(), symbols, casadi.cse(f.call(symbols)), f.name_in(), f.name_out(), same)
 
 
 def default_shape(rows: int, columns: int) -> Shape:

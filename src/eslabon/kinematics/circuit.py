@@ -14,8 +14,9 @@ from typing import Any
 import casadi
 
 from eslabon.algebra.arrays import is_symbolic
-from eslabon.kinematics.tree import Placement, across, chain, coordinates, fixed, velocities
-from eslabon.model import Joint, JointKind, Loop, Mechanism
+from eslabon.algebra.spatial import Pose, ad, twist_to_child
+from eslabon.kinematics.tree import Placement, across, chain, compose, coordinates, fixed, relative, velocities
+from eslabon.model import Joint, JointKind, Loop, Model
 
 SX = Any  # casadi.SX
 Path = list[tuple[Joint, bool]]  # joints, and whether each is passed toward the ground
@@ -32,44 +33,40 @@ class Circuit:
     drift: SX
 
 
-def circuits(m: Mechanism, q: SX, v: SX) -> list[Circuit]:
+def circuits(m: Model, q: SX, v: SX) -> list[Circuit]:
     """The relative motion of every loop's frames."""
     paths = [_path(m, loop) for loop in m.loops]
     passed = {joint.name: joint for path in paths for joint, _ in path}
-    poses = {name: _leaned(across(m, q, joint)) for name, joint in passed.items()}
+    poses = {name: _symbolic(across(m, q, joint)) for name, joint in passed.items()}
     return [_walked(m, q, v, loop, path, poses) for loop, path in zip(m.loops, paths, strict=True)]
 
 
-def _path(m: Mechanism, loop: Loop) -> Path:
+def _path(m: Model, loop: Loop) -> Path:
     """The joints from the second frame to the first."""
     first, second = (chain(m, end.body) for end in (loop.first, loop.second))
     common = sum(a.name == b.name for a, b in zip(first, second, strict=False))
     return [(joint, True) for joint in reversed(second[common:])] + [(joint, False) for joint in first[common:]]
 
 
-def _walked(m: Mechanism, q: SX, v: SX, loop: Loop, path: Path, poses: dict[str, Placement]) -> Circuit:
-    R, p = _leaned(fixed(loop.second.at))
+def _walked(m: Model, q: SX, v: SX, loop: Loop, path: Path, poses: dict[str, Pose]) -> Circuit:
+    here = _symbolic(fixed(loop.second.at))
     J, V, drift = casadi.SX(6, m.nv), casadi.SX(6, 1), casadi.SX(6, 1)
     for joint, inward in path:
-        Q, t = poses[joint.name]
         if not inward:
-            R, p = _product(Q.T, R), _product(Q.T, p - t)
+            here = relative(poses[joint.name], here)
         if joint.nv:
-            own, rates = coordinates(m, q, joint), velocities(m, v, joint)
-            S = _seen(R, p, joint.kind.motion(own))
-            S = S if inward else -S
-            twist = _product(S, rates)
+            own, rates, sign = coordinates(m, q, joint), velocities(m, v, joint), 1 if inward else -1
+            S = sign * twist_to_child(here, casadi.SX(joint.kind.motion(own)))
             J[:, m.velocities[joint.name]] = S
-            drift = _lean(drift - _bracket(V, twist))
-            V = _lean(V + twist)
+            drift -= ad(V, S @ rates)
+            V += S @ rates
             change = joint.kind.motion_rate(own, rates)
             if is_symbolic(change):  # otherwise the twists are fixed in the body, and the change is zero
-                change = _seen(R, p, _product(change, rates))
-                drift = _lean(drift + change if inward else drift - change)
+                drift += sign * twist_to_child(here, change @ rates)
         if inward:
-            R, p = _product(Q, R), _lean(_product(Q, p) + t)
-    Q, t = _leaned(fixed(loop.first.at))
-    return Circuit(_product(Q.T, R), _product(Q.T, p - t), J, V, drift)
+            here = compose(poses[joint.name], here)
+    R, p = relative(_symbolic(fixed(loop.first.at)), here)
+    return Circuit(R, p, J, V, drift)
 
 
 def held(kind: JointKind, x: Circuit) -> tuple[SX, SX, SX]:
@@ -79,36 +76,15 @@ def held(kind: JointKind, x: Circuit) -> tuple[SX, SX, SX]:
     """
     R, p, V = casadi.SX.sym("R", 3, 3), casadi.SX.sym("p", 3), casadi.SX.sym("V", 6)
     pose = casadi.vertcat(casadi.vec(R), p)
-    turning = [casadi.vec(casadi.mtimes(R, casadi.skew(casadi.SX.eye(3)[:, k]))) for k in range(3)]
+    turning = [casadi.vec(R @ casadi.skew(casadi.SX.eye(3)[:, k])) for k in range(3)]
     rates = casadi.diagcat(casadi.horzcat(*turning), R)
     residual = casadi.SX(kind.residual(R, p))
-    G = casadi.mtimes(casadi.jacobian(residual, pose), rates)
-    change = casadi.jtimes(casadi.mtimes(G, V), pose, casadi.mtimes(rates, V))
+    G = casadi.jacobian(residual, pose) @ rates
+    change = casadi.jtimes(G @ V, pose, rates @ V)
     seen = [casadi.densify(value) for value in (x.R, x.p, x.V)]
-    residual, G, change = (_lean(y) for y in casadi.substitute([residual, G, change], [R, p, V], seen))
-    return residual, _product(G, x.J), _lean(-change - _product(G, x.drift))
+    residual, G, change = (casadi.sparsify(y) for y in casadi.substitute([residual, G, change], [R, p, V], seen))
+    return residual, G @ x.J, -change - G @ x.drift
 
 
-def _seen(R: SX, p: SX, twists: Any) -> SX:
-    """Twists of a frame, as those of the frame that stands at (R, p) in it and moves with it."""
-    twists = _lean(twists)
-    spin, slide = twists[:3, :], twists[3:, :]
-    return casadi.vertcat(_product(R.T, spin), _product(R.T, slide - casadi.mtimes(casadi.skew(p), spin)))
-
-
-def _bracket(V: SX, T: SX) -> SX:
-    """How a twist T changes in a frame that moves with the twist V, but for its sign."""
-    (w, u), (spin, slide) = (V[:3], V[3:]), (T[:3], T[3:])
-    return casadi.vertcat(casadi.cross(w, spin), casadi.cross(w, slide) + casadi.cross(u, spin))
-
-
-def _lean(x: Any) -> SX:
-    return casadi.sparsify(x if isinstance(x, casadi.SX) else casadi.SX(x))
-
-
-def _leaned(placed: Placement) -> Placement:
-    return _lean(placed[0]), _lean(placed[1])
-
-
-def _product(a: SX, b: SX) -> SX:
-    return casadi.sparsify(casadi.mtimes(a, b))
+def _symbolic(placed: Placement) -> Pose:
+    return casadi.sparsify(casadi.SX(placed[0])), casadi.sparsify(casadi.SX(placed[1]))

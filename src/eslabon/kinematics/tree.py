@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-from eslabon.algebra.arrays import Array, is_symbolic, matmul, times, transpose
-from eslabon.model import GROUND, Joint, Mechanism, Pose
+from eslabon.algebra.arrays import Array, matmul, times, transpose
+from eslabon.model import GROUND, Joint, Model, Pose
+from eslabon.model.configuration import coordinate_rates as coordinate_rates
+from eslabon.model.configuration import coordinates as coordinates
+from eslabon.model.configuration import velocities as velocities
 
 Placement = tuple[Array, Array]  # rotation and position
 
 
-def coordinates(m: Mechanism, q: Array, joint: Joint) -> Array:
-    """A joint's own coordinates."""
-    place = m.coordinates[joint.name]
-    return q[place] if is_symbolic(q) else q[..., place]
-
-
-def velocities(m: Mechanism, v: Array, joint: Joint) -> Array:
-    """A joint's own velocities; of accelerations and forces likewise."""
-    place = m.velocities[joint.name]
-    return v[place] if is_symbolic(v) else v[..., place]
-
-
-def coordinate_rates(m: Mechanism, q: Array) -> Array:
-    """The matrix N(q) of dq/dt = N v, symbolic: the identity but for quaternions."""
-    import casadi
-
-    v = casadi.SX.sym("v", m.nv)
-    rates = [j.kind.coordinate_rates(coordinates(m, q, j), velocities(m, v, j)) for j in m.joints]
-    return casadi.jacobian(casadi.vertcat(*rates), v)
-
-
-def chain(m: Mechanism, body: str) -> list[Joint]:
+def chain(m: Model, body: str) -> list[Joint]:
     """The joints between the ground and a body, from the ground on."""
-    carrier = {j.child: j for j in m.joints}
     joints: list[Joint] = []
     while body != GROUND:
-        joints.append(carrier[body])
+        joints.append(m.carriers[body])
         body = joints[-1].parent
     return joints[::-1]
 
 
-def across(m: Mechanism, q: Array, joint: Joint) -> Placement:
+def across(m: Model, q: Array, joint: Joint) -> Placement:
     """The pose of a joint's outer frame in the parent's frame, T_at T_joint(q)."""
     return compose(fixed(joint.at), joint.kind.transform(coordinates(m, q, joint)))
 
 
-def placements(m: Mechanism, q: Array) -> dict[str, Placement]:
+def placements(m: Model, q: Array) -> dict[str, Placement]:
     """The pose of every body in the ground's frame, T_child = T_parent T_at T_joint(q) (Yime, eq. 3)."""
     placed: dict[str, Placement] = {GROUND: fixed(Pose())}
     for joint in m.joints:

@@ -16,7 +16,7 @@ from eslabon.model.items import (
     Wrench,
 )
 from eslabon.model.joints import KINDS, JointKind
-from eslabon.model.mechanism import Mechanism
+from eslabon.model.model import Model
 
 __all__ = [
     "GROUND",
@@ -31,7 +31,7 @@ __all__ = [
     "Joint",
     "JointKind",
     "Loop",
-    "Mechanism",
+    "Model",
     "Pose",
     "Spring",
     "Wrench",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
 
 from eslabon.algebra.rotations import check_rotation, rpy_from_rotation
-from eslabon.errors import ModelError, RotationError, suggest
+from eslabon.errors import ModelError, RotationError, shown, suggest
 from eslabon.model.expressions import Expression, Number, check_parameter_name, number, parameter
 from eslabon.model.items import (
     ORIGIN,
@@ -25,8 +26,9 @@ from eslabon.model.items import (
     Triple,
     Wrench,
 )
-from eslabon.model.joints import KINDS, Helical, JointKind, Universal
-from eslabon.model.mechanism import Mechanism
+from eslabon.model.joints import KINDS, JointKind
+from eslabon.model.model import Model
+from eslabon.model.validation import check_name
 
 NAMED_AXES: dict[str, Triple] = {
     f"{sign}{letter}": tuple((-1.0 if sign == "-" else 1.0) * (k == i) + 0.0 for k in range(3))  # type: ignore[misc]
@@ -39,8 +41,8 @@ PoseLike = Any  # xyz, (xyz, rpy), a 4x4 matrix or a Pose
 class Builder:
     """A mechanism in the making.
 
-    >>> from eslabon.model import Builder
-    >>> b = Builder("pendulum", gravity=(0, -9.81, 0))
+    >>> import eslabon as es
+    >>> b = es.Builder("pendulum", gravity=(0, -9.81, 0))
     >>> L = b.parameter("L", 0.5)
     >>> _ = b.body("rod", mass=1.0, com=(L / 2, 0, 0), inertia=(0, L**2 / 12, L**2 / 12))
     >>> _ = b.joint("q1", "revolute", "ground", "rod", axis="z")
@@ -49,9 +51,7 @@ class Builder:
     """
 
     def __init__(self, name: str, gravity: Sequence[Any] = (0.0, 0.0, -9.81), note: str = "") -> None:
-        if not isinstance(name, str) or not name.strip():
-            raise ModelError("a mechanism needs a name; give Builder one, as in Builder('four_bar').")
-        self._name, self._note = name, note
+        self._name, self._note = check_name(name, "mechanism"), _text(note, "the note")
         self._gravity = triple(gravity, "gravity")
         self._parameters: dict[str, Number] = {}
         self._items: dict[str, list[Any]] = {
@@ -71,7 +71,7 @@ class Builder:
         """A body: `com` in body axes, `inertia` about the centre of mass as 3 numbers (the diagonal), as the 6 entries
         (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the matrix, or as a 3x3 matrix. The off-diagonal entries carry their sign:
         Ixy is minus the integral of x y dm. Left out, they are zero: a massless link between two joints is legal."""
-        what = f"body '{name}'"
+        what = _label("body", name)
         mass_, com_ = number(mass, f"{what}: mass"), triple(com, f"{what}: com")
         return self._add("bodies", Body(name, mass_, com_, six_moments(inertia, f"{what}: inertia")))
 
@@ -82,8 +82,8 @@ class Builder:
         motor_inertia: Any = None, gear_ratio: Any = None,
     ) -> Self:  # fmt: skip
         """A joint that carries `child` on `parent`; `at` is the pose of its inner frame on the parent: xyz, (xyz, rpy)
-        or a 4x4 matrix. The optional data take one number, or one for each freedom."""
-        what = f"joint '{name}'"
+        or a 4x4 matrix. The optional data take one number, or one for each degree of freedom."""
+        what = _label("joint", name)
         made = joint_kind(kind, axis, pitch, what)
         data = {
             "velocity_limit": velocity_limit, "effort_limit": effort_limit, "viscous": viscous, "coulomb": coulomb,
@@ -92,10 +92,10 @@ class Builder:
         return self._add(
             "joints",
             Joint(
-                name, made, parent, child, pose(at, what),
+                name, made, _text(parent, f"{what}: parent"), _text(child, f"{what}: child"), pose(at, what),
                 home=None if home is None else numbers(home, made.nq, f"{what}: home"),
                 limits=_limits(limits, made, what),
-                **{key: _per_freedom(value, made, f"{what}: {key}") for key, value in data.items()},
+                **{key: _per_velocity(value, made, f"{what}: {key}") for key, value in data.items()},
             ),
         )  # fmt: skip
 
@@ -104,32 +104,35 @@ class Builder:
         axis: Any = None, *, pitch: Any = None,
     ) -> Self:  # fmt: skip
         """A cut joint between two bodies: `first` is the pose of its frame on `body_a`, `second` on `body_b`."""
-        what = f"loop '{name}'"
+        what = _label("loop", name)
         ends = (
-            End(b, pose(at, f"{what}: {side}"))
+            End(_text(b, f"{what}: {side} body"), pose(at, f"{what}: {side}"))
             for b, at, side in ((body_a, first, "first"), (body_b, second, "second"))
         )
         made = joint_kind(kind, axis, pitch, what)
-        if made.kind == "free":
+        if made.nv == 6:
             raise ModelError(f"{what}: a free joint closes nothing; take it out or choose another kind.")
         return self._add("loops", Loop(name, made, *ends))
 
     def couple(self, name: str, joint: str, source: str, ratio: Any = 1.0, offset: Any = 0.0) -> Self:
         """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`."""
-        what = f"coupling '{name}'"
-        coupling = Coupling(name, joint, source, number(ratio, f"{what}: ratio"), number(offset, f"{what}: offset"))
-        return self._add("couplings", coupling)
+        what = _label("coupling", name)
+        joints = (_text(x, f"{what}: {key}") for key, x in (("joint", joint), ("source", source)))
+        law = (number(x, f"{what}: {key}") for key, x in (("ratio", ratio), ("offset", offset)))
+        return self._add("couplings", Coupling(name, *joints, *law))
 
     def spring(
         self, name: str, body_a: str, body_b: str, first: Sequence[Any] = ORIGIN, second: Sequence[Any] = ORIGIN,
         stiffness: Any = 0.0, damping: Any = 0.0, length: Any = 0.0,
     ) -> Self:  # fmt: skip
         """A spring-damper between the point `first` of `body_a` and the point `second` of `body_b`."""
-        what = f"spring '{name}'"
-        near, far = (Pose(triple(at, f"{what}: {side}")) for at, side in ((first, "first"), (second, "second")))
+        what = _label("spring", name)
+        near, far = (
+            End(_text(b, f"{what}: {side} body"), Pose(triple(at, f"{what}: {side}")))
+            for b, at, side in ((body_a, first, "first"), (body_b, second, "second"))
+        )
         law = {"stiffness": stiffness, "damping": damping, "length": length}
-        made = {k: number(x, f"{what}: {k}") for k, x in law.items()}
-        return self._add("springs", Spring(name, End(body_a, near), End(body_b, far), **made))
+        return self._add("springs", Spring(name, near, far, **{k: number(x, f"{what}: {k}") for k, x in law.items()}))
 
     def wrench(
         self, name: str, body: str, force: Sequence[Any] | None = None, moment: Sequence[Any] | None = None,
@@ -137,28 +140,36 @@ class Builder:
     ) -> Self:  # fmt: skip
         """A constant force and moment on a body at one of its points, in the axes of the ground or of the body.
         With neither force nor moment it is a place for a wrench given later, in the call, by this name."""
-        what = f"wrench '{name}'"
+        what = _label("wrench", name)
         if axes not in ("ground", "body"):
-            raise ModelError(f"{what}: axes is {axes!r}; it is 'ground' or 'body'.")
+            raise ModelError(f"{what}: axes is {shown(axes)}; it is 'ground' or 'body'.")
         push, turn = (
             None if x is None else triple(x, f"{what}: {k}") for x, k in ((force, "force"), (moment, "moment"))
         )
-        return self._add("wrenches", Wrench(name, body, triple(at, f"{what}: at"), push, turn, axes))
+        return self._add(
+            "wrenches", Wrench(name, _text(body, f"{what}: body"), triple(at, f"{what}: at"), push, turn, axes)
+        )
 
     def frame(self, name: str, body: str, at: PoseLike = None) -> Self:
         """A named frame on a body."""
-        return self._add("frames", Frame(name, body, pose(at, f"frame '{name}'")))
+        what = _label("frame", name)
+        return self._add("frames", Frame(name, _text(body, f"{what}: body"), pose(at, what)))
 
-    def mode(self, name: str, postures: Mapping[str, Any]) -> Self:
-        """A named posture, joint by joint; `guess=name` starts there. Joints that are left out stand at home."""
-        what = f"mode '{name}'"
-        if not isinstance(postures, Mapping):
-            raise ModelError(f"{what} gives coordinates by joint, as in {{'q1': 0.3}}; it is {postures!r}.")
-        placed = tuple(
-            (joint, tuple(number(x, what) for x in (x if isinstance(x, Sequence | np.ndarray) and not isinstance(x, str) else [x])))
-            for joint, x in postures.items()
-        )  # fmt: skip
-        return self._add("modes", Mode(name, placed))
+    def mode(self, name: str, coordinates: Mapping[str, Any]) -> Self:
+        """A named configuration, joint by joint; `guess=name` starts there. Joints that are left out stand at home."""
+        what = _label("mode", name)
+        if not isinstance(coordinates, Mapping):
+            raise ModelError(f"{what} gives coordinates by joint, as in {{'q1': 0.3}}; it is {shown(coordinates)}.")
+        placed = []
+        for joint, values in coordinates.items():
+            several = listed(values)
+            placed.append(
+                (
+                    _text(joint, f"{what}: joint"),
+                    tuple(number(x, what) for x in ([values] if several is None else several)),
+                )
+            )
+        return self._add("modes", Mode(name, tuple(placed)))
 
     def actuate(self, *joints: str) -> Self:
         """The joints that motors drive. Left out, a tree is driven at every moving joint and a closed chain at none;
@@ -166,7 +177,7 @@ class Builder:
         for name in joints:
             if not isinstance(name, str):
                 raise ModelError(
-                    f"actuate takes the names of joints, as in b.actuate('q1', 'q2'); it was given {name!r}."
+                    f"actuate takes the names of joints, as in b.actuate('q1', 'q2'); it was given {shown(name)}."
                 )
         self._actuated = [*(self._actuated or []), *joints]
         return self
@@ -182,48 +193,72 @@ class Builder:
             **{kind: tuple(items) for kind, items in self._items.items()},
         )  # fmt: skip
 
-    def build(self) -> Mechanism:
+    def build(self) -> Model:
         """The finished mechanism, checked."""
-        return Mechanism(self.describe()).warn()
+        return Model(self.describe()).warn()
 
     def _add(self, kind: str, item: Any) -> Self:
-        if not isinstance(item.name, str) or not item.name.strip():
-            raise ModelError(f"one of the {kind} has no name; give it one.")
         self._items[kind].append(item)
         return self
+
+
+def _label(what: str, name: Any) -> str:
+    """How sentences call an item, if its name is one."""
+    return f"{what} '{check_name(name, what)}'"
+
+
+def _text(value: Any, what: str) -> str:
+    """A text, such as the name of another item."""
+    if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):  # half a character
+        raise ModelError(f"{what} is a text; it is {shown(value)}.")
+    return value
+
+
+def listed(values: Any) -> list[Any] | None:
+    """The entries of a sequence in their order; None for what is not one."""
+    if isinstance(values, str | bytes | bytearray | Mapping | Set):
+        return None
+    try:
+        return list(values)
+    except TypeError:
+        return None
 
 
 def joint_kind(kind: str | JointKind, axis: Any, pitch: Any, what: str) -> JointKind:
     """A kind from its name, axis and pitch."""
     if isinstance(kind, JointKind):
         return kind
-    if kind not in KINDS:
-        raise ModelError(f"{what}: there is no joint kind {kind!r}{suggest(str(kind), KINDS)}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ModelError(f"{what}: there is no joint kind {shown(kind)}{suggest(kind, KINDS)}")
     chosen = KINDS[kind]
-    fields: dict[str, Any] = {}
-    if chosen is Universal:
-        if axis is not None:
-            if not isinstance(axis, Sequence | np.ndarray) or isinstance(axis, str) or len(axis) != 2:
-                raise ModelError(
-                    f"{what}: a universal joint has two axes, as in axis=('z', 'y'); it was given {axis!r}."
-                )
-            fields = {"first": an_axis(axis[0], what), "second": an_axis(axis[1], what)}
-    elif "axis" in chosen.__dataclass_fields__:
-        fields = {} if axis is None else {"axis": an_axis(axis, what)}
-    elif axis is not None:
-        raise ModelError(f"{what}: a {kind} joint has no axis; leave it out.")
-    if chosen is Helical:
+    needed = [f.name for f in fields(chosen)]
+    made: dict[str, Any] = {}
+    if "pitch" in needed:
+        needed.remove("pitch")
         if pitch is None:
-            raise ModelError(f"{what}: a helical joint needs its pitch, in metres a radian.")
-        fields["pitch"] = number(pitch, f"{what}: pitch")
+            raise ModelError(f"{what}: a {kind} joint needs its pitch, in metres a radian.")
+        made["pitch"] = number(pitch, f"{what}: pitch")
     elif pitch is not None:
         raise ModelError(f"{what}: a {kind} joint has no pitch; leave it out or make the joint helical.")
-    made = chosen(**fields)
-    if made.kind == "planar" and any(isinstance(x, Expression) for x in made.axes[0]):
+    if axis is not None:
+        made.update(zip(needed, _axes(axis, kind, len(needed), what), strict=True))
+    if not chosen.axes_from_parameters and any(isinstance(x, Expression) for x in made.get("axis", ())):
         raise ModelError(
-            f"{what}: the axis of a planar joint must be plain numbers, since its plane's directions follow from it."
+            f"{what}: the axis of a {kind} joint must be plain numbers, since its plane's directions follow from it."
         )
-    return made
+    return chosen(**made)
+
+
+def _axes(axis: Any, kind: str, count: int, what: str) -> list[Triple]:
+    """As many directions as the kind has axes."""
+    if not count:
+        raise ModelError(f"{what}: a {kind} joint has no axis; leave it out.")
+    if count == 1:
+        return [an_axis(axis, what)]
+    axes = listed(axis)
+    if axes is None or len(axes) != count:
+        raise ModelError(f"{what}: a {kind} joint has two axes, as in axis=('z', 'y'); it was given {shown(axis)}.")
+    return [an_axis(x, what) for x in axes]
 
 
 def an_axis(axis: Any, what: str) -> Triple:
@@ -231,7 +266,7 @@ def an_axis(axis: Any, what: str) -> Triple:
     if isinstance(axis, str):
         if axis.lower() not in NAMED_AXES:
             raise ModelError(
-                f"{what}: the axis {axis!r} is not known; write 'x', 'y', 'z', '-x', '-y', '-z' or three numbers."
+                f"{what}: the axis {shown(axis)} is not known; write 'x', 'y', 'z', '-x', '-y', '-z' or three numbers."
             )
         return NAMED_AXES[axis.lower()]
     return triple(axis, f"{what}: axis")
@@ -241,12 +276,12 @@ def numbers(values: Any, count: int, what: str) -> tuple[Number, ...]:
     """So many numbers from a sequence, or from one number where one is wanted."""
     if isinstance(values, str | int | float | Expression | np.number) and count == 1:
         values = [values]
-    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
-        raise ModelError(f"{what} needs {count} number{'s' * (count != 1)}; it is {values!r}.")
-    made = tuple(number(x, what) for x in values)
-    if len(made) != count:
-        raise ModelError(f"{what} needs {count} number{'s' * (count != 1)} and has {len(made)}.")
-    return made
+    entries = listed(values)
+    if entries is None:
+        raise ModelError(f"{what} needs {count} number{'s' * (count != 1)}; it is {shown(values)}.")
+    if len(entries) != count:
+        raise ModelError(f"{what} needs {count} number{'s' * (count != 1)} and has {len(entries)}.")
+    return tuple(number(x, what) for x in entries)
 
 
 def triple(values: Any, what: str) -> Triple:
@@ -258,23 +293,21 @@ def pose(at: PoseLike, what: str) -> Pose:
     """A pose from xyz, (xyz, rpy), a 4x4 homogeneous matrix, a Pose, or nothing."""
     if at is None or isinstance(at, Pose):
         return at or Pose()
-    forms = "xyz, (xyz, rpy) or a 4x4 matrix"
-    if isinstance(at, str) or not isinstance(at, Iterable):
-        raise ModelError(f"{what}: a pose is {forms}; it was given {at!r}.")
-    rows = list(at)
-    if len(rows) == 4 and all(isinstance(r, Iterable) and not isinstance(r, str) and len(list(r)) == 4 for r in rows):
-        return _pose_of_matrix(at, what)
-    if len(rows) == 2 and all(isinstance(r, Iterable) and not isinstance(r, str) for r in rows):
+    entries = listed(at) or []
+    rows = [row for row in map(listed, entries) if row is not None]
+    if len(rows) == 4 == len(entries) and all(len(row) == 4 for row in rows):
+        return _pose_of_matrix(rows, what)
+    if len(rows) == 2 == len(entries):
         return Pose(triple(rows[0], f"{what}: xyz"), triple(rows[1], f"{what}: rpy"))
-    if len(rows) == 3 and not any(isinstance(r, list | tuple | np.ndarray) for r in rows):
-        return Pose(triple(rows, f"{what}: xyz"))
-    raise ModelError(f"{what}: a pose is {forms}; it was given {at!r}.")
+    if len(entries) == 3 and not rows:
+        return Pose(triple(entries, f"{what}: xyz"))
+    raise ModelError(f"{what}: a pose is xyz, (xyz, rpy) or a 4x4 matrix; it was given {shown(at)}.")
 
 
 def _pose_of_matrix(at: Any, what: str) -> Pose:
     try:
         T = np.array(at, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: a 4x4 pose must be plain numbers; give (xyz, rpy) to use parameters.") from None
     if not np.all(np.isfinite(T)):
         raise ModelError(f"{what}: the 4x4 pose has an entry that is not finite.")
@@ -291,14 +324,14 @@ def six_moments(inertia: Any, what: str) -> tuple[Number, ...]:
     """(Ixx, Iyy, Izz, Ixy, Ixz, Iyz) from the diagonal, from those six, or from a symmetric 3x3 matrix."""
     if inertia is None:
         return (0.0,) * 6
-    if isinstance(inertia, str) or not isinstance(inertia, Iterable):
-        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {inertia!r}.")
-    rows = list(inertia)
-    if len(rows) == 3 and all(isinstance(r, list | tuple | np.ndarray) for r in rows):
-        return _moments_of_matrix([triple(r, what) for r in rows], what)
-    if len(rows) not in (3, 6):
-        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it has {len(rows)} entries.")
-    return numbers(rows, len(rows), what) + (0.0,) * (6 - len(rows))
+    entries = listed(inertia)
+    if entries is None:
+        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {shown(inertia)}.")
+    if len(entries) == 3 and all(listed(row) is not None for row in entries):
+        return _moments_of_matrix([triple(row, what) for row in entries], what)
+    if len(entries) not in (3, 6):
+        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it has {len(entries)} entries.")
+    return numbers(entries, len(entries), what) + (0.0,) * (6 - len(entries))
 
 
 def _moments_of_matrix(I: list[Triple], what: str) -> tuple[Number, ...]:
@@ -315,13 +348,13 @@ def _moments_of_matrix(I: list[Triple], what: str) -> tuple[Number, ...]:
     return (I[0][0], I[1][1], I[2][2], *products)
 
 
-def _per_freedom(value: Any, kind: JointKind, what: str) -> tuple[Number, ...] | None:
-    """One number for each freedom; a single one serves them all."""
+def _per_velocity(value: Any, kind: JointKind, what: str) -> tuple[Number, ...] | None:
+    """One number for each degree of freedom; a single one serves them all."""
     if value is None:
         return None
     if kind.nv == 0:
         raise ModelError(f"{what} makes no sense: the joint is fixed.")
-    if what.endswith(("stiffness", "rest")) and kind.nq != kind.nv:
+    if what.endswith(("stiffness", "rest")) and not kind.plain:
         raise ModelError(f"{what} needs a joint whose coordinates are angles or lengths; this one is {kind.kind}.")
     if isinstance(value, str | int | float | Expression | np.number):
         value = [value] * kind.nv
@@ -333,16 +366,15 @@ def _limits(limits: Any, kind: JointKind, what: str) -> tuple[tuple[Number, Numb
     if limits is None:
         return None
     what = f"{what}: limits"
-    if kind.nq != kind.nv or kind.nq == 0:
+    if not kind.plain or kind.nq == 0:
         raise ModelError(f"{what} need a joint whose coordinates are angles or lengths; this one is {kind.kind}.")
-    if not isinstance(limits, Iterable) or isinstance(limits, str):
-        raise ModelError(f"{what} need a lower and an upper value; they are {limits!r}.")
-    pairs = list(limits)
-    if not any(isinstance(p, list | tuple | np.ndarray) for p in pairs):
-        pairs = [pairs]
-    if len(pairs) != kind.nq or any(
-        not isinstance(p, Iterable) or isinstance(p, str) or len(list(p)) != 2 for p in pairs
-    ):
+    entries = listed(limits)
+    if entries is None:
+        raise ModelError(f"{what} need a lower and an upper value; they are {shown(limits)}.")
+    if not any(listed(pair) is not None for pair in entries):
+        entries = [entries]
+    pairs = [listed(pair) or [] for pair in entries]
+    if len(pairs) != kind.nq or any(len(pair) != 2 for pair in pairs):
         raise ModelError(f"{what} need a (lower, upper) pair for each of the {kind.nq} coordinates.")
 
     def side(x: Any) -> Number:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eslabon.algebra import arrays
-from eslabon.errors import ModelError
+from eslabon.errors import ModelError, shown
 
 CONSTANTS: Mapping[str, float] = {"pi": math.pi, "deg": math.pi / 180, "mm": 1e-3, "cm": 1e-2}
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
@@ -29,6 +29,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "abs": (1, arrays.absolute),
 }
 _LONGEST_TEXT, _DEEPEST_NESTING = 1000, 50
+_DEEPEST = 200  # operations on one another, such as a sum of so many terms: what recursion can take
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/(),]))"
 )
@@ -49,6 +50,15 @@ class Expression:
     operation: str
     arguments: tuple[Number | str, ...]
     text: str = dataclasses.field(default="", compare=False)  # as a person wrote it
+    depth: int = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max((a.depth for a in self.arguments if isinstance(a, Expression)), default=0)
+        if depth > _DEEPEST:
+            raise ModelError(
+                f"an expression has more than {_DEEPEST} operations on one another; make a part of it a parameter."
+            )
+        object.__setattr__(self, "depth", depth)
 
     def __repr__(self) -> str:
         return f"Expression({str(self)!r})"
@@ -105,10 +115,8 @@ class Expression:
         try:
             with np.errstate(all="ignore"):
                 value = self._value(values)
-        except (ZeroDivisionError, OverflowError) as error:
-            raise ModelError(f"the expression '{self}' has no value{self._at(values)}: {error}.") from None
-        if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
-            raise ModelError(f"the expression '{self}' has no finite value{self._at(values)}.")
+        except ArithmeticError as error:
+            raise ModelError(f"the expression '{self}' has no finite value{self._at(values)}: {error}.") from None
         return value
 
     def _value(self, values: Mapping[str, Any]) -> Any:
@@ -116,6 +124,8 @@ class Expression:
             return values[str(self.arguments[0])]
         arguments = [a._value(values) if isinstance(a, Expression) else a for a in self.arguments]
         value = _OPERATIONS[self.operation](*arguments)
+        if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+            raise ArithmeticError(f"a step of it gives {value}")
         return float(value) if isinstance(value, np.floating) else value
 
     def _at(self, values: Mapping[str, Any]) -> str:
@@ -148,11 +158,11 @@ def number(value: NumberLike, what: str = "this number") -> Number:
     if isinstance(value, str):
         return _Parser(value).parse(what)
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number | np.ndarray):
-        raise ModelError(f"{what} must be a number or an expression of parameters; it is {value!r}.")
+        raise ModelError(f"{what} must be a number or an expression of parameters; it is {shown(value)}.")
     try:
         plain = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} must be one number; it is {value!r}.") from None
+        raise ModelError(f"{what} must be one number; it is {shown(value)}.") from None
     if not math.isfinite(plain):
         raise ModelError(f"{what} is {plain}; give a finite number.")
     return plain + 0.0  # a negative zero becomes a plain one
@@ -173,10 +183,11 @@ def substitute(item: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(item, Expression):
         return item.evaluate(values)
     if isinstance(item, tuple):
-        return tuple(substitute(x, values) for x in item)
-    if dataclasses.is_dataclass(item) and not isinstance(item, type):
-        fields = {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
-        return type(item)(**{name: substitute(value, values) for name, value in fields.items()})
+        made = [substitute(x, values) for x in item]
+        return tuple(made) if any(x is not y for x, y in zip(made, item, strict=True)) else item
+    if names := _field_names(type(item)):
+        changed = {name: new for name in names if (new := substitute(old := getattr(item, name), values)) is not old}
+        return dataclasses.replace(item, **changed) if changed else item
     return item
 
 
@@ -187,16 +198,57 @@ def expressions(item: Any) -> Iterator[Expression]:
     elif isinstance(item, tuple):
         for x in item:
             yield from expressions(x)
-    elif dataclasses.is_dataclass(item):
-        for f in dataclasses.fields(item):
-            yield from expressions(getattr(item, f.name))
+    else:
+        for name in _field_names(type(item)):
+            yield from expressions(getattr(item, name))
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _field_names(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass, none of anything else; asked so often that they are kept."""
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
+    return _FIELDS[kind]
+
+
+def dependency_order(definitions: Mapping[str, Number]) -> list[str]:
+    """The parameters, each after those it is defined by; a ModelError if one is defined by itself.
+
+    >>> dependency_order({"a": number("b + 1"), "b": 2.0})
+    ['b', 'a']
+    """
+    order: dict[str, None] = {}
+    for first in definitions:
+        path: dict[str, Iterator[str]] = {
+            first: _needs(definitions[first])
+        }  # a walk without recursion: chains are long
+        while path:
+            name, needs = next(reversed(path.items()))
+            inner = next((n for n in needs if n not in order), None)
+            if inner is None:
+                order[name] = None
+                del path[name]
+            elif inner in path:
+                circle = [*path][[*path].index(inner) :]
+                raise ModelError(
+                    f"parameter '{inner}' is defined by itself ({' -> '.join([*circle, inner])}); give one of them a number."
+                )
+            else:
+                path[inner] = _needs(definitions[inner])
+    return list(order)
+
+
+def _needs(value: Number) -> Iterator[str]:
+    return value.names() if isinstance(value, Expression) else iter(())
 
 
 def check_parameter_name(name: str) -> str:
     """The name, if it can stand in an expression."""
     if not isinstance(name, str) or not name.isidentifier():
         raise ModelError(
-            f"parameter {name!r} needs a name of letters, digits and underscores that starts with a letter."
+            f"parameter {shown(name)} needs a name of letters, digits and underscores that starts with a letter."
         )
     if name in FUNCTIONS or name in CONSTANTS:
         raise ModelError(f"parameter '{name}' has the name of a built-in function or constant; choose another.")
@@ -277,7 +329,7 @@ class _Parser:
                 self.fail(f"'{self.token}' was not expected")
         except ModelError as error:
             raise ModelError(f"{what} cannot be read as an expression: {error}") from None
-        return dataclasses.replace(value, text=self.text.strip()) if isinstance(value, Expression) else value
+        return dataclasses.replace(value, text=" ".join(self.text.split())) if isinstance(value, Expression) else value
 
     def fail(self, why: str) -> NoReturn:
         raise ModelError(f"{why} in {self.text!r}.")

@@ -50,12 +50,12 @@ class Body:
         return matrix([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-Values = tuple[Number, ...]  # one number for each freedom of a joint
+Values = tuple[Number, ...]  # one number for each degree of freedom of a joint
 
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint of the tree, from a parent body to the child it carries. Optional data have one value a freedom."""
+    """A joint of the tree, from a parent body to the child it carries. Optional data have one value for each degree of freedom."""
 
     name: str
     kind: JointKind
@@ -102,7 +102,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Coupling:
-    """A gear or mimic between two joints of one freedom: joint = ratio * source + offset."""
+    """A gear or mimic between two joints of one degree of freedom: joint = ratio * source + offset."""
 
     name: str
     joint: str
@@ -154,11 +154,11 @@ class Frame:
 
 @dataclass(frozen=True)
 class Mode:
-    """A named posture: the way of closing the loops that is meant, or any other worth a name. Joints that are left out
-    stand at home."""
+    """A named configuration: the assembly mode that is meant, or any other worth a name. Joints that are left out stand
+    at home."""
 
     name: str
-    postures: tuple[tuple[str, Values], ...] = ()
+    coordinates: tuple[tuple[str, Values], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,47 @@
 """The joint kinds. One small class each, and nothing else in the project asks what kind a joint is.
 
 A kind gives the pose (R, p) of its outer frame in its inner one, the motion subspace S with V = S v, its rate dS/dt
-along a motion, the rates of its coordinates, and the constraints it imposes when it is cut (Rojas, 2.2; Yime,
-tables 1-4 as corrected). Twists are in the outer frame, angular part first. Axes may have any length but zero.
+along a motion, the constraints it imposes when it is cut (Rojas, 2.2; Yime, tables 1-4 as corrected), and the geometry
+of its coordinates: their names and units, their rates, how a velocity is added to them, how two of them differ, and how
+they are brought back onto their manifold. Twists are in the outer frame, angular part first. Axes may have any length
+but zero. `eslabon.model.configuration` does the same for all joints of a model at once.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from eslabon.algebra.arrays import Array, Scalar, cross, matmul, matrix, parts, times, vector
-from eslabon.algebra.quaternions import quaternion_rate, unit_axis
+import numpy as np
+
+from eslabon.algebra.arrays import (
+    Array,
+    Scalar,
+    cross,
+    floor,
+    is_symbolic,
+    joined,
+    matmul,
+    matrix,
+    norm,
+    parts,
+    require,
+    times,
+    transpose,
+    vector,
+)
+from eslabon.algebra.motions import motion_exp, position_of, shift_log
+from eslabon.algebra.quaternions import (
+    quaternion_conjugate,
+    quaternion_from_rotation_vector,
+    quaternion_product,
+    quaternion_rate,
+    rotation_vector_from_quaternion,
+    unit_axis,
+)
 from eslabon.algebra.rotations import rotation_about, rotation_from_quaternion
+from eslabon.errors import ModelError
 from eslabon.model.constraints import (
     AXES,
     ZERO,
@@ -31,6 +60,26 @@ from eslabon.model.constraints import (
 
 Axis = tuple[Any, Any, Any]  # three numbers of a model
 X, Y, Z = AXES
+Homogeneous = tuple[Scalar, Scalar, Scalar, Scalar]  # a point (r, 1) or a direction (d, 0)
+ORIGIN: Homogeneous = (0.0, 0.0, 0.0, 1.0)
+DIRECTIONS: tuple[Homogeneous, ...] = tuple((*u, 0.0) for u in AXES)
+TURN = 2 * math.pi
+
+
+class Coordinate(NamedTuple):
+    """One coordinate of a joint, or one of its velocities: its name beside the joint's own, its unit ("" for a component
+    of a quaternion), and whether a whole turn of it changes nothing."""
+
+    name: str
+    unit: str
+    periodic: bool = False
+
+
+ANGLE, SCREW, LENGTH = Coordinate("", "rad", True), Coordinate("", "rad"), Coordinate("", "m")
+TURNING, SLIDING = Coordinate("", "rad/s"), Coordinate("", "m/s")
+QUATERNION = tuple(Coordinate(name, "") for name in "wxyz")
+ANGULAR = tuple(Coordinate(f"w{letter}", "rad/s") for letter in "xyz")
+LINEAR = tuple(Coordinate(f"v{letter}", "m/s") for letter in "xyz")
 
 
 def columns(*twists: tuple[Vector, Vector]) -> Array:
@@ -42,23 +91,90 @@ def scaled(factor: Scalar, u: Vector) -> Vector:
     return tuple(factor * x for x in u)
 
 
+def split(x: Array, n: int) -> tuple[Array, Array]:
+    """The first n components of a vector, and the others."""
+    return (x[:n], x[n:]) if is_symbolic(x) else (np.asarray(x)[..., :n], np.asarray(x)[..., n:])
+
+
+def unit_quaternion(q: Array) -> Array:
+    """A quaternion scaled to length one."""
+    components = parts(q, 4)
+    length = norm(components)
+    if not is_symbolic(length):
+        require(
+            length != 0, "quaternion", "has the length zero and stands for no rotation; the identity is (1, 0, 0, 0)."
+        )
+    with np.errstate(invalid="ignore"):
+        return vector(*(c / length for c in components))
+
+
 @dataclass(frozen=True)
 class JointKind:
-    """What every kind answers. The defaults suit a kind whose S is constant and whose rates are its velocities."""
+    """What every kind answers. The defaults suit a kind whose S is constant and whose coordinates are angles and lengths
+    with plain rates as velocities."""
 
     kind: ClassVar[str]
     symbol: ClassVar[str]
-    nq: ClassVar[int]
-    nv: ClassVar[int]
+    coordinates: ClassVar[tuple[Coordinate, ...]]
+    velocities: ClassVar[tuple[Coordinate, ...]]
+    axes_from_parameters: ClassVar[bool] = True  # whether an axis may be made of parameters
+
+    @property
+    def nq(self) -> int:
+        """The number of coordinates."""
+        return len(self.coordinates)
+
+    @property
+    def nv(self) -> int:
+        """The number of velocities: the degrees of freedom."""
+        return len(self.velocities)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the coordinates are angles and lengths, which limits and springs can be given for."""
+        return all(c.unit for c in self.coordinates)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes a person gave, for checks and tables."""
         return ()
 
+    def check(self) -> None:
+        """Refuse axes and a pitch that no joint of this kind can have."""
+        for axis in self.axes:
+            if not math.hypot(*axis) > 1e-12:
+                raise ModelError("the axis is zero; give it a direction, such as 'z' or [0, 0, 1].")
+
+    # -- the geometry of the coordinates ------------------------------------------------------------------------
+
     def neutral(self) -> tuple[float, ...]:
         """The coordinates at which the outer frame is the inner one."""
         return (0.0,) * self.nq
+
+    def coordinate_rates(self, q: Array, v: Array) -> Array:
+        """dq/dt for the velocities v."""
+        return v
+
+    def integrate(self, q: Array, v: Array) -> Array:
+        """The coordinates that the constant velocities v lead to in a unit of time: the exponential map."""
+        return q + v
+
+    def difference(self, q1: Array, q0: Array) -> Array:
+        """The velocities that lead from q0 to q1 in a unit of time, the short way round: `integrate` undone."""
+        if not any(c.periodic for c in self.coordinates):
+            return q1 - q0
+        change = zip(parts(q1 - q0, self.nq), self.coordinates, strict=True)
+        return vector(*(x - TURN * floor(x / TURN + 0.5) if c.periodic else x for x, c in change))
+
+    def length(self, q: Array) -> Scalar | None:
+        """The squared length of what has length one on the manifold, if there is such a thing."""
+        return None
+
+    def normalize(self, q: Array) -> Array:
+        """The coordinates brought back onto their manifold; what is not a number stays so."""
+        return q
+
+    # -- what it moves and what it holds ------------------------------------------------------------------------
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         """The pose (R, p) of the outer frame in the inner frame."""
@@ -72,9 +188,13 @@ class JointKind:
         """dS/dt along the motion v."""
         return matrix([[0.0] * self.nv for _ in range(6)]) if self.nv else vector_of_nothing()
 
-    def coordinate_rates(self, q: Array, v: Array) -> Array:
-        """dq/dt for the velocities v."""
-        return v
+    def fixed_points(self) -> tuple[Homogeneous, ...]:
+        """The points (r, 1) and directions (d, 0) of the body that no motion of the joint moves, orthonormal.
+
+        With P the projector onto them and E the body's pseudo-inertia [[second moments, m c], [m c^T, m]], the joint
+        cannot tell P E P from inertia of its parent: the regrouping of Gautier and Khalil's base parameters.
+        """
+        raise TypeError(f"{type(self).__name__} has no fixed points")
 
     def constraints(self) -> tuple[Constraint, ...]:
         """What the joint holds when it is cut."""
@@ -92,9 +212,7 @@ class JointKind:
 
 
 def vector_of_nothing() -> Array:
-    """A 6 x 0 matrix: what a joint without freedom moves, and a joint without constraint holds."""
-    import numpy as np
-
+    """A 6 x 0 matrix: what a joint without degrees of freedom moves, and a joint without constraint holds."""
     return np.zeros((6, 0))
 
 
@@ -112,18 +230,26 @@ class OneAxis(JointKind):
     def unit(self) -> Vector:
         return unit_axis(self.axis)
 
+    def fixed_points(self) -> tuple[Homogeneous, ...]:
+        return ((*self.unit, 0.0),)
+
 
 @dataclass(frozen=True)
 class Revolute(OneAxis):
     """theta about the axis."""
 
-    kind, symbol, nq, nv = "revolute", "R", 1, 1
+    kind, symbol = "revolute", "R"
+    coordinates = (ANGLE,)
+    velocities = (TURNING,)
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         return rotation_about(self.axis, parts(q, 1)[0]), vector(*ZERO)
 
     def motion(self, q: Array) -> Array:
         return columns((self.unit, ZERO))
+
+    def fixed_points(self) -> tuple[Homogeneous, ...]:
+        return *super().fixed_points(), ORIGIN
 
     def constraints(self) -> tuple[Constraint, ...]:
         return Point(), Aligned(self.unit)
@@ -133,13 +259,18 @@ class Revolute(OneAxis):
 class Prismatic(OneAxis):
     """d along the axis."""
 
-    kind, symbol, nq, nv = "prismatic", "P", 1, 1
+    kind, symbol = "prismatic", "P"
+    coordinates = (LENGTH,)
+    velocities = (SLIDING,)
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         return matrix(AXES), vector(*scaled(parts(q, 1)[0], self.unit))
 
     def motion(self, q: Array) -> Array:
         return columns((ZERO, self.unit))
+
+    def fixed_points(self) -> tuple[Homogeneous, ...]:
+        return DIRECTIONS
 
     def constraints(self) -> tuple[Constraint, ...]:
         return OnLine(self.unit), SameOrientation()
@@ -149,8 +280,17 @@ class Prismatic(OneAxis):
 class Helical(OneAxis):
     """theta about the axis, with an advance of `pitch` metres a radian along it."""
 
-    kind, symbol, nq, nv = "helical", "H", 1, 1
+    kind, symbol = "helical", "H"
+    coordinates = (SCREW,)
+    velocities = (TURNING,)
     pitch: Any = 0.0
+
+    def check(self) -> None:
+        super().check()
+        if self.pitch == 0.0:
+            raise ModelError(
+                "a helical joint needs a pitch (metres a radian) other than zero; without one it is revolute."
+            )
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         (theta,) = parts(q, 1)
@@ -167,7 +307,9 @@ class Helical(OneAxis):
 class Cylindrical(OneAxis):
     """theta about and d along the axis."""
 
-    kind, symbol, nq, nv = "cylindrical", "C", 2, 2
+    kind, symbol = "cylindrical", "C"
+    coordinates = ANGLE._replace(name="angle"), LENGTH._replace(name="slide")
+    velocities = TURNING._replace(name="angle"), SLIDING._replace(name="slide")
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         theta, d = parts(q, 2)
@@ -184,13 +326,21 @@ class Cylindrical(OneAxis):
 class Universal(JointKind):
     """theta1 about `first`, fixed in the inner frame, then theta2 about `second`, fixed in the outer one."""
 
-    kind, symbol, nq, nv = "universal", "U", 2, 2
+    kind, symbol = "universal", "U"
+    coordinates = tuple(ANGLE._replace(name=name) for name in ("first", "second"))
+    velocities = tuple(TURNING._replace(name=name) for name in ("first", "second"))
     first: Axis = Z
     second: Axis = Y
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         return self.first, self.second
+
+    def check(self) -> None:
+        super().check()
+        first, second = (np.array(unit_axis(axis)) for axis in self.axes)
+        if np.linalg.norm(np.cross(first, second)) < 1e-9:
+            raise ModelError("the two axes are parallel; a universal joint needs two directions.")
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         theta1, theta2 = parts(q, 2)
@@ -207,6 +357,9 @@ class Universal(JointKind):
         second = unit_axis(self.second)
         return columns((cross(self._first_axis_outside(q), scaled(parts(v, 2)[1], second)), ZERO), (ZERO, ZERO))
 
+    def fixed_points(self) -> tuple[Homogeneous, ...]:
+        return (ORIGIN,)
+
     def constraints(self) -> tuple[Constraint, ...]:
         return Point(), FixedAngle(unit_axis(self.first), unit_axis(self.second))
 
@@ -215,7 +368,9 @@ class Universal(JointKind):
 class Spherical(JointKind):
     """A unit quaternion (w, x, y, z), with body rates as velocities."""
 
-    kind, symbol, nq, nv = "spherical", "S", 4, 3
+    kind, symbol = "spherical", "S"
+    coordinates = QUATERNION
+    velocities = ANGULAR
 
     def neutral(self) -> tuple[float, ...]:
         return (1.0, 0.0, 0.0, 0.0)
@@ -229,6 +384,21 @@ class Spherical(JointKind):
     def coordinate_rates(self, q: Array, v: Array) -> Array:
         return quaternion_rate(q, v)
 
+    def integrate(self, q: Array, v: Array) -> Array:
+        return quaternion_product(q, quaternion_from_rotation_vector(v))
+
+    def difference(self, q1: Array, q0: Array) -> Array:
+        return rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(q0), q1))
+
+    def length(self, q: Array) -> Scalar | None:
+        return sum(x * x for x in parts(q, 4))
+
+    def normalize(self, q: Array) -> Array:
+        return unit_quaternion(q)
+
+    def fixed_points(self) -> tuple[Homogeneous, ...]:
+        return (ORIGIN,)
+
     def constraints(self) -> tuple[Constraint, ...]:
         return (Point(),)
 
@@ -241,7 +411,11 @@ class Planar(OneAxis):
     with the smallest rotation that takes z onto it (see `constraints.perpendicular`).
     """
 
-    kind, symbol, nq, nv = "planar", "E", 3, 3
+    kind, symbol = "planar", "E"
+    coordinates = Coordinate("x", "m"), Coordinate("y", "m"), Coordinate("angle", "rad", True)
+    velocities = Coordinate("x", "m/s"), Coordinate("y", "m/s"), Coordinate("angle", "rad/s")
+
+    axes_from_parameters = False  # the directions in the plane follow from its normal
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         x, y, theta = parts(q, 3)
@@ -270,7 +444,9 @@ class Planar(OneAxis):
 class Free(JointKind):
     """(px, py, pz, w, x, y, z): position in the inner frame and orientation, with the body twist as velocity."""
 
-    kind, symbol, nq, nv = "free", "F", 7, 6
+    kind, symbol = "free", "F"
+    coordinates = (*(Coordinate(f"p{letter}", "m") for letter in "xyz"), *QUATERNION)
+    velocities = (*ANGULAR, *LINEAR)
 
     def neutral(self) -> tuple[float, ...]:
         return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -282,10 +458,28 @@ class Free(JointKind):
         return columns(*((u, ZERO) for u in AXES), *((ZERO, u) for u in AXES))
 
     def coordinate_rates(self, q: Array, v: Array) -> Array:
-        R, _ = self.transform(q)
-        twist, quaternion = parts(v, 6), vector(*parts(q, 7)[3:])
-        forward, turning = times(R, vector(*twist[3:])), quaternion_rate(quaternion, vector(*twist[:3]))
-        return vector(*parts(forward, 3), *parts(turning, 4))
+        (_, quaternion), (w, u) = split(q, 3), split(v, 3)
+        return joined(times(rotation_from_quaternion(quaternion), u), quaternion_rate(quaternion, w))
+
+    def integrate(self, q: Array, v: Array) -> Array:
+        (p, quaternion), (w, _) = split(q, 3), split(v, 3)
+        shift = times(rotation_from_quaternion(quaternion), position_of(motion_exp(v)))
+        return joined(p + shift, quaternion_product(quaternion, quaternion_from_rotation_vector(w)))
+
+    def difference(self, q1: Array, q0: Array) -> Array:
+        (p1, turned), (p0, quaternion) = split(q1, 3), split(q0, 3)
+        w = rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(quaternion), turned))
+        return joined(w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0)))
+
+    def length(self, q: Array) -> Scalar | None:
+        return sum(x * x for x in parts(q, 7)[3:])
+
+    def normalize(self, q: Array) -> Array:
+        p, quaternion = split(q, 3)
+        return joined(p, unit_quaternion(quaternion))
+
+    def fixed_points(self) -> tuple[Homogeneous, ...]:
+        return ()
 
     def constraints(self) -> tuple[Constraint, ...]:
         return ()
@@ -293,15 +487,20 @@ class Free(JointKind):
 
 @dataclass(frozen=True)
 class Fixed(JointKind):
-    """No freedom."""
+    """No degrees of freedom."""
 
-    kind, symbol, nq, nv = "fixed", "W", 0, 0
+    kind, symbol = "fixed", "W"
+    coordinates = ()
+    velocities = ()
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         return matrix(AXES), vector(*ZERO)
 
     def motion(self, q: Array) -> Array:
         return vector_of_nothing()
+
+    def fixed_points(self) -> tuple[Homogeneous, ...]:
+        return *DIRECTIONS, ORIGIN
 
     def constraints(self) -> tuple[Constraint, ...]:
         return Point(), SameOrientation()

@@ -8,18 +8,21 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from math import hypot
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import numpy as np
 
-from eslabon.errors import ModelError, suggest
-from eslabon.model.expressions import Expression, check_parameter_name, expressions
+from eslabon.errors import ModelError, shown, suggest
+from eslabon.model.expressions import check_parameter_name, dependency_order, expressions
 from eslabon.model.items import GROUND, Body, Description, Joint
 
 if TYPE_CHECKING:
-    from eslabon.model.mechanism import Mechanism
+    from eslabon.model.model import Model
 
 # Published moments carry about six digits; what they miss by is no reason to refuse or to warn.
 ROUNDING = 1e-6
+# Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
+UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
 
 
 def check_structure(d: Description) -> Description:
@@ -33,7 +36,17 @@ def check_structure(d: Description) -> Description:
     return d
 
 
+def check_name(name: Any, what: str) -> str:
+    """The name, if it can stand in a file, a table and a sentence: any text without control characters."""
+    if not isinstance(name, str) or not name.strip():
+        raise ModelError(f"a {what} has no name, for {shown(name)} is none; give it one, a text.")
+    if any(category(letter) in UNPRINTABLE for letter in name):
+        raise ModelError(f"the name {name!a} of a {what} has a control character, such as a line break; take it out.")
+    return name
+
+
 def _check_names(d: Description) -> None:
+    check_name(d.name, "mechanism")
     rooms: dict[str, list[str]] = {
         "body or frame": [*(b.name for b in d.bodies), *(f.name for f in d.frames)],
         "joint or loop": [*(j.name for j in d.joints), *(x.name for x in d.loops), *(c.name for c in d.couplings)],
@@ -44,30 +57,17 @@ def _check_names(d: Description) -> None:
     }
     for what, names in rooms.items():
         for name, count in Counter(names).items():
-            if not isinstance(name, str) or not name.strip():
-                raise ModelError(f"a {what} has no name; give it one.")
+            check_name(name, what)
             if count > 1:
                 raise ModelError(f"the name '{name}' is used for {count} items of the kind {what}; names are unique.")
-    for name in rooms["body or frame"]:
-        if name == GROUND:
-            raise ModelError(f"the name '{GROUND}' is the fixed frame's own; give the body or frame another name.")
+    if GROUND in rooms["body or frame"]:
+        raise ModelError(f"the name '{GROUND}' is the fixed frame's own; give the body or frame another name.")
 
 
 def _check_parameters(d: Description) -> None:
-    known = [check_parameter_name(name) for name, _ in d.parameters]
-    owners: list[Any] = [
-        d.gravity,
-        d.parameters,
-        *d.bodies,
-        *d.joints,
-        *d.loops,
-        *d.couplings,
-        *d.springs,
-        *d.wrenches,
-        *d.frames,
-        *d.modes,
-    ]
-    for owner in owners:
+    known = {check_parameter_name(name) for name, _ in d.parameters}
+    items = (d.bodies, d.joints, d.loops, d.couplings, d.springs, d.wrenches, d.frames, d.modes)
+    for owner in (d.gravity, *(value for _, value in d.parameters), *(item for kind in items for item in kind)):
         for expression in expressions(owner):
             for name in expression.names():
                 if name not in known:
@@ -76,18 +76,7 @@ def _check_parameters(d: Description) -> None:
                         f"{label} the parameter '{name}' in '{expression}', and no parameter has that name"
                         f"{suggest(name, known, '; add it to the parameters.')}"
                     )
-    values = dict(d.parameters)
-
-    def follow(name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            circle = " -> ".join((*path[path.index(name) :], name))
-            raise ModelError(f"parameter '{name}' is defined by itself ({circle}); give one of them a number.")
-        if isinstance(values[name], Expression):
-            for inner in dict.fromkeys(values[name].names()):
-                follow(inner, (*path, name))
-
-    for name in values:
-        follow(name, ())
+    dependency_order(dict(d.parameters))
 
 
 def _check_references(d: Description) -> None:
@@ -113,7 +102,7 @@ def _check_references(d: Description) -> None:
         for y in owners:
             body(y.body, f"{what} '{y.name}'")
     for mode in d.modes:
-        for name, values in mode.postures:
+        for name, values in mode.coordinates:
             if name not in joints:
                 raise ModelError(
                     f"mode '{mode.name}' places the joint '{name}', and there is none{suggest(name, joints)}"
@@ -141,7 +130,7 @@ def _check_references(d: Description) -> None:
         for name in (c.joint, c.source):
             if joints[name].nv != 1:
                 raise ModelError(
-                    f"coupling '{c.name}' needs joints of one freedom; '{name}' is {joints[name].kind.kind}."
+                    f"coupling '{c.name}' needs joints of one degree of freedom; '{name}' is {joints[name].kind.kind}."
                 )
 
 
@@ -196,19 +185,23 @@ def tree_order(d: Description) -> Description:
     )
 
 
-def check_numbers(m: Mechanism) -> None:
+def check_numbers(m: Model) -> None:
     """All that depends on the parameters' values."""
-    for body in m.bodies:
+    for body, moments in zip(m.bodies, _principal_moments(m), strict=True):
         if body.mass < 0:
             raise ModelError(f"body '{body.name}': the mass is {body.mass:g}; it cannot be negative.")
-        moments = _principal_moments(body)
         if moments[0] < -_round_off(body, moments):
             raise ModelError(
                 f"body '{body.name}': the inertia has the negative principal value {moments[0]:g}; "
                 "check its entries and that it is about the centre of mass."
             )
-    for joint in (*m.joints, *m.loops):
-        _check_kind(joint)
+    for what, kind in [(f"joint '{j.name}'", j.kind) for j in m.joints] + [
+        (f"loop '{x.name}'", x.kind) for x in m.loops
+    ]:
+        try:
+            kind.check()
+        except ModelError as error:
+            raise ModelError(f"{what}: {error}") from None
     for j in m.joints:
         _check_joint_data(j)
     for spring in m.springs:
@@ -220,22 +213,6 @@ def check_numbers(m: Mechanism) -> None:
     for coupling in m.couplings:
         if coupling.ratio == 0:
             raise ModelError(f"coupling '{coupling.name}': the ratio is zero; make the joint '{coupling.joint}' fixed.")
-
-
-def _check_kind(joint: Any) -> None:
-    kind, label = joint.kind, f"{type(joint).__name__.lower()} '{joint.name}'"
-    axes = [np.array(a, dtype=float) for a in kind.axes]
-    for axis in axes:
-        if not np.linalg.norm(axis) > 1e-12:
-            raise ModelError(f"{label}: the axis is zero; give it a direction, such as 'z' or [0, 0, 1].")
-    if len(axes) == 2:
-        first, second = (a / np.linalg.norm(a) for a in axes)
-        if np.linalg.norm(np.cross(first, second)) < 1e-9:
-            raise ModelError(f"{label}: the two axes are parallel; a universal joint needs two directions.")
-    if getattr(kind, "pitch", None) == 0.0:
-        raise ModelError(
-            f"{label}: a helical joint needs a pitch (metres a radian) other than zero; without one it is revolute."
-        )
 
 
 def _check_joint_data(j: Joint) -> None:
@@ -251,14 +228,18 @@ def _check_joint_data(j: Joint) -> None:
     for ratio in j.gear_ratio or ():
         if ratio == 0:
             raise ModelError(f"joint '{j.name}': the gear ratio is zero; it is motor turns a joint turn.")
-    if j.home is not None and j.nq != j.nv:
-        length = float(np.linalg.norm(j.home[-4:]))
+    if j.home is not None and not j.kind.plain:
+        length = hypot(*(x for x, c in zip(j.home, j.kind.coordinates, strict=True) if not c.unit))
         if abs(length - 1) > 1e-6:
             raise ModelError(f"joint '{j.name}': home's quaternion has the length {length:g}; it must be 1.")
 
 
-def _principal_moments(body: Body) -> np.ndarray:
-    return np.linalg.eigvalsh(np.asarray(body.inertia_matrix(), dtype=float))
+def _principal_moments(m: Model) -> np.ndarray:
+    """The principal moments of every body, a row each, smallest first."""
+    xx, yy, zz, xy, xz, yz = np.array([body.inertia for body in m.bodies], dtype=float).T
+    largest = np.abs([xx, yy, zz, xy, xz, yz]).max(axis=0) + np.finfo(float).tiny  # scaled, so that nothing overflows
+    matrices = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / largest
+    return np.linalg.eigvalsh(np.moveaxis(matrices, -1, 0)) * largest[:, None]
 
 
 def _round_off(body: Body, moments: Any) -> float:
@@ -267,10 +248,9 @@ def _round_off(body: Body, moments: Any) -> float:
     return float(ROUNDING * np.abs(moments).max()) + 1e-15 * body.mass * distance * distance
 
 
-def suspicions(m: Mechanism) -> Iterator[str]:
+def suspicions(m: Model) -> Iterator[str]:
     """What is legal and yet looks like a slip."""
-    for body in m.bodies:
-        small, middle, large = _principal_moments(body)
+    for body, (small, middle, large) in zip(m.bodies, _principal_moments(m), strict=True):
         if large > small + middle + _round_off(body, (small, middle, large)):
             yield (
                 f"body '{body.name}' has the principal moments {small:.4g}, {middle:.4g}, {large:.4g}, and no solid "

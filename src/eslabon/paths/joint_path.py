@@ -16,7 +16,7 @@ from eslabon.paths.splines import chords, interpolate
 from eslabon.paths.timed import Timed, Triple, meeting_times
 
 if TYPE_CHECKING:
-    from eslabon.model import Mechanism
+    from eslabon.model import Model
 
 
 class JointSamples(NamedTuple):
@@ -78,7 +78,7 @@ def joint_path(
     times: ArrayLike | None = None,
     degree: int = 5,
     ends: str | None = None,
-    mechanism: Mechanism | None = None,
+    mechanism: Model | None = None,
 ) -> JointPath:
     """The path of joint coordinates through points, either by a law or at given times.
 
@@ -95,7 +95,7 @@ def joint_path(
     ends : str
         How the spline ends: "clamped" (at given times, unless told otherwise: zero velocity, and zero acceleration too
         when the degree is 5), "periodic", or "free" (by a law, unless told otherwise).
-    mechanism : Mechanism, optional
+    mechanism : Model, optional
         Whose coordinates these are; their number is then checked.
 
     >>> path = joint_path([[0, 0], [1, 2], [0, 0]], times=[0, 1, 2])
@@ -137,7 +137,7 @@ def _by_law(q: Floats, law: Law, degree: int, ends: str, title: str) -> JointPat
     return JointPath(law.duration, motion, title, meeting_times(law, knots[1:-1]))
 
 
-def _require_plain(mechanism: Mechanism, count: int) -> None:
+def _require_plain(mechanism: Model, count: int) -> None:
     """A PathError unless `count` is the number of the mechanism's coordinates, or of its actuated ones, none of them
     part of a quaternion."""
     names = [j.name for j in mechanism.joints]
@@ -146,7 +146,7 @@ def _require_plain(mechanism: Mechanism, count: int) -> None:
         wanted = " or ".join(f"{n}" for n in sorted(choices, reverse=True))
         raise PathError(f"{mechanism.name} has {wanted} coordinates; the joint path has {count}.")
     for joint in (mechanism.joint(n) for n in choices[count]):
-        if joint.nq != joint.nv:
+        if not joint.kind.plain:
             raise PathError(
                 f"joint '{joint.name}' of {mechanism.name} turns by a quaternion, which cannot be interpolated number "
                 "by number; give a path of poses instead (paths.pose_path)."

@@ -1,4 +1,4 @@
-"""Readers: every way a mechanism comes in, all ending in the same object."""
+"""Readers: every way a mechanism comes in, all ending in a description."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from eslabon.errors import EslabonError, ReadError, suggest
-from eslabon.model import Mechanism
+from eslabon.errors import EslabonError, ReadError, shown, suggest
+from eslabon.model import Description
 from eslabon.read.dh import from_dh
 from eslabon.read.toml import read_toml
 
@@ -21,19 +21,25 @@ def robots() -> list[str]:
     return sorted(f.name.removesuffix(".toml") for f in _library().iterdir() if f.name.endswith(".toml"))
 
 
-def load(source: str | Path, **options: Any) -> Mechanism:
-    """A mechanism from the library, by name, or from a file: .toml or .urdf.
+def load(source: str | Path, **options: Any) -> Description:
+    """What describes a mechanism of the library, by name, or of a file: .toml or .urdf.
 
     Options go to the reader of that kind of file (for .urdf see `eslabon.read.urdf.read_urdf`).
     """
     if not isinstance(source, str | Path):
-        raise ReadError(f"load takes the name of a mechanism or of a file; it was given {source!r}.")
+        raise ReadError(f"load takes the name of a mechanism or of a file; it was given {shown(source)}.")
     text = str(source)
-    if isinstance(source, str) and not Path(text).suffix and "/" not in text and "\\" not in text:
+    if names_library(source):
         if options:
             raise ReadError(f"a mechanism of the library takes no options; take away {', '.join(options)}.")
         return _from_library(text)
     return _from_file(Path(source), options)
+
+
+def names_library(source: str | Path) -> bool:
+    """Whether a source is a name of the library's, not of a file."""
+    text = str(source)
+    return isinstance(source, str) and not Path(text).suffix and "/" not in text and "\\" not in text
 
 
 def library_text(name: str) -> str:
@@ -41,15 +47,15 @@ def library_text(name: str) -> str:
     known = robots()
     if name not in known:
         hint = suggest(name, known, "; `eslabon list` shows what there is, and a file's name ends in .toml or .urdf.")
-        raise ReadError(f"the library has no mechanism '{name}'{hint}")
+        raise ReadError(f"the library has no mechanism {shown(name)}{hint}")
     return (_library() / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def _from_library(name: str) -> Mechanism:
-    return Mechanism(read_toml(library_text(name)))  # what looks odd in published data is known, and shown on request
+def _from_library(name: str) -> Description:
+    return read_toml(library_text(name))
 
 
-def _from_file(path: Path, options: dict[str, Any]) -> Mechanism:
+def _from_file(path: Path, options: dict[str, Any]) -> Description:
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".urdf"):
         raise ReadError(f"{path}: files that end in '{suffix}' cannot be read; use .toml or .urdf.")
@@ -63,15 +69,16 @@ def _from_file(path: Path, options: dict[str, Any]) -> Mechanism:
             return read_urdf(path, **options)
         if options:
             raise ReadError(f"{path}: a .toml file takes no options; take away {', '.join(options)}.")
-        return Mechanism(read_toml(path.read_text(encoding="utf-8"))).warn()
+        return read_toml(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ReadError(f"{path}: there is no such file.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReadError(f"{path}: the file cannot be read: {error}.") from None
     except EslabonError as error:
         if str(error).startswith(str(path)):
             raise
         raise type(error)(f"{path}: {error}") from None
+    except (OSError, ValueError) as error:  # the latter for text in another encoding and for a NUL in the path
+        name = str(path) if str(path).isprintable() else ascii(str(path))
+        raise ReadError(f"{name}: the file cannot be read: {error}.") from None
 
 
 def _known_options(options: dict[str, Any]) -> None:

@@ -12,9 +12,9 @@ from dataclasses import fields
 from typing import Any
 
 from eslabon.algebra.rotations import rpy_from_rotation
-from eslabon.errors import ModelError, suggest
-from eslabon.model import Builder, Joint, Mechanism, Pose
-from eslabon.model.builder import pose, six_moments, triple
+from eslabon.errors import ModelError, shown, suggest
+from eslabon.model import Builder, Description, Joint, Pose
+from eslabon.model.builder import listed, pose, six_moments, triple
 from eslabon.model.expressions import Number, call, number
 from eslabon.model.items import Triple
 
@@ -29,7 +29,7 @@ def from_dh(
     rows: Iterable[Sequence[Any] | Mapping[str, Any]], convention: str = "standard", *, name: str = "arm",
     gravity: Sequence[Any] = (0.0, 0.0, -9.81), parameters: Mapping[str, Any] | None = None, degrees: bool = False,
     base: Any = None, tool: Any = None, note: str = "",
-) -> Mechanism:  # fmt: skip
+) -> Description:  # fmt: skip
     """A serial arm from a Denavit-Hartenberg table.
 
     Each row is ``(theta, d, a, alpha)`` or a mapping with those keys (missing ones are zero), and then also ``kind``
@@ -39,15 +39,18 @@ def from_dh(
     first frame on the ground, ``tool`` that of the frame "tool" in the last one. With ``degrees=True`` theta and alpha
     are in degrees.
 
-    >>> arm = from_dh([(0, 0, 1.0, 0), {"a": 0.8, "mass": 2.0, "com": (-0.4, 0, 0)}], name="planar_2r")
+    >>> import eslabon as es
+    >>> arm = es.from_dh([(0, 0, 1.0, 0), {"a": 0.8, "mass": 2.0, "com": (-0.4, 0, 0)}], name="planar_2r")
     >>> arm
     <Mechanism planar_2r: 2 bodies, 2 joints, 0 loops, 2 actuators>
     """
     b = Builder(name, gravity, note)
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise ModelError(f"parameters is a mapping of names to values; it is {shown(parameters)}.")
     for parameter, value in (parameters or {}).items():
         b.parameter(parameter, value)
     add_dh(b, rows, convention, degrees=degrees, base=base, tool=tool)
-    return b.build()
+    return b.describe()
 
 
 def add_dh(
@@ -61,11 +64,11 @@ def add_dh(
 ) -> None:
     """Hang the arm of a table on the ground of a mechanism in the making."""
     if convention not in ("standard", "modified"):
-        raise ModelError(f"the convention {convention!r} is not known; it is 'standard' or 'modified'.")
+        raise ModelError(f"the convention {shown(convention)} is not known; it is 'standard' or 'modified'.")
     standard = convention == "standard"
-    table = [_row(row, k, degrees) for k, row in enumerate(rows, start=1)]
+    table = [_row(row, k, degrees) for k, row in enumerate(listed(rows) or (), start=1)]
     if not table:
-        raise ModelError("the table has no rows; give one (theta, d, a, alpha) a joint.")
+        raise ModelError("the table has no rows; give a list with one (theta, d, a, alpha) a joint.")
     before, parent = pose(base, "base"), "ground"  # the part of the transform that the link before has left over
     for k, row in enumerate(table, start=1):
         link, joint = row.get("name", f"link{k}"), row.get("joint", f"joint{k}")
@@ -75,7 +78,7 @@ def add_dh(
         turn = Pose((0.0, 0.0, d if slides or not standard else 0.0), (0.0, 0.0, theta))
         at = _compose(before, _compose(ahead, turn))
         beyond = Pose((a, 0.0, 0.0 if slides else d), (alpha, 0.0, 0.0)) if standard else Pose()
-        b.body(link, **_carried(row, beyond, f"body '{link}'"))
+        b.body(link, **_carried(row, beyond, f"row {k} of the table"))
         b.joint(joint, row["kind"], parent, link, at=at, axis="z", **{k: row[k] for k in JOINT_KEYS if k in row})
         before, parent = beyond, link
     b.frame("tool", parent, _compose(before, pose(tool, "tool")))
@@ -85,17 +88,19 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
     """A row as a mapping of known keys, its four numbers in radians."""
     what = f"row {k} of the table"
     if not isinstance(row, Mapping):
-        if isinstance(row, str) or not isinstance(row, Iterable) or len(values := list(row)) != 4:
-            raise ModelError(f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {row!r}.")
+        values = listed(row) or ()
+        if len(values) != 4:
+            raise ModelError(f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {shown(row)}.")
         row = dict(zip(COLUMNS, values, strict=True))
     known = (*ROW_KEYS, "theta_deg", "alpha_deg")
     for key in row:
         if key not in known:
-            raise ModelError(f"{what}: the key '{key}' is not known{suggest(key, known)}")
-    made = {"kind": "revolute", **{key: x for key, x in row.items() if not key.endswith("_deg")}}
-    made["kind"] = LETTERS.get(made["kind"], made["kind"])
+            raise ModelError(f"{what}: the key {shown(key)} is not known{suggest(key, known)}")
+    made = {**{key: x for key, x in row.items() if not key.endswith("_deg")}, "kind": long_kind(row)}
     if made["kind"] not in LETTERS.values():
-        raise ModelError(f"{what}: the kind {made['kind']!r} is not known; a table has revolute and prismatic joints.")
+        raise ModelError(
+            f"{what}: the kind {shown(made['kind'])} is not known; a table has revolute and prismatic joints."
+        )
     for column in COLUMNS:
         angle = column in ("theta", "alpha")
         if angle and f"{column}_deg" in row:
@@ -107,6 +112,12 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
                 number("deg") if angle and degrees else 1.0
             )
     return made
+
+
+def long_kind(row: Mapping[str, Any]) -> Any:
+    """The kind of a row's joint, letters spelled out."""
+    kind = row.get("kind", "revolute")
+    return LETTERS.get(kind, kind) if isinstance(kind, str) else kind
 
 
 def _carried(row: Mapping[str, Any], frame: Pose, what: str) -> dict[str, Any]:

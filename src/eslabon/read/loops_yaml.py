@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import math
 import re
-import reprlib
 import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -41,7 +40,7 @@ from typing import Any
 
 import yaml
 
-from eslabon.errors import ModelWarning, ReadError, suggest
+from eslabon.errors import ModelWarning, ReadError, shown, suggest
 
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 PLACES = ("Lidmot", "Lidvmot")
@@ -150,8 +149,9 @@ def _from_file(path: Path, otherwise: str = "") -> Closures:
         if path.stat().st_size > LARGEST_FILE:
             raise ReadError(f"{path.name}: the file has {path.stat().st_size} bytes; a list of loops is smaller.")
         data = yaml.load(path.read_bytes(), Loader=_Loader)
-    except OSError as error:
-        raise ReadError(f"the loops of '{path}' cannot be read: {error.strerror}.") from None
+    except (OSError, ValueError) as error:  # the latter for a NUL in the path
+        why = getattr(error, "strerror", None) or error
+        raise ReadError(f"the loops of {str(path)!a} cannot be read: {why}.") from None
     except yaml.YAMLError as error:
         raise ReadError(f"{path.name}: this is not valid YAML: {' '.join(str(error).split())}.") from None
     except RecursionError:
@@ -164,7 +164,7 @@ def _from_file(path: Path, otherwise: str = "") -> Closures:
 def _closures(data: Mapping[Any, Any], where: str, otherwise: str = "") -> Closures:
     for key in data:
         if key not in KEYS and key not in OLDER_KEYS:
-            raise ReadError(f"{where}: the key {shown(key)} is not known{otherwise}{suggest(str(key), KEYS)}")
+            raise ReadError(f"{where}: the key {shown(key)} is not known{otherwise}{suggest(key, KEYS)}")
     names = _texts(data.get("joint_name"), f"{where}: joint_name")
     for name, count in Counter(names).items():
         if count > 1:
@@ -268,7 +268,7 @@ def _cut(entry: Any, text: str, where: str) -> CutJoint:
     entry = entry if isinstance(entry, Mapping) else {"frames": entry}
     for key in entry:
         if key not in CUT_KEYS:
-            raise ReadError(f"{where}: a loop has the unknown key {shown(key)}{suggest(str(key), CUT_KEYS)}")
+            raise ReadError(f"{where}: a loop has the unknown key {shown(key)}{suggest(key, CUT_KEYS)}")
     frames = entry.get("frames")
     if not isinstance(frames, list | tuple) or len(frames) != 2 or not all(isinstance(f, str) for f in frames):
         raise ReadError(f"{where}: a loop is a pair of frame names, as in ['a', 'b']; it is {shown(frames)}.")
@@ -306,10 +306,3 @@ def _one_each(value: Any, owners: Any, what: str, of: str) -> list[str]:
     if len(texts) != len(owners):
         raise ReadError(f"{what} has {len(texts)} entries and {of} has {len(owners)}; give one for each.")
     return texts
-
-
-def shown(value: Any) -> str:
-    """A value in a sentence, cut short: a hostile file can make its full text endless."""
-    short = reprlib.Repr()
-    short.maxlevel, short.maxstring = 2, 60
-    return short.repr(value)

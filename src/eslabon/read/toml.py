@@ -10,12 +10,13 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
-from eslabon.errors import ReadError, suggest
-from eslabon.model import Builder, Description
+from eslabon.errors import ReadError, shown, suggest
+from eslabon.model import KINDS, Builder, Description
 from eslabon.model.expressions import number
-from eslabon.read.dh import add_dh
+from eslabon.read.dh import add_dh, long_kind
 
 TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
 SECTIONS: Mapping[str, Callable[..., Any]] = {
@@ -37,21 +38,26 @@ REQUIRED = {
     "frames": ("body",),
 }
 ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset")  # keys that may end in _deg
-TURNING = ("revolute", "helical", "universal")  # kinds whose coordinates are all angles
+TURNING = [name for name, kind in KINDS.items() if {c.unit for c in kind.coordinates} == {"rad"}]  # angles alone
 
 
 def read_toml(text: str) -> Description:
     """What a TOML text says of a mechanism."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ReadError(f"this is not valid TOML: {error}.") from None
+        try:
+            data = tomllib.loads(text)
+        except ValueError as error:  # not TOML, or a number of thousands of digits
+            raise ReadError(f"this is not valid TOML: {error}.") from None
+        return _described(data)
     except RecursionError:
         raise ReadError("this is not a mechanism: its lists are nested too deeply.") from None
+
+
+def _described(data: Mapping[str, Any]) -> Description:
     _known(data, (*TOP, *SECTIONS, MODES), "the file")
     if not isinstance(data.get("name"), str):
         raise ReadError('the file needs a name, as in: name = "four_bar".')
-    b = Builder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)), _text(data.get("note", ""), "note"))
+    b = Builder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)), data.get("note", ""))
     for name, value in _table(data.get("parameters", {}), "parameters").items():
         b.parameter(name, value)
     if "dh" in data:
@@ -59,8 +65,8 @@ def read_toml(text: str) -> Description:
     for section, method in SECTIONS.items():
         for name, entry in _table(data.get(section, {}), section).items():
             method(b, name, **_arguments(section, name, entry))
-    for name, postures in _table(data.get(MODES, {}), MODES).items():
-        b.mode(name, _table(postures, f"modes.{name}"))
+    for name, coordinates in _table(data.get(MODES, {}), MODES).items():
+        b.mode(name, _table(coordinates, f"modes.{name}"))
     if "actuated" in data:
         if not isinstance(data["actuated"], list) or not all(isinstance(j, str) for j in data["actuated"]):
             raise ReadError('actuated is a list of joint names, as in: actuated = ["q1", "q4"].')
@@ -79,25 +85,19 @@ def _read_dh(b: Builder, table: Mapping[str, Any]) -> None:
 
 def _row(link: Any, k: int) -> Mapping[str, Any]:
     entry = dict(_table(link, f"dh.links number {k}"))
-    kind = {"R": "revolute", "P": "prismatic"}.get(str(entry.get("kind", "revolute")), entry.get("kind", "revolute"))
-    return _in_radians(entry, kind, f"dh.links number {k}", keep=("theta", "alpha"))
+    return _in_radians(entry, long_kind(entry), f"dh.links number {k}", keep=("theta", "alpha"))
 
 
 def _arguments(section: str, name: str, entry: Any) -> dict[str, Any]:
     """The keys of an entry as the arguments of the Builder's method."""
     what = f"{section}.{name}"
     table = dict(_table(entry, what))
-    known = [
-        k for k in inspect.signature(SECTIONS[section]).parameters if k not in ("self", "name", "body_a", "body_b")
-    ]
-    turned = section in ("joints", "frames")
-    angles = [k for k in ANGLES if k in known] + ["rpy"] * turned
-    _known(table, (*known, *angles, *(f"{k}_deg" for k in angles)), what)
+    _known(table, _keys(section), what)
     for key in REQUIRED.get(section, ()):
         if key not in table:
             raise ReadError(f"{what} needs the key '{key}'.")
-    table = _in_radians(table, str(table.get("kind", "revolute")), what)
-    if turned:
+    table = _in_radians(table, table.get("kind", "revolute"), what)
+    if section in ("joints", "frames"):
         table["at"] = _pose({k: table.pop(k) for k in ("at", "rpy") if k in table}, what)
     if section in ("loops", "springs"):
         for side, body in (("first", "body_a"), ("second", "body_b")):
@@ -109,9 +109,19 @@ def _arguments(section: str, name: str, entry: Any) -> dict[str, Any]:
     return table
 
 
-def _in_radians(table: Mapping[str, Any], kind: str, what: str, keep: tuple[str, ...] = ()) -> dict[str, Any]:
+@cache
+def _keys(section: str) -> tuple[str, ...]:
+    """The keys that entries of a section may have: what the Builder's method takes, poses and angles in degrees."""
+    taken = inspect.signature(SECTIONS[section]).parameters
+    known = [key for key in taken if key not in ("self", "name", "body_a", "body_b")]
+    known += ["rpy"] if section in ("joints", "frames") else []
+    return (*known, *(f"{key}_deg" for key in ANGLES if key in known))
+
+
+def _in_radians(table: Mapping[str, Any], kind: Any, what: str, keep: tuple[str, ...] = ()) -> dict[str, Any]:
     """The table with `key_deg` entries turned into `key` entries."""
     made: dict[str, Any] = {}
+    kind = kind if isinstance(kind, str) else shown(kind)
     for key, value in table.items():
         plain = key.removesuffix("_deg")
         if plain == key or plain in keep:
@@ -154,13 +164,7 @@ def _point(table: Mapping[str, Any], what: str) -> Any:
 
 def _table(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ReadError(f"{what} must be a table of keys and values; it is {value!r}.")
-    return value
-
-
-def _text(value: Any, what: str) -> str:
-    if not isinstance(value, str):
-        raise ReadError(f"{what} must be text; it is {value!r}.")
+        raise ReadError(f"{what} must be a table of keys and values; it is {shown(value)}.")
     return value
 
 

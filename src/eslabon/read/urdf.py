@@ -33,10 +33,12 @@ import defusedxml.ElementTree
 import numpy as np
 from defusedxml import DefusedXmlException
 
+from eslabon import model
 from eslabon.algebra.rotations import rotation_from_quaternion, rpy_from_rotation
-from eslabon.errors import ModelWarning, ReadError, suggest
-from eslabon.model import GROUND, Builder, Mechanism, Pose
-from eslabon.read.loops_yaml import Closures, read_closures, shown, spelled_out
+from eslabon.errors import ModelWarning, ReadError, shown, suggest
+from eslabon.model import GROUND, Builder, Description, Pose
+from eslabon.model.joints import OneAxis
+from eslabon.read.loops_yaml import Closures, read_closures, spelled_out
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -55,8 +57,6 @@ KINDS = {
     "helical": "helical",
     "cylindrical": "cylindrical",
 }
-ONE_AXIS = ("revolute", "prismatic", "planar", "helical", "cylindrical")
-ONE_FREEDOM = ("revolute", "prismatic", "helical")
 BASES = ("fixed", "free", "planar")
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 # What Drake closes loops and couples bodies with: not read, and too much to lose without a word.
@@ -65,7 +65,7 @@ FOREIGN = ("loop_joint", "ball_constraint", "weld_constraint", "distance_constra
 Ends = Mapping[str, tuple[str, str]]  # a joint's parent and child links
 
 
-def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Mechanism:
+def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Description:
     """The mechanism a URDF file describes.
 
     `loops` closes it: a YAML file's path, a list of pairs of frames or of ``{"frames": (a, b), "kind": "spherical"}``
@@ -74,7 +74,7 @@ def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Mechanis
     ground: "fixed", "free" or "planar"; a moving base has no motor.
     """
     if base not in BASES:
-        raise ReadError(f"base is {base!r}; it is 'fixed', 'free' or 'planar'.")
+        raise ReadError(f"base is {shown(base)}; it is 'fixed', 'free' or 'planar'.")
     robot = _parse(path.read_bytes())
     closures = read_closures(path, loops)
     links, joints = _named(robot, "link"), _named(robot, "joint")
@@ -94,7 +94,7 @@ def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Mechanis
     mimics = _add_mimics(b, joints)
     _add_loops(b, closures, links, ends, ground)
     _actuate(b, joints, moving, mimics, closures)
-    return b.build()
+    return b.describe()
 
 
 def _add_bodies(
@@ -263,7 +263,7 @@ def _joint(name: str, joint: Element, closures: Closures) -> dict[str, Any]:
         "at": at,
         "axis": _axes(joint, kind, what),
         "pitch": _pitch(joint, what) if kind == "helical" else None,
-        **(_limits(joint, what) if kind in ONE_FREEDOM else {}),
+        **(_limits(joint, what) if len(model.KINDS[kind].velocities) == 1 else {}),
         **(_friction(joint, what) if kind != "fixed" else {}),
     }
 
@@ -324,7 +324,7 @@ def _axes(joint: Element, kind: str, what: str) -> Any:
         if (first is None) != (second is None):
             raise ReadError(f"{what}: a universal joint has an <axis> and an <axis2>, or neither of them (x, then y).")
         return ("x", "y") if first is None else (first, second)
-    return (first or (1.0, 0.0, 0.0)) if kind in ONE_AXIS else None
+    return (first or (1.0, 0.0, 0.0)) if issubclass(model.KINDS[kind], OneAxis) else None
 
 
 def _axis(joint: Element, tag: str, what: str) -> tuple[float, ...] | None:

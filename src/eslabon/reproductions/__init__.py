@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from eslabon.errors import ReadError, suggest
@@ -29,9 +28,7 @@ def reproduce(name: str) -> Report:
 
 
 def figures_of(name: str, folder: Path) -> list[Path]:
-    """Draw a document's figures into a folder, if it has any and matplotlib is there."""
+    """Draw a document's figures into a folder, if it has any."""
     module = import_module(f"eslabon.reproductions.{name}")
-    if not hasattr(module, "figures") or find_spec("matplotlib") is None:
-        return []
-    made: list[Path] = module.figures(folder)
+    made: list[Path] = module.figures(folder) if hasattr(module, "figures") else []
     return made

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.errors import ReadError
 from eslabon.mechanism import Floats, Mechanism
+from eslabon.plotting import new_figure, save_figure
 
 STYLE: Any = {
     "font.size": 9,
@@ -74,7 +74,7 @@ def moved(
 
 
 def _points(m: Mechanism, q: Floats, line: Line) -> Floats:
-    """Points of bodies in a posture, `(points, 3)`."""
+    """Points of bodies in a configuration, `(points, 3)`."""
     return np.array([(m.pose(q, body) @ [*p, 1.0])[:3] for body, p in line])
 
 
@@ -91,12 +91,6 @@ def three_legs(m: Mechanism, bar: str) -> list[Line]:
 
 def sheet(path: Path, title: str, panels: Sequence[Panel], drawing: Drawing | None = None) -> Path:
     """Write a page with the panels in two columns, and the drawing to their left."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ReadError("figures need matplotlib: pip install 'eslabon[view]'.") from None
-
     names = [str(k) for k in range(len(panels))]
     rows: Any = [names[k : k + 2] for k in range(0, len(names), 2)]
     rows = [row if len(row) == len(rows[0]) else row * 2 for row in rows]
@@ -104,20 +98,17 @@ def sheet(path: Path, title: str, panels: Sequence[Panel], drawing: Drawing | No
         rows = [["drawing", *row] for row in rows]
     widths = ([1.15] if drawing is not None else []) + [1.0] * len(rows[0] if drawing is None else rows[0][1:])
     solid: Any = {"drawing": {"projection": "3d"}} if drawing is not None and drawing.solid else {}
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(3.9 * sum(widths), 2.9 * len(rows)), layout="constrained")
+    figure = new_figure(figsize=(3.9 * sum(widths), 2.9 * len(rows)))
+    from matplotlib import rc_context  # the figure has seen that it is there
+
+    with rc_context(STYLE):
         axes = figure.subplot_mosaic(rows, per_subplot_kw=solid, width_ratios=widths)
         figure.suptitle(title, fontsize=11)
         if drawing is not None:
             (_draw_in_space if drawing.solid else _draw_in_plane)(axes["drawing"], drawing)
         for name, panel in zip(names, panels, strict=True):
             _plot(axes[name], panel)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=150)
-        except OSError as error:
-            raise ReadError(f"{path}: the figure cannot be written: {error}.") from None
-    return path
+        return save_figure(figure, path, dpi=150)
 
 
 def _plot(ax: Any, panel: Panel) -> None:

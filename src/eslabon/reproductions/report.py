@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from eslabon.errors import ReadError
+from eslabon.files import write
 
 WIDTH = 100
 
@@ -161,13 +161,7 @@ class Report:
 
     def save(self, path: str | Path) -> Path:
         """Write the report: Markdown if the name ends in .md, else text of 100 columns."""
-        target = Path(path)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(self.markdown() if target.suffix.lower() == ".md" else self.plain(), encoding="utf-8")
-        except OSError as error:
-            raise ReadError(f"{target}: the report cannot be written: {error}.") from None
-        return target
+        return write(path, self.markdown() if Path(path).suffix.lower() == ".md" else self.plain())
 
 
 def small(difference: float) -> str:

@@ -1,39 +1,48 @@
-"""Runs with SciPy's adaptive methods: the step follows the tolerances, the rates are one native call.
+"""Runs with SciPy's adaptive methods, by their public interface: a solver is made, steps, and tells where it is.
 
-A quaternion's length drops out of the equations, and the methods keep it to their tolerance; reported ones have length
-one. Forces that jump (a table that holds) cut the run into pieces, so that no step crosses a jump.
+With loops the rates are those of the constraint manifold (`motion_equations.manifold_rates`), for which every method keeps
+its order and its error estimate; reported states are projected onto the manifold, and where a solver has drifted off it a
+new one begins there. Forces that jump (a table that holds) cut the run into intervals, so that no step crosses a jump.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from eslabon.graph.native import InputError
-from eslabon.graph.native.arguments import Floats
-from eslabon.simulate import equations
-from eslabon.simulate.control import Called, Table, Traced
-from eslabon.simulate.kept import kept
+from eslabon.arguments import Floats
+from eslabon.errors import InputError
+from eslabon.simulate import motion_equations
+from eslabon.simulate.control import Called, Control, Law, Table, ask
 from eslabon.simulate.progress import Part, Progress
+from eslabon.simulate.projection import condition, project
 from eslabon.simulate.system import System
 
 METHODS = ("DOP853", "RK45", "LSODA", "Radau", "BDF")
 IMPLICIT = ("LSODA", "Radau", "BDF")
+MULTISTEP = ("LSODA", "BDF")  # which begin anew with steps of low order
 
-PATIENCE = 10_000  # evaluations in which a run must get ahead by
-LEAST = 1e-12  # of its length
+DRIFT, DRIFT_MULTISTEP = 0.1, 10.0  # tolerances that a solver may drift off the manifold by before a new one begins
+OFTEN = 10  # steps before it is looked at again
+PATIENCE = 20_000  # evaluations in which a run must get ahead by
+LEAST = 1e-7  # of its length
+# Near a singularity of the constraints at a distance d round-off e becomes e/d^2 in the rates, and no step is so short
+# that a tight tolerance would not see it. Where a run crawls there, its tolerances are loosened for a leap across.
+CRAWL = 1_000  # evaluations
+LEAP = 0.01  # of the longest step so far: in so many evaluations a run with loops gets ahead by that, or crawls
+SINGULAR = 0.03  # a reciprocal condition number of the constraints
+LOOSER, LOOSEST = 100.0, 1.01e-6  # by what tolerances are multiplied, and a relative one that is never exceeded
 
 Function = Callable[[float, Floats], Any]
 Event = Callable[[float, Floats, Floats], float]
 
 
 class _Stuck(Exception):
-    """Time does not go on: LSODA would try for ever."""
+    """Time does not go on."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class Settings:
     method: str
     rtol: float
     atol: Any
-    largest: float
+    longest: float
     report: bool
     events: Mapping[str, Event]
 
@@ -53,155 +62,218 @@ class Run:
     """One trajectory as it grows: states at the reported times, what the events found, and what it cost."""
 
     system: System
+    control: Control
     span: Floats
     settings: Settings
     progress: Progress | Part
     t: list[float] = field(default_factory=list)
     x: list[Floats] = field(default_factory=list)
+    tau: list[Floats] = field(default_factory=list)  # what a Python function gave at these times
     found: dict[str, list[tuple[float, Floats]]] = field(default_factory=dict)
     steps: int = 0
     evaluations: int = 0
     trouble: str = ""  # why it broke down
+    looser: float = 1.0  # by what the tolerances are multiplied
+    loosened: list[float] = field(default_factory=list)  # when they were
+
+    def __post_init__(self) -> None:
+        self.found = {name: [] for name in self.settings.events}
+        self._mark, self._limit, self._longest, self._begun, self._ended = self.span[0], PATIENCE, 0.0, 0, False
+        self._pace = (self.span[0], CRAWL)
 
     def integrate(self, x: Floats) -> None:
-        """From the first time to the last. An interrupt leaves what there is."""
-        self.found = {name: [] for name in self.settings.events}
+        """From the first time to the last."""
         start = self.span[0]
-        if not np.isfinite(functions(self.system, start)[0](start, x)).all():  # SciPy would search a step for ever
+        x = project(self.system.m, x)
+        f = self._functions(start)[0]
+        self._keep(start, x)
+        if not np.isfinite(f(start, x)).all():  # SciPy would search a step for ever
             self.trouble = "its mass matrix is singular there, or a force on it is not finite."
-            self._keep([(start, x)])
             return
         for begin, end in pairwise(self._edges()):
-            status, x = self._piece(begin, end, x)
-            if status != 0:
+            x = self._interval(begin, end, x)
+            if self.trouble or self._ended:
                 return
 
     def _edges(self) -> Floats:
-        """Where the pieces begin and end: at jumps of the forces."""
-        start, end, control = self.span[0], self.span[-1], self.system.control
+        """Where the intervals begin and end: at jumps of the forces."""
+        start, end, control = self.span[0], self.span[-1], self.control
         jumps = control.times if isinstance(control, Table) and control.holds else np.empty(0)
         slack = 1e-9 * (end - start)
         return np.concatenate([[start], jumps[(jumps > start + slack) & (jumps < end - slack)], [end]])
 
-    def _piece(self, begin: float, end: float, x: Floats) -> tuple[int, Floats]:
-        """A part without jumps: SciPy's status, and the state at its end."""
-        from scipy.integrate import solve_ivp
+    # -- an interval without jumps ------------------------------------------------------------------------------
 
-        own: list[tuple[float, Floats]] = []
-        last = end == self.span[-1]
-        wanted = self.span[(self.span >= begin) & ((self.span < end) | last)] if self.settings.report else None
-        try:
-            answer = solve_ivp(t_span=(begin, end), y0=x, t_eval=wanted, **self._options(begin, end, own))
-        except (KeyboardInterrupt, _Stuck) as stop:
-            self._keep(row for row in own if np.isfinite(row[1]).all())
-            if isinstance(stop, KeyboardInterrupt):
-                raise
-            self.trouble = "the step it would need is too small."
-            return -1, x
-        self.evaluations += answer.nfev
-        self.steps += len(own) - 1
-        for happened, t, y in zip(self.found.values(), answer.t_events[1:], answer.y_events[1:], strict=True):
-            happened += zip(t.tolist(), y, strict=True)
-        rows = list(zip(answer.t, np.transpose(answer.y), strict=True))
-        # The end of a piece is where the next one begins; the end of a run that stops early is shown in any case.
-        self._keep(rows if last or wanted is not None or answer.status else rows[:-1])
-        if answer.status == 1:
-            self._keep([max(((h[-1] for h in self.found.values() if h)), key=lambda row: row[0])])
-        if answer.status == -1:
-            self.trouble = answer.message
-            self._keep(own[-1:])
-        return answer.status, equations.settled(self.system.m, own[-1][1])
+    def _interval(self, begin: float, end: float, x: Floats) -> Floats:
+        """The state at its end."""
+        functions = self._functions(0.5 * (begin + end))
+        events = [_Event(self.system, event, begin, x) for event in self.settings.events.values()]
+        solver, t = self._solver(functions, begin, x, end), begin
+        while solver.status == "running":
+            try:
+                message = solver.step()
+            except _Stuck:
+                self.trouble = "the step it would need is too small."
+                self._keep(t, x)
+                return x
+            if solver.status == "failed":
+                self.trouble = message or "the step it would need is too small."
+                self._keep(t, x)
+                return x
+            t, x = solver.t, np.array(solver.y)
+            if self._after(solver, events):
+                return x
+            solver = self._renewed(solver, functions, end)
+        return project(self.system.m, x)
 
-    def _watch(self, own: list[tuple[float, Floats]]) -> Function:
-        """An event that never happens: SciPy calls it after every step."""
-        start, length = self.span[0], self.span[-1] - self.span[0]
+    def _solver(
+        self, functions: tuple[Function, Function | None], t: float, x: Floats, end: float, first: Any = None
+    ) -> Any:
+        """A new one from here on."""
+        from scipy import integrate
 
-        def watch(t: float, x: Floats) -> float:
-            own.append((t, x.copy()))
-            self.progress.update((t - start) / length)
-            return 1.0
+        said, (rates, jacobian) = self.settings, functions
+        options = {"rtol": said.rtol * self.looser, "atol": said.atol * self.looser, "max_step": said.longest}
+        if said.method in IMPLICIT and jacobian is not None:
+            options["jac"] = jacobian
+        if first is not None and said.method not in MULTISTEP:
+            options["first_step"] = min(first, end - t)
+        self._begun = self.steps
+        return getattr(integrate, said.method)(rates, t, x, end, **options)
 
-        return watch
+    def _renewed(self, solver: Any, functions: tuple[Function, Function | None], end: float) -> Any:
+        """The solver; or another one, where it has drifted off the manifold, or tolerances are loosened or hold again."""
+        if solver.status != "running" or not self.system.m.closed or self.steps < self._begun + OFTEN:
+            return solver
+        y, first, leap = project(self.system.m, solver.y), solver.step_size, LEAP * self._longest
+        drift = DRIFT_MULTISTEP if self.settings.method in MULTISTEP else DRIFT
+        allowed = drift * self.looser * (self.settings.atol + self.settings.rtol * np.abs(y))
+        if (
+            self._crawls(solver.t, leap)
+            and self.settings.rtol * self.looser * LOOSER <= LOOSEST
+            and condition(self.system.m, y) < SINGULAR
+        ):
+            self.looser, first = self.looser * LOOSER, max(first, leap)
+            self.loosened.append(solver.t)
+        elif self.looser > 1 and first > leap:
+            self.looser = 1.0
+        elif not np.any(np.abs(y - solver.y) > allowed) or condition(self.system.m, y) < SINGULAR:
+            return solver  # near a singularity a projection moves a state by more than it has drifted
+        return self._solver(functions, solver.t, y, end, first)
 
-    def _guarded(self, rates: Function, own: list[tuple[float, Floats]]) -> Function:
-        """The rates, as long as they lead somewhere."""
-        count, mark, least = 0, -np.inf, LEAST * (self.span[-1] - self.span[0])
+    def _crawls(self, t: float, leap: float) -> bool:
+        """Whether so many evaluations did not bring the run ahead."""
+        since, limit = self._pace
+        if t < since + leap and self.evaluations <= limit:
+            return False
+        self._pace = t, self.evaluations + CRAWL
+        return t < since + leap
 
-        def guarded(t: float, x: Floats) -> Any:
-            nonlocal count, mark
-            count += 1
-            if count % PATIENCE == 0:
-                if own and own[-1][0] < mark + least:
-                    raise _Stuck
-                mark = own[-1][0] if own else mark
+    # -- after a step -------------------------------------------------------------------------------------------
+
+    def _after(self, solver: Any, events: list[_Event]) -> bool:
+        """Look for events, report what is to be reported; whether an event ends the run."""
+        before, t = solver.t_old, solver.t
+        self.steps += 1
+        self._longest = max(self._longest, t - before)
+        if t >= self._mark + LEAST * (self.span[-1] - self.span[0]):
+            self._mark, self._limit = t, self.evaluations + PATIENCE
+        inside = self.span[(self.span > before) & (self.span <= t)] if self.settings.report else np.array([t])
+        dense: Any = solver.dense_output() if events or (self.settings.report and len(inside)) else None
+        happened = sorted(
+            (when, name)
+            for name, event in zip(self.found, events, strict=True)
+            for when in event.between(before, t, dense)
+        )
+        for when, name in happened:
+            self.found[name].append((when, dense(when)))
+            if self._is_last(name):
+                self._report([*inside[inside < when], when], dense)
+                self._ended = True
+                return True
+        self._report(inside, dense, solver)
+        self.progress.update((t - self.span[0]) / (self.span[-1] - self.span[0]))
+        return False
+
+    def _is_last(self, name: str) -> bool:
+        terminal = getattr(self.settings.events[name], "terminal", False)
+        return bool(terminal) and len(self.found[name]) >= int(terminal)
+
+    def _report(self, times: Any, dense: Any, solver: Any = None) -> None:
+        for t in times:
+            self._keep(t, np.array(solver.y) if solver is not None and t == solver.t else dense(t))
+
+    def _keep(self, t: float, x: Floats) -> None:
+        """A row, if it is later than those there are."""
+        if self.t and t <= self.t[-1]:
+            return
+        if isinstance(self.control, Called):
+            y, nq = project(self.system.m, x), self.system.m.nq
+            self.tau.append(self.control(float(t), y[:nq], y[nq:]))
+        self.t.append(float(t))
+        self.x.append(x)
+
+    # -- rates --------------------------------------------------------------------------------------------------
+
+    def _functions(self, middle: float) -> tuple[Function, Function | None]:
+        """dx/dt as SciPy wants it, and its derivative by x where it is known: not under a Python function.
+
+        `middle` is a time at which forces that hold have the value they have all along.
+        """
+        control, system, nq = self.control, self.system, self.system.m.nq
+        law = control if isinstance(control, Law) else None
+        f = system.rates(law)
+        if isinstance(control, Called):
+            return self._watched(lambda t, x: f(t, x, control(t, x[:nq], x[nq:]))), None
+        if isinstance(control, Table) and not control.holds:
+            forces = control.at
+        else:
+            tau = control.at(middle) if isinstance(control, Table) else np.zeros(system.m.nu)
+
+            def forces(t: Any) -> Floats:
+                return tau
+
+        def jacobian(t: float, x: Floats) -> Any:
+            return system.function(motion_equations.JACOBIAN, law=law)(t, x, forces(t))
+
+        return self._watched(lambda t, x: f(t, x, forces(t))), jacobian
+
+    def _watched(self, rates: Function) -> Function:
+        """The rates, counted, as long as they lead somewhere."""
+
+        def watched(t: float, x: Floats) -> Any:
+            self.evaluations += 1
+            if self.evaluations > self._limit:
+                raise _Stuck
             return rates(t, x)
 
-        return guarded
-
-    def _options(self, begin: float, end: float, own: list[tuple[float, Floats]]) -> dict[str, Any]:
-        said, watch = self.settings, self._watch(own)
-        rates, jacobian = functions(self.system, 0.5 * (begin + end))
-        rates = self._guarded(rates, own)
-        options: dict[str, Any] = {"jac": jacobian} if said.method in IMPLICIT and jacobian is not None else {}
-        events = [watch, *(_event(self.system, event) for event in said.events.values())]
-        tolerances = {"rtol": said.rtol, "atol": said.atol, "max_step": said.largest}
-        method: Any = said.method
-        if self.system.m.closed:
-            method, options["settle"] = kept(said.method), partial(equations.settled, self.system.m)
-        return {"fun": rates, "method": method, "events": events, **tolerances, **options}
-
-    def _keep(self, rows: Iterable[tuple[float, Floats]]) -> None:
-        """Rows that are later than those there are."""
-        for t, x in rows:
-            if not self.t or t > self.t[-1]:
-                self.t.append(float(t))
-                self.x.append(x)
+        return watched
 
 
-def functions(system: System, middle: float) -> tuple[Function, Function | None]:
-    """dx/dt as SciPy wants it, and its derivative by x where it is known: not under a Python function.
+class _Event:
+    """A user's function of t, q and v whose zeros are looked for, from where an interval begins."""
 
-    `middle` is a time at which forces that hold have the value they have all along.
-    """
-    control, nq, constants = system.control, system.m.nq, system.constants
-    if isinstance(control, Called):
-        f = system.rates
-        return lambda t, x: f(x[:nq], x[nq:], control(t, x[:nq], x[nq:]), *constants), None
-    if isinstance(control, Traced):
+    def __init__(self, system: System, function: Event, t: float, x: Floats) -> None:
+        self._m, self._function = system.m, function
+        self._direction = getattr(function, "direction", 0)
+        self._value = self(t, x)
 
-        def made(g: Any) -> Function:
-            return lambda t, x: g(np.array(t), x[:nq], x[nq:], *constants)
-
-    elif isinstance(control, Table) and not control.holds:
-
-        def made(g: Any) -> Function:
-            return lambda t, x: g(x[:nq], x[nq:], control.at(t), *constants)
-
-    else:
-        tau = np.zeros(system.m.nu) if control is None else np.array(control.at(middle))
-
-        def made(g: Any) -> Function:
-            return lambda t, x: g(x[:nq], x[nq:], tau, *constants)
-
-    return made(system.rates), lambda t, x: made(system.jacobian)(t, x)
-
-
-def _event(system: System, event: Event) -> Function:
-    """A user's event as SciPy calls it, with what the user said about it."""
-    nq = system.m.nq
-
-    def seen(t: float, x: Floats) -> float:
-        x = equations.settled(system.m, x)
-        try:
-            value = event(t, x[:nq], x[nq:])
-        except TypeError as error:
-            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-                raise  # from inside the event: the user wants to see where
-            raise InputError(f"an event is called as event(t, q, v), and gives a number: {error}.") from None
+    def __call__(self, t: float, x: Floats) -> float:
+        x = project(self._m, x)
+        value = ask(self._function, "an event", "a number", t, x[: self._m.nq], x[self._m.nq :])
         if np.ndim(value) != 0 or isinstance(value, str) or value is None:
             raise InputError(f"an event gives a number whose zero is looked for; it gave {value!r}.")
         return float(value)
 
-    seen.terminal = getattr(event, "terminal", False)  # type: ignore[attr-defined]
-    seen.direction = getattr(event, "direction", 0)  # type: ignore[attr-defined]
-    return seen
+    def between(self, before: float, t: float, dense: Any) -> list[float]:
+        """When the function goes through zero in the way that is looked for: once in a step, or never."""
+        from scipy.optimize import brentq
+
+        old, self._value = self._value, self(t, dense(t))
+        rises, falls = old < 0 <= self._value, old > 0 >= self._value
+        if not ((rises and self._direction >= 0) or (falls and self._direction <= 0)):
+            return []
+        tight = 4 * np.finfo(float).eps
+        if self(before, dense(before)) * self._value > 0:  # round-off put the zero at the end of the last step
+            return [before]
+        return [float(brentq(lambda s: self(s, dense(s)), before, t, xtol=tight, rtol=tight))]

@@ -15,11 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.errors import suggest
-from eslabon.graph.native import Argument, InputError
-from eslabon.graph.native.arguments import Floats, as_floats
-from eslabon.graph.program import read
-from eslabon.model import Mechanism
+from eslabon.arguments import Floats, choice, finite, floats
+from eslabon.errors import InputError
+from eslabon.model import Model
+
+
+def frozen(x: ArrayLike) -> Floats:
+    """A copy that nobody can change: neither who gave it, nor who is shown it."""
+    copy = np.array(x, dtype=float)
+    copy.flags.writeable = False
+    return copy
+
 
 KINDS = {"hold": 0, "linear": 1, "cubic": 3}  # the degree of what lies between samples
 
@@ -38,16 +44,13 @@ class Table:
     """
 
     def __init__(self, times: ArrayLike, values: ArrayLike, kind: str = "hold") -> None:
-        self.times, self.values, self.kind = as_floats(times, "times"), as_floats(values, "values"), kind
-        if kind not in KINDS:
-            raise InputError(f"there is no kind of table '{kind}'{suggest(kind, KINDS)}")
+        self.kind = choice(kind, "the kind of a table", KINDS)
+        self.times, self.values = frozen(finite(times, "times")), frozen(finite(values, "values"))
         if self.times.ndim != 1 or not len(self.times) or not (np.diff(self.times) > 0).all():
             raise InputError("the times of a table of forces must increase, one after another.")
         if self.values.ndim < 2 or self.values.shape[-2] != len(self.times):
             raise InputError(f"a table with {len(self.times)} times needs values of shape (..., {len(self.times)}, "
                 f"actuators); it has {self.values.shape}.")  # fmt: skip
-        if not (np.isfinite(self.times).all() and np.isfinite(self.values).all()):
-            raise InputError("a table of forces holds a number that is not finite.")
         if len(self.times) <= KINDS[kind]:
             raise InputError(f"a {kind} table needs at least {KINDS[kind] + 1} samples; it has {len(self.times)}.")
 
@@ -68,14 +71,19 @@ class Table:
 
     def at(self, t: ArrayLike) -> Floats:
         """The forces at times: (..., nu), or (..., times, nu) for an array of them."""
+        t = finite(t, "t")
         if not self.holds:
             return np.asarray(self._spline(t))
         # A time that misses its sample by round-off is meant to hit it.
         close = 1e-9 * np.diff(self.times).min(initial=np.inf) if len(self.times) > 1 else 0.0
-        place = np.searchsorted(self.times, np.asarray(t) + close, side="right") - 1
+        place = np.searchsorted(self.times, t + close, side="right") - 1
         return self.values[..., np.maximum(place, 0), :]
 
-    def check(self, m: Mechanism, start: float, end: float) -> None:
+    def pick(self, batch: tuple[int, ...], index: Any) -> Table:
+        """The table of one trajectory of a batch."""
+        return Table(self.times, np.broadcast_to(self.values, (*batch, *self.values.shape[-2:]))[index], self.kind)
+
+    def check(self, m: Model, start: float, end: float) -> None:
         """Refuse a table that does not fit the mechanism or the run."""
         if self.values.shape[-1] != m.nu:
             raise InputError(f"the control has {self.values.shape[-1]} forces; {m.name} has {m.nu} actuators.")
@@ -91,26 +99,22 @@ class Traced:
     """A control law to be traced into the graph; see `traced`."""
 
     law: Callable[[Any, Any, Any], Any]
-    memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # what was made of it before
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         return self.law(t, q, v)
 
-    def graph(self, m: Mechanism) -> Any:
-        """The law as a `casadi.Function` of t, q and v."""
-        sizes = (m.nq, m.nv, m.nu)
-        if sizes not in self.memory:
-            self.memory[sizes] = self._trace(m)
-        return self.memory[sizes]
-
-    def _trace(self, m: Mechanism) -> Any:
+    def graph(self, m: Model) -> Law:
+        """The law as it is now, in symbols."""
         import casadi
+
+        from eslabon.graph.program import read
 
         symbols = [casadi.SX.sym("t"), casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)]
         try:
             tau = _column(self.law, symbols)
             made = casadi.Function("control", symbols, [tau], ["t", "q", "v"], ["tau"])
-            if any(i.name == "const" and math.isnan(i.value) for i in read(made).instructions):
+            program = read(made)
+            if any(i.name == "const" and math.isnan(i.value) for i in program.instructions):
                 raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
         except Exception as error:
             raise InputError(
@@ -121,14 +125,21 @@ class Traced:
         if tau.shape != (m.nu, 1):
             size = tau.shape[0] if tau.shape[1] == 1 else "x".join(map(str, tau.shape))
             raise InputError(f"the control law gives {size} forces; {m.name} has {m.nu} actuators.")
-        return made
+        return Law(program.digest, made)
 
-    def native(self, m: Mechanism) -> Any:
-        """The law in machine code."""
-        from eslabon.graph import native
 
-        inputs = [Argument("t", ()), Argument("q", (m.nq,)), Argument("v", (m.nv,))]
-        return native.compile(self.graph(m), inputs=inputs, outputs=[Argument("tau", (m.nu,))])
+@dataclass(frozen=True, repr=False)
+class Law:
+    """A traced law: forces as a `casadi.Function` of t, q and v. Its digest stands for it wherever graphs are kept."""
+
+    digest: str
+    function: Any = field(compare=False)
+
+    def __call__(self, t: Any, q: Any, v: Any) -> Any:
+        return self.function(t, q, v)
+
+    def __repr__(self) -> str:
+        return f"Law({self.digest})"
 
 
 def _column(law: Callable[[Any, Any, Any], Any], symbols: Sequence[Any]) -> Any:
@@ -143,7 +154,7 @@ def _column(law: Callable[[Any, Any, Any], Any], symbols: Sequence[Any]) -> Any:
 
 
 def traced(law: Callable[[Any, Any, Any], Any]) -> Traced:
-    """Mark a control law tau = law(t, q, v) as one that may be called with symbols, once, and stays native then.
+    """Mark a control law tau = law(t, q, v) as one that may be called with symbols, once a run, and stays native then.
 
     It is written with arithmetic and functions of `casadi` or NumPy; numbers it closes over become constants. q and v
     are columns. What it does with `if` is decided when it is traced: choose by `casadi.if_else` instead.
@@ -151,7 +162,27 @@ def traced(law: Callable[[Any, Any, Any], Any]) -> Traced:
     >>> traced(lambda t, q, v: 10 * (1 - q) - v)
     Traced(law=<function ...>)
     """
-    return Traced(law)
+    if not callable(law):
+        raise InputError(f"a control law is a function of t, q and v; it is {law!r}.")
+    return law if isinstance(law, Traced) else Traced(law)
+
+
+class RaisedError(Exception):
+    """What a user's function raised, as the cause, and the sentence that says so."""
+
+
+def ask(function: Callable[..., Any], noun: str, result: str, t: float, q: Floats, v: Floats) -> Any:
+    """What a user's function gives. It sees read-only states, so that it cannot change the run."""
+    q, v = q.view(), v.view()
+    q.flags.writeable = v.flags.writeable = False
+    try:
+        return function(float(t), q, v)
+    except Exception as error:
+        inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+        if isinstance(error, TypeError) and not inside:  # the call itself fails
+            raise InputError(f"{noun} is called as {noun.split()[-1]}(t, q, v), and gives {result}: {error}.") from None
+        hint = "; q and v are read-only, copy them to change them" if "read-only" in str(error) else ""
+        raise RaisedError(f"{noun} raised {type(error).__name__} ({error}){hint}.") from error
 
 
 @dataclass(frozen=True)
@@ -163,34 +194,29 @@ class Called:
     nu: int
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
-        try:
-            tau = as_floats(self.law(t, q, v), "the control's result")
-        except TypeError as error:
-            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-                raise  # from inside the law: the user wants to see where
-            raise InputError(f"the control is called as control(t, q, v), and gives forces: {error}.") from None
+        """The forces, as an array of our own: the law may use its own again."""
+        tau = np.array(floats(ask(self.law, "the control", "forces", t, q, v), "the control's result"))
         if tau.shape[-1:] != (self.nu,) or tau.ndim > q.ndim:
             raise InputError(f"the control gives an array of shape {tau.shape} for q of shape {q.shape}; {self.name} "
                 f"has {self.nu} actuators.")  # fmt: skip
         return tau
 
 
-Control = Table | Traced | Called | None
+Control = Table | Law | Called | None
 
 
-def as_control(m: Mechanism, given: Any, start: float, end: float) -> Control:
+def as_control(m: Model, given: Any, start: float, end: float) -> Control:
     """What the user gave, as one of the four: None is no force at all."""
     if given is None or m.nu == 0:
         if given is not None:
             raise InputError(f"{m.name} has no actuators; leave control out.")
         return None
     if isinstance(given, Traced):
-        given.graph(m)
-        return given
+        return given.graph(m)
     if callable(given):
         return Called(given, m.name, m.nu)
     if not isinstance(given, Table):
-        values = as_floats(given, "control")
+        values = finite(given, "control")
         if values.shape[-1:] != (m.nu,):
             raise InputError(f"control has shape {values.shape}; {m.name} has {m.nu} actuators. Forces in time are given "
                 "as a Table(times, values) or as a function of t, q and v.")  # fmt: skip

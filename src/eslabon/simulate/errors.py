@@ -19,7 +19,7 @@ class SimulationError(EslabonError, RuntimeError):
 
 
 class SingularMotionError(SimulationError, SingularityError):
-    """A motion that passed a singular posture, where that was to be an error; `motion` is the part before it."""
+    """A motion that passed a singular configuration, where that was to be an error; `motion` is the part before it."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -28,10 +28,10 @@ class Interrupted(KeyboardInterrupt):
     It is no `EslabonError`, so that who catches those does not keep a user from stopping a program.
     """
 
-    def __init__(self, sentence: str, motion: Motion) -> None:
+    def __init__(self, sentence: str, motion: Motion | None = None) -> None:
         super().__init__(sentence)
         self.motion = motion
 
 
 class SimulationWarning(UserWarning):
-    """A run that ended, but with less than was asked for: some of many trajectories broke down, or a step was too long."""
+    """A run that ended, but with less than was asked for: trajectories that broke down, a step or a tolerance that failed."""

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.graph.native.arguments import Floats
-from eslabon.simulate import equations, steps
-from eslabon.simulate.control import Called, Table
+from eslabon.arguments import Floats
+from eslabon.simulate import motion_equations, steps
+from eslabon.simulate.control import Called, Control, Law, Table
 from eslabon.simulate.progress import Progress
+from eslabon.simulate.projection import project
 from eslabon.simulate.system import System
 
 CHUNK = 0.1  # seconds between two looks at the clock and the keyboard
@@ -25,7 +26,7 @@ CHUNK = 0.1  # seconds between two looks at the clock and the keyboard
 class Rows:
     """States at the times of a run, `every` steps apart: x is (..., times, n), and the first `done` rows are there.
 
-    `tau` is kept where only the run knows it, and `worst` is the largest miss of implicit equations.
+    `tau` is there where only the run knows it, and `worst` is the largest miss of implicit equations.
     """
 
     t: Floats
@@ -57,33 +58,36 @@ class Rows:
 
 
 def in_machine_code(
-    system: System, method: steps.Method, rows: Rows, progress: Progress, threads: int | None
+    system: System, method: steps.Method, control: Control, hold: bool, rows: Rows, bar: Progress, threads: int | None
 ) -> Iterator[None]:
     """Fill the rows; between two looks at the keyboard everything runs without Python."""
-    run, states = method.native(system), _states(system, method, rows.x[..., 0, :])
+    columns, law = method.columns(control, hold), control if isinstance(control, Law) else None
+    run = system.function(method.formula, law=law, hold=hold and law is not None, columns=len(columns))
+    states = _states(system, method, rows.x[..., 0, :])
     position, pace = 0, 16
     while position < rows.steps:
         start = time.perf_counter()
         count, every = rows.portion(position, pace)
-        inputs = _varying(system, method, *rows.times(position, count))
-        made: Any = run(*states, inputs, *system.constants, every=every, threads=threads)
+        inputs = _varying(control, columns, *rows.times(position, count))
+        made: Any = run(*states, inputs, every=every, threads=threads)
         made = made if isinstance(made, tuple) else (made,)
-        states = [x[..., -1, :] for x in made]
+        states = [made[0][..., -1, :], *(x[..., -1] for x in made[1:])]
         position += count
         if position % rows.every == 0:
             _store(system, method, rows, made)
         # As many steps as fill a chunk, but not all at once: the first ones may have been slow.
         pace = int(np.clip(count * CHUNK / (time.perf_counter() - start), 1, 8 * pace))
-        progress.update(position / rows.steps)
+        bar.update(position / rows.steps)
         yield
 
 
 def _states(system: System, method: steps.Method, x: Floats) -> list[Floats]:
-    """What the method's graph calls its states: x, or coordinates with momenta and the largest miss so far."""
-    if method.states == 1:
+    """The states of the method's formula: x, or coordinates with momenta and the largest miss so far."""
+    if method is steps.RK4:
         return [x]
     q, v = x[..., : system.m.nq], x[..., system.m.nq :]
-    return [np.concatenate([q, system.momenta(q, v)], axis=-1), np.zeros((*x.shape[:-1], 1))]
+    momenta = system.function(motion_equations.MOMENTA)(q, v)
+    return [np.concatenate([q, momenta], axis=-1), np.zeros(x.shape[:-1])]
 
 
 def _store(system: System, method: steps.Method, rows: Rows, made: tuple[Floats, ...]) -> None:
@@ -91,39 +95,38 @@ def _store(system: System, method: steps.Method, rows: Rows, made: tuple[Floats,
     end, nq = rows.done + made[0].shape[-2], system.m.nq
     place = rows.x[..., rows.done : end, :]
     place[...] = made[0]
-    if method.states == 2:
-        place[..., nq:] = system.velocities(made[0][..., :nq], made[0][..., nq:])
+    if method is steps.SYMPLECTIC:
+        velocities = system.function(motion_equations.VELOCITIES, along=True)
+        place[..., nq:] = velocities(made[0][..., :nq], made[0][..., nq:])
         rows.worst = float(np.nanmax(made[1], initial=rows.worst))
     rows.done = end
 
 
-def _varying(system: System, method: steps.Method, t: Floats, h: Floats) -> Floats:
+def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) -> Floats:
     """A row for each step: its time, its length, and forces known in time at the method's stages."""
     columns = [np.stack([t, h], axis=-1)]
-    if isinstance(system.control, Table):
-        columns += [system.control.at(t + part * h) for part in method.columns(system)]
+    if isinstance(control, Table):
+        columns += [control.at(t + part * h) for part in stages]
     batch = np.broadcast_shapes(*(c.shape[:-1] for c in columns))
     return np.concatenate([np.broadcast_to(c, (*batch, c.shape[-1])) for c in columns], axis=-1)
 
 
-def in_python(system: System, method: steps.Method, rows: Rows, progress: Progress) -> Iterator[None]:
+def in_python(system: System, law: Called, hold: bool, rows: Rows, bar: Progress) -> Iterator[None]:
     """Fill the rows by rk4 under a Python function, which is called with the states of all trajectories at once."""
-    law, nq, rates = system.control, system.m.nq, system.native(equations.RATES)
-    assert isinstance(law, Called)
-    x, rows.tau = rows.x[..., 0, :], np.full((*rows.x.shape[:-1], system.m.nu), np.nan)
+    m, nq, rates = system.m, system.m.nq, system.function(motion_equations.STAGE_RATES)
+    x, rows.tau = rows.x[..., 0, :], np.full((*rows.x.shape[:-1], m.nu), np.nan)
     rows.tau[..., 0, :] = first = law(float(rows.t[0]), x[..., :nq], x[..., nq:])
     for number in range(rows.steps):
         (t,), (h,) = rows.times(number, 1)
 
         def f(stage: int, x: Floats, t: float = t, h: float = h, first: Floats = first) -> Floats:
-            q, v = x[..., :nq], x[..., nq:]
-            tau = first if stage == 0 or system.hold else law(t + method.stages[stage] * h, q, v)
-            return rates(q, v, tau, *system.constants)
+            tau = first if stage == 0 or hold else law(t + steps.RK4.stages[stage] * h, x[..., :nq], x[..., nq:])
+            return rates(t, x, tau)
 
-        x = equations.settled(system.m, steps.rk4(f, x, h))
+        x = project(m, steps.rk4(f, x, h))
         first = law(float(t + h), x[..., :nq], x[..., nq:])
         if (number + 1) % rows.every == 0:
             rows.x[..., rows.done, :], rows.tau[..., rows.done, :] = x, first
             rows.done += 1
-        progress.update((number + 1) / rows.steps)
+        bar.update((number + 1) / rows.steps)
         yield

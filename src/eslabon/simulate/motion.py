@@ -10,32 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.errors import ModelError, suggest
-from eslabon.graph.native import InputError
-from eslabon.graph.native.arguments import Floats
-from eslabon.model import Mechanism
+from eslabon.arguments import Floats, floats
+from eslabon.errors import InputError, ModelError, suggest
+from eslabon.model import Model
+from eslabon.simulate.system import System
 
-# Names of a joint's coordinates and velocities beside its own, with the unit of a coordinate; by kind of joint.
-_ANGLE, _LENGTH = ("", "rad"), ("", "m")
-_QUATERNION = (("w", ""), ("x", ""), ("y", ""), ("z", ""))
-_TURN = (("wx", "rad"), ("wy", "rad"), ("wz", "rad"))
-NAMES: Mapping[str, tuple[tuple[tuple[str, str], ...], ...]] = {
-    "revolute": ((_ANGLE,),) * 2,
-    "prismatic": ((_LENGTH,),) * 2,
-    "helical": ((_ANGLE,),) * 2,
-    "cylindrical": ((("angle", "rad"), ("slide", "m")),) * 2,
-    "universal": ((("first", "rad"), ("second", "rad")),) * 2,
-    "planar": ((("x", "m"), ("y", "m"), ("angle", "rad")),) * 2,
-    "spherical": (_QUATERNION, _TURN),
-    "free": (
-        (("px", "m"), ("py", "m"), ("pz", "m"), *_QUATERNION),
-        (*_TURN, ("vx", "m"), ("vy", "m"), ("vz", "m")),
-    ),
-    "fixed": ((), ()),
-}
-RATE = {"rad": "rad/s", "m": "m/s"}
-SECOND_RATE = {"rad": "rad/s²", "m": "m/s²"}
-FORCE = {"rad": "N m", "m": "N"}
+ACCELERATION = {"rad/s": "rad/s²", "m/s": "m/s²"}  # the units that go with a velocity's
+FORCE = {"rad/s": "N m", "m/s": "N"}
 
 
 class Column(NamedTuple):
@@ -49,13 +30,13 @@ class Column(NamedTuple):
         return f"{self.joint}.{self.name}" if self.name else self.joint
 
 
-def columns(m: Mechanism) -> dict[str, tuple[Column, ...]]:
+def columns(m: Model) -> dict[str, tuple[Column, ...]]:
     """The columns of q, v, a and tau."""
-    q = [Column(j.name, n, u) for j in m.joints for n, u in NAMES[j.kind.kind][0]]
-    v = [Column(j.name, n, u) for j in m.joints for n, u in NAMES[j.kind.kind][1]]
-    driven = [v[k] for k in m.actuated_velocities]
-    units = {"v": (RATE, v), "a": (SECOND_RATE, v), "tau": (FORCE, driven)}
-    return {"q": tuple(q)} | {k: tuple(c._replace(unit=u[c.unit]) for c in x) for k, (u, x) in units.items()}
+    q = [Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.coordinates]
+    v = [Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.velocities]
+    a = [c._replace(unit=ACCELERATION[c.unit]) for c in v]
+    tau = [v[k]._replace(unit=FORCE[v[k].unit]) for k in m.actuated_velocities]
+    return {"q": tuple(q), "v": tuple(v), "a": tuple(a), "tau": tuple(tau)}
 
 
 class Energy(NamedTuple):
@@ -78,13 +59,21 @@ class Occurrences(NamedTuple):
 
 
 class JointMotion(NamedTuple):
-    """The motion of one joint: (..., times), with a last axis if it has several freedoms. tau is None if not actuated."""
+    """The motion of one joint: (..., times), with a last axis if it has several degrees of freedom.
+
+    tau is None if it is not actuated.
+    """
 
     t: Floats
     q: Floats
     v: Floats
     a: Floats
     tau: Floats | None
+
+
+def _read_only(x: Floats) -> Floats:
+    x.flags.writeable = False
+    return x
 
 
 @dataclass(frozen=True)
@@ -99,43 +88,55 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion:
-    """States in time: `t` is (times,), `q` and `v` are (..., times, nq) and (..., times, nv).
+    """States in time: `t` is (times,), `q`, `v` and `tau` are (..., times, nq), (..., times, nv) and (..., times, nu).
 
-    `a`, `tau` and `energy` are computed when first asked for. `closure` is how far loops were from closing, in metres
-    and radians; zeros for a tree. `events` has what happened, by name.
+    `tau` are the actuators' forces that acted at these times. `a` and `energy` are computed when first asked for.
+    `closure` is the constraint violation of the loops, in metres and radians; zeros for a tree. `events` has what
+    happened, by name. The arrays cannot be written to: copy them to change them.
     """
 
     t: Floats
     q: Floats
     v: Floats
+    tau: Floats
     closure: Floats
     name: str
     columns: Mapping[str, tuple[Column, ...]]
     events: Mapping[str, Occurrences]
     statistics: Statistics
-    late: Mapping[str, Callable[[Motion], Floats]]  # how to compute the rest
+    system: System | None  # what moved; None for a motion from a file
+
+    def __post_init__(self) -> None:
+        for x in (self.t, self.q, self.v, self.tau, self.closure, *(x for own in self.events.values() for x in own)):
+            _read_only(x)
+
+    @staticmethod
+    def known(a: Floats, energy: Floats, **fields: Any) -> Motion:
+        """A motion of which all is known, from a file."""
+        motion = Motion(**fields, system=None)
+        vars(motion).update(a=a, energy=Energy(energy[..., 0], energy[..., 1]))
+        return motion
 
     # -- what follows from the states ---------------------------------------------------------------------------
 
     @cached_property
-    def tau(self) -> Floats:
-        """The actuators' forces, (..., times, nu)."""
-        return self.late["tau"](self)
-
-    @cached_property
     def a(self) -> Floats:
         """The accelerations, (..., times, nv)."""
-        return self.late["a"](self)
+        assert self.system is not None
+        return _read_only(self.system.accelerations(self.q, self.v, self.tau))
 
     @cached_property
     def energy(self) -> Energy:
         """Kinetic, potential and `.total` energy, (..., times) each."""
-        both = self.late["energy"](self)
+        assert self.system is not None
+        both = _read_only(self.system.energy(self.q, self.v))
         return Energy(both[..., 0], both[..., 1])
 
     @property
     def end(self) -> tuple[Floats, Floats]:
         """q and v at the last time: where another run may go on."""
+        if not len(self.t):
+            raise InputError(f"{self!r} has no end: it holds no time at all.")
         return self.q[..., -1, :], self.v[..., -1, :]
 
     # -- parts --------------------------------------------------------------------------------------------------
@@ -150,8 +151,8 @@ class Motion:
         (3,)
         """
         known = list(dict.fromkeys(c.joint for c in self.columns["q"]))
-        if name not in known:
-            raise ModelError(f"{self.name} has no moving joint '{name}'{suggest(name, known)}")
+        if not isinstance(name, str) or name not in known:
+            raise ModelError(f"{self.name} has no moving joint {name!r}{suggest(name, known)}")
 
         def own(what: str, values: Floats) -> Floats:
             places = [k for k, c in enumerate(self.columns[what]) if c.joint == name]
@@ -163,26 +164,34 @@ class Motion:
 
     def __getitem__(self, index: Any) -> Motion:
         """Some trajectories of many: `motion[3]`, `motion[:10]`, `motion[0, 2]`."""
-        axes, count = self.q.ndim - 2, len(index) if isinstance(index, tuple) else 1
-        if count > axes:
-            raise InputError(f"{self!r} has {axes} axes of trajectories; {count} cannot be indexed.")
-        return self._part(self.t, lambda x: x[index])
+        axes, batch = self.q.ndim - 2, self.q.shape[:-2]
+        places = index if isinstance(index, tuple) else (index,)
+        if len(places) > axes or any(k is None or k is Ellipsis for k in places):
+            raise InputError(f"{self!r} has {axes} axes of trajectories; [{index!r}] cannot be indexed.")
+        try:
+            np.empty(batch)[index]
+        except (IndexError, ValueError, TypeError) as error:
+            raise InputError(f"{self!r} has trajectories of shape {batch}; [{index!r}] picks none: {error}.") from None
+        return self._part(self.t, lambda x: x[index], self.system and self.system.pick(batch, index))
 
     def until(self, t: float) -> Motion:
         """The motion up to a time."""
-        count = int(np.searchsorted(self.t, t, side="right"))
+        end = floats(t, "t")
+        if end.ndim or np.isnan(end):
+            raise InputError(f"until takes a time in seconds; it is {t!r}.")
+        count = int(np.searchsorted(self.t, end, side="right"))
         states = self.q.ndim - 2
-        return self._part(self.t[:count], lambda x: x[(slice(None),) * states + (slice(count),)])
+        return self._part(self.t[:count], lambda x: x[(slice(None),) * states + (slice(count),)], self.system)
 
-    def _part(self, t: Floats, cut: Callable[[Floats], Floats]) -> Motion:
+    def _part(self, t: Floats, cut: Callable[[Floats], Floats], system: System | None) -> Motion:
         """The same motion of some trajectories or times."""
-        late: dict[str, Callable[[Motion], Floats]] = {
-            "tau": lambda _: cut(self.tau),
-            "a": lambda _: cut(self.a),
-            "energy": lambda _: cut(np.stack(self.energy, axis=-1)),
-        }
-        q, v, closure = cut(self.q), cut(self.v), cut(self.closure)
-        return Motion(t, q, v, closure, self.name, self.columns, self.events, self.statistics, late)
+        q, v, tau, closure = (cut(x) for x in (self.q, self.v, self.tau, self.closure))
+        part = Motion(t, q, v, tau, closure, self.name, self.columns, self.events, self.statistics, system)
+        if "a" in vars(self):
+            vars(part)["a"] = cut(self.a)
+        if "energy" in vars(self):
+            vars(part)["energy"] = Energy(*(cut(x) for x in self.energy))
+        return part
 
     def __repr__(self) -> str:
         many = f"{int(np.prod(self.q.shape[:-2])):,} trajectories, " if self.q.ndim > 2 else ""
@@ -196,14 +205,14 @@ class Motion:
         """Write everything as .npz, or one trajectory as .csv with a line of names and units."""
         from eslabon.simulate import files
 
-        return files.save(self, Path(path))
+        return files.save(self, files.as_path(path))
 
     @staticmethod
     def load(path: str | Path) -> Motion:
         """A motion from a file that `save` wrote."""
         from eslabon.simulate import files
 
-        return files.load(Path(path))
+        return files.load(files.as_path(path))
 
     def plot(self) -> Any:
         """A matplotlib figure of coordinates, velocities, forces and energy in time."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eslabon.plotting import new_figure
 from eslabon.simulate.motion import Motion
 
 if TYPE_CHECKING:
@@ -20,12 +21,10 @@ NAMED = 12  # lines that a legend still tells apart
 
 def figure(motion: Motion) -> Any:
     """The figure; show it with matplotlib, or save it with `.savefig`."""
-    from matplotlib.figure import Figure
-
     panels = _panels(motion)
     across = 1 if len(panels) == 1 else 2
     down = -(-len(panels) // across)
-    made = Figure(figsize=(5.4 * across, 2.5 * down + 0.6), layout="constrained", dpi=110)
+    made = new_figure(figsize=(5.4 * across, 2.5 * down + 0.6), dpi=110)
     axes = np.atleast_1d(made.subplots(down, across, sharex=True)).ravel()
     for ax, (title, unit, labels, values) in zip(axes, panels, strict=False):
         _panel(ax, motion.t, title, unit, labels, values)

@@ -1,32 +1,32 @@
-"""The one way into the room: from what a user asks to a `Motion`."""
+"""The one way into the room: from a user's arguments to a `Motion`."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.errors import suggest, tell_of_singularity
-from eslabon.graph.native.arguments import Floats
-from eslabon.kinematics.assembly import residual
-from eslabon.model import Mechanism
-from eslabon.simulate import adaptive, asked, equations, fixed, loops, steps
+from eslabon.arguments import Floats
+from eslabon.errors import tell_of_singularity
+from eslabon.model import Model
+from eslabon.simulate import adaptive, fixed, projection, run_options, steps
 from eslabon.simulate.adaptive import Event
-from eslabon.simulate.control import Called, as_control
+from eslabon.simulate.control import Called, Control, RaisedError, Table, as_control
 from eslabon.simulate.errors import Interrupted, SimulationError, SimulationWarning, SingularMotionError
 from eslabon.simulate.motion import Motion, Occurrences, Statistics, columns
 from eslabon.simulate.progress import Progress
-from eslabon.simulate.system import System
+from eslabon.simulate.system import System, forces_along
+from eslabon.solvers.assembly import residual
 
 UNMET = 1e-8  # rad or m: a miss of implicit equations that the user hears of
 
 
 def simulate(
-    m: Mechanism,
+    m: Model,
     q0: ArrayLike,
     v0: ArrayLike | None,
     t: ArrayLike,
@@ -34,6 +34,7 @@ def simulate(
     *,
     method: str = "DOP853",
     formulation: str | None = None,
+    constraints: str | None = None,
     step: float | None = None,
     every: int = 1,
     hold: bool = False,
@@ -55,12 +56,13 @@ def simulate(
     t : a duration, (start, end), or three or more times at which to report.
     control : the actuators' forces: None; an array (..., nu); a `Table` in time; a law marked with `traced`, which
         becomes native; or any Python function tau = control(t, q, v), which is called at every evaluation and so is
-        slower by far.
+        slower by far. It sees read-only arrays, and what it gives is copied.
     method : "DOP853", "RK45" (explicit), "LSODA", "Radau", "BDF" (stiff, with exact Jacobians) are SciPy's, and choose
         their steps. "rk4" (order 4) and "symplectic" (order 2, without energy drift; see `steps.midpoint`) take fixed
         ones in native code, thousands of trajectories at once.
-    formulation : of the accelerations, as in `forward_dynamics`. With loops, "gibbs_appell" integrates the explicit
-        equations (adaptive methods only) and divides the velocities anew where the division goes bad.
+    formulation : of the tree's equations, as in `forward_dynamics`.
+    constraints : how loops are imposed: "multipliers", "udwadia_kalaba", or "elimination" of dependent coordinates
+        (adaptive methods only), which re-selects the independent ones where they go bad.
     step : the step of the fixed methods, shortened where it does not divide an interval; the longest one of the others.
     every : how many fixed steps from one report to the next, if t does not say it.
     hold : whether the control is asked once a step and held, as a digital controller does; for fixed steps.
@@ -69,8 +71,8 @@ def simulate(
         SciPy; for one trajectory by an adaptive method.
     external : wrenches (..., 6) on bodies or frames in their own axes, constant in time.
     parameters : values in place of the model's own.
-    singular : what becomes of a motion that passes a posture at which branches of the loops meet: "warn", "error" or
-        "ignore". Momentum carries it on, but another way would be as good.
+    singular : what becomes of a motion that passes a singular configuration, where branches of the loops meet: "warn",
+        "error" or "ignore". Momentum carries it on, but another branch would be as good.
     progress : whether to show a bar; if left out, on a terminal and after two seconds.
     threads : how many threads share many trajectories.
 
@@ -84,54 +86,47 @@ def simulate(
     >>> simulate(m, [[0.5, 0.0], [0.6, 0.0]], None, 2.0, method="rk4", step=1e-3, every=100).q.shape
     (2, 21, 2)
     """
-    equations.check(m)
-    asked.refuse(
-        m.closed and method == "symplectic", f"{m.name} has loops, which the symplectic method does not keep; use rk4."
-    )
-    asked.refuse(m.closed and bool(parameters), f"{m.name} has loops, which other parameters move; simulate "
-        "m.with_parameters(...) instead.")  # fmt: skip
-    known = (*adaptive.METHODS, *steps.METHODS)
-    asked.refuse(method not in known, f"there is no method '{method}'{suggest(str(method), known)}")
-    words = ("warn", "error", "ignore")
-    asked.refuse(singular not in words, f"singular is 'warn', 'error' or 'ignore'; it is {singular!r}.")
-    times, report = asked.times_of(t)
-    asked.check_step(step, times)
-    asked.check_tolerances(rtol, atol)
+    run_options.check_words(m, method, singular, hold, progress, threads, parameters)
+    times, report = run_options.times_of(t)
+    longest = run_options.step_of(step, times)
+    words = run_options.formulation_of(m, formulation, constraints, method)
     forces = as_control(m, control, times[0], times[-1])
-    system = System(m, forces, asked.wrenches(m, external or {}), asked.parameters_of(m, parameters or {}), hold,
-        asked.formulation_of(m, formulation, method))  # fmt: skip
-    x0 = asked.start(system, q0, v0)
+    system = System(m, run_options.wrenches(m, external), run_options.parameters_of(m, parameters), *words)
+    x0 = run_options.start(system, forces, q0, v0)
+    named, tolerances = run_options.events_of(events, method), run_options.tolerances(rtol, atol, x0.shape[-1])
     with Progress(f"simulate {m.name}", progress) as bar:
         if method in steps.METHODS:
-            asked.refuse(events is not None, f"events are looked for by adaptive methods; {method} is none.")
-            grid = asked.grid(times, report, step, every, method)
-            return _unmistaken(m, _fixed(system, steps.METHODS[method], x0, *grid, bar, threads), singular)
-        asked.refuse(every != 1, f"{method} chooses its own steps; say when to report by an array t instead of every.")
-        asked.refuse(hold, f"{method} chooses its own steps; forces are held from step to step by rk4 and symplectic.")
-        settings = adaptive.Settings(method, rtol, atol, step or math.inf, report, asked.events_of(events))
-        run = _many_adaptive if x0.ndim > 1 else _one_adaptive
-        return _unmistaken(m, run(system, x0, times, settings, bar), singular)
+            grid = run_options.grid(times, report, longest, every, method)
+            motion = _fixed(system, forces, hold, steps.METHODS[method], x0, *grid, bar, threads)
+        else:
+            run_options.refuse_fixed(method, every, hold)
+            settings = adaptive.Settings(method, *tolerances, longest or math.inf, report, named)
+            run = _many_adaptive if x0.ndim > 1 else _one_adaptive
+            motion = run(system, forces, x0, times, settings, bar)
+    return _past_singularities(m, motion, singular)
 
 
 # Runs ----------------------------------------------------------------------------------------------------------------
 
 
 def _fixed(
-    system: System, method: steps.Method, x0: Floats, t: Floats, every: int, bar: Progress, threads: int | None
-) -> Motion:
+    system: System, control: Control, hold: bool, method: steps.Method, x0: Floats, t: Floats, every: int, bar: Progress,
+    threads: int | None,
+) -> Motion:  # fmt: skip
     rows = fixed.Rows(t, np.empty((*x0.shape[:-1], len(t), x0.shape[-1])), every)
     rows.x[..., 0, :] = x0
-    run = fixed.in_machine_code(system, method, rows, bar, threads)
-    if isinstance(system.control, Called):
-        asked.refuse(method.name != "rk4", f"{method.name} runs in native code, which a Python function cannot enter: mark "
-            "it with `traced` if it can be traced, or use rk4.")  # fmt: skip
-        run = fixed.in_python(system, method, rows, bar)
+    if isinstance(control, Called):
+        run_options.refuse(method is not steps.RK4, f"{method.name} runs in native code, which a Python function cannot "
+            "enter: mark it with `traced` if it can be traced, or use rk4.")  # fmt: skip
+        run = fixed.in_python(system, control, hold, rows, bar)
+    else:
+        run = fixed.in_machine_code(system, method, control, hold, rows, bar, threads)
 
     def motion() -> Motion:
         count = (rows.done - 1) * every
         statistics = Statistics(method.name, count, count * method.evaluations, bar.seconds)
         tau = None if rows.tau is None else rows.tau[..., : rows.done, :]
-        return _motion(system, t[: rows.done], rows.x[..., : rows.done, :], {}, statistics, tau)
+        return _motion(system, control, t[: rows.done], rows.x[..., : rows.done, :], tau, statistics)
 
     try:
         for _ in run:
@@ -139,42 +134,70 @@ def _fixed(
                 break
     except KeyboardInterrupt:
         raise _interrupted(motion()) from None
+    except RaisedError as error:
+        raise SimulationError(_stopped(system.m, t[rows.done - 1], error), motion()) from error.__cause__
     if rows.worst > UNMET:
         sentence = f"the symplectic method met its implicit equations to {rows.worst:.1g} only; take a shorter step."
         warnings.warn(f"{system.m.name}: {sentence}", SimulationWarning, stacklevel=3)
     return _unbroken(motion())
 
 
-def _one_adaptive(system: System, x0: Floats, t: Floats, settings: adaptive.Settings, bar: Progress) -> Motion:
-    run = adaptive.Run(system, t, settings, bar)
+def _one_adaptive(
+    system: System, control: Control, x0: Floats, t: Floats, settings: adaptive.Settings, bar: Progress
+) -> Motion:
+    run = adaptive.Run(system, control, t, settings, bar)
     try:
         run.integrate(x0)
     except KeyboardInterrupt:
         raise _interrupted(_from_run(run, bar)) from None
+    except RaisedError as error:
+        raise SimulationError(_stopped(system.m, run.t[-1], error) if run.t else str(error),
+            _from_run(run, bar)) from error.__cause__  # fmt: skip
     motion = _from_run(run, bar)
     if run.trouble:
         reach = motion.t[-1]
         raise SimulationError(f"{system.m.name} cannot be integrated beyond t = {reach:g} s: {run.trouble}", motion)
+    _tell_of_tolerance(system.m, [run])
     return motion
 
 
-def _many_adaptive(system: System, x0: Floats, t: Floats, settings: adaptive.Settings, bar: Progress) -> Motion:
+def _many_adaptive(
+    system: System, control: Control, x0: Floats, t: Floats, settings: adaptive.Settings, bar: Progress
+) -> Motion:
     """One after another, at common times; a trajectory that breaks down is NaN from there on."""
-    asked.refuse(not settings.report, "adaptive methods take other steps for every trajectory; say at which times to "
+    run_options.refuse(not settings.report, "adaptive methods take other steps for every trajectory; say at which times to "
         "report all of them by an array t.")  # fmt: skip
-    asked.refuse(bool(settings.events), "events are looked for in one trajectory at a time.")
+    run_options.refuse(bool(settings.events), "events are looked for in one trajectory at a time.")
     batch = x0.shape[:-1]
-    x = np.full((*batch, len(t), system.n), np.nan)
+    x = np.full((*batch, len(t), x0.shape[-1]), np.nan)
+    tau = np.full((*batch, len(t), system.m.nu), np.nan) if isinstance(control, Called) else None
     runs: list[adaptive.Run] = []
-    try:
-        for index in np.ndindex(batch):
-            runs.append(adaptive.Run(system.pick(batch, index), t, settings, bar.part(len(runs), math.prod(batch))))
-            runs[-1].integrate(x0[index])
-            reached = np.reshape(runs[-1].x, (-1, system.n))[np.isin(runs[-1].t, t)]
-            x[index][: len(reached)] = equations.settled(system.m, reached)
-    except KeyboardInterrupt:
-        raise _interrupted(_motion(system, t, x, {}, _costs(runs, bar))) from None
-    return _unbroken(_motion(system, t, x, {}, _costs(runs, bar)))
+
+    def motion() -> Motion:
+        return _motion(system, control, t, x, tau, _costs(runs, bar))
+
+    def keep(run: adaptive.Run, index: tuple[int, ...]) -> None:
+        reached = np.isin(run.t, t)
+        rows = projection.project(system.m, np.reshape(run.x, (-1, x.shape[-1]))[reached])
+        x[index][: len(rows)] = rows
+        if tau is not None:
+            tau[index][: len(rows)] = np.reshape(run.tau, (-1, system.m.nu))[reached]
+
+    for index in np.ndindex(batch):
+        own = control.pick(batch, index) if isinstance(control, Table) else control
+        run = adaptive.Run(system.pick(batch, index), own, t, settings, bar.part(len(runs), math.prod(batch)))
+        runs.append(run)
+        try:
+            run.integrate(x0[index])
+        except KeyboardInterrupt:
+            keep(run, index)
+            raise _interrupted(motion()) from None
+        except RaisedError as error:
+            keep(run, index)
+            raise SimulationError(_stopped(system.m, (run.t or [t[0]])[-1], error), motion()) from error.__cause__
+        keep(run, index)
+    _tell_of_tolerance(system.m, runs)
+    return _unbroken(motion())
 
 
 def _costs(runs: Sequence[adaptive.Run], bar: Progress) -> Statistics:
@@ -183,32 +206,34 @@ def _costs(runs: Sequence[adaptive.Run], bar: Progress) -> Statistics:
 
 
 def _from_run(run: adaptive.Run, bar: Progress) -> Motion:
-    def states(rows: Sequence[Floats]) -> Floats:
-        return equations.settled(run.system.m, np.reshape(rows, (-1, run.system.n)))
+    m, events = run.system.m, {}
 
-    nq, events = run.system.m.nq, {}
+    def states(rows: Sequence[Floats]) -> Floats:
+        return projection.project(m, np.reshape(rows, (-1, m.nq + m.nv)))
+
     for name, happened in run.found.items():
         x = states([x for _, x in happened])
-        events[name] = Occurrences(np.array([t for t, _ in happened]), x[:, :nq], x[:, nq:])
-    return _motion(run.system, np.array(run.t), states(run.x), events, _costs([run], bar))
+        events[name] = Occurrences(np.array([t for t, _ in happened]), x[:, : m.nq], x[:, m.nq :])
+    tau = np.reshape(run.tau, (-1, m.nu)) if isinstance(run.control, Called) else None
+    return _motion(run.system, run.control, np.array(run.t), states(run.x), tau, _costs([run], bar), events)
 
 
 def _motion(
     system: System,
+    control: Control,
     t: Floats,
     x: Floats,
-    events: Mapping[str, Occurrences],
+    tau: Floats | None,
     statistics: Statistics,
-    tau: Floats | None = None,
+    events: Mapping[str, Occurrences] | None = None,
 ) -> Motion:
     m = system.m
-    late: dict[str, Callable[[Motion], Floats]] = {
-        "tau": lambda motion: system.forces(motion.t, motion.q, motion.v) if tau is None else tau,
-        "a": lambda motion: system.accelerations(motion.q, motion.v, motion.tau),
-        "energy": lambda motion: system.energy(motion.q, motion.v),
-    }
-    closure = residual(m, x[..., : m.nq]) if m.closed else np.zeros(x.shape[:-1])
-    return Motion(t, x[..., : m.nq], x[..., m.nq :], closure, m.name, columns(m), events, statistics, late)
+    q, v = x[..., : m.nq], x[..., m.nq :]
+    if not isinstance(control, Called):
+        tau = forces_along(m, control, t, q, v)
+    assert tau is not None
+    closure = residual(m, q) if m.closed else np.zeros(x.shape[:-1])
+    return Motion(t, q, v, tau, closure, m.name, columns(m), events or {}, statistics, system)
 
 
 # Endings -------------------------------------------------------------------------------------------------------------
@@ -223,11 +248,26 @@ def _interrupted(motion: Motion) -> Interrupted:
     return Interrupted(f"stopped at {reached}; what there is so far is in the exception's `motion`.", motion)
 
 
-def _unmistaken(m: Mechanism, motion: Motion, singular: str) -> Motion:
-    """The motion; where it passed a singular posture of the loops, that is told as the caller asked."""
+def _stopped(m: Model, t: float, error: RaisedError) -> str:
+    return f"{m.name} was integrated to t = {t:g} s, where {error} The motion so far is in the exception's `motion`."
+
+
+def _tell_of_tolerance(m: Model, runs: Sequence[adaptive.Run]) -> None:
+    """Warn where tolerances could not be met."""
+    loosened = [t for run in runs for t in run.loosened]
+    if loosened:
+        sentence = (
+            f"{m.name}: the tolerance cannot be met near the singular configuration at t = {loosened[0]:g} s, where round-off "
+            "decides; it was loosened to pass it."
+        )
+        warnings.warn(sentence, SimulationWarning, stacklevel=4)
+
+
+def _past_singularities(m: Model, motion: Motion, singular: str) -> Motion:
+    """The motion; that it passed a singular configuration is told as the caller wants it."""
     if not m.closed or singular == "ignore" or len(motion.t) < 2:
         return motion
-    passed = loops.crossings(m, motion.q)
+    passed = projection.crossings(m, motion.q)
     if not passed.any():
         return motion
     rows = passed.reshape(-1, passed.shape[-1]).any(axis=0)
@@ -238,8 +278,8 @@ def _unmistaken(m: Mechanism, motion: Motion, singular: str) -> Motion:
         else ""
     )
     sentence = (
-        f"{m.name} passes a singular posture, where branches of its loops meet,{many} between t = {before:g} and {after:g} s; "
-        "it goes on as its momentum carries it."
+        f"{m.name} passes a singular configuration, where branches of its loops meet,{many} between t = {before:g} and "
+        f"{after:g} s; it goes on as its momentum carries it."
     )
     if singular == "error":
         raise SingularMotionError(sentence, motion.until(before))

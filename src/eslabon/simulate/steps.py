@@ -1,6 +1,7 @@
-"""One step of the fixed-step methods: formulas, and the graphs that native code loops over.
+"""One step of the fixed-step methods, as formulas that native code loops over.
 
-The formulas are of CasADi symbols; `rk4` serves numbers as well, where a Python function drives the mechanism.
+What varies from step to step is a row u: the time and the length of the step, then forces known in time, in as many
+columns as the method has stages. `rk4` serves numbers as well, where a Python function drives the mechanism.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from typing import Any
 
 import casadi
 
-from eslabon.graph.native import Argument, Iteration, iterate, load_iteration
-from eslabon.kinematics.tree import coordinate_rates
-from eslabon.model import Mechanism
-from eslabon.simulate import equations
-from eslabon.simulate.control import Table, Traced
-from eslabon.simulate.system import System
+from eslabon.graph.calls import subroutine
+from eslabon.graph.evaluator import Formula
+from eslabon.graph.native.signature import Argument
+from eslabon.model import Model
+from eslabon.model.configuration import coordinate_rates, normalize
+from eslabon.simulate import motion_equations
+from eslabon.simulate.control import Control, Law, Table
+from eslabon.simulate.motion_equations import FORMULATION, LAW, X
+from eslabon.simulate.projection import projected
 
 State = Any  # numbers (..., n), or a column of symbols
-Forces = Callable[[int, Any, Any], Any]  # of a stage, q and v
 
 SWEEPS = 6  # of `midpoint`; each one divides the error by about 4 / (step x fastest frequency)^2
 TIME, LENGTH, FORCES = 0, 1, 2  # places in what varies from step to step; the forces come last
@@ -27,45 +30,26 @@ TIME, LENGTH, FORCES = 0, 1, 2  # places in what varies from step to step; the f
 
 @dataclass(frozen=True)
 class Method:
-    """A fixed-step method: at which parts of a step it wants the actuators' forces, how often it evaluates, its graph,
-    and how many of the graph's inputs are states."""
+    """A fixed-step method: at which parts of a step it wants the actuators' forces, how often it evaluates, its formula."""
 
     name: str
     stages: tuple[float, ...]
     evaluations: int
-    graph: Callable[[System, Method], Any]
-    states: int = 1
+    formula: Formula
 
-    def columns(self, system: System) -> tuple[float, ...]:
+    def columns(self, control: Control, hold: bool) -> tuple[float, ...]:
         """The parts of a step at which forces known in time are handed to it.
 
         A table that holds is asked once, in the middle of the step, where round-off cannot mistake the sample.
         """
-        if not isinstance(system.control, Table):
+        if not isinstance(control, Table):
             return ()
-        if system.control.holds:
+        if control.holds:
             return (0.5,)
-        return (0.0,) if system.hold else self.stages
-
-    def native(self, system: System) -> Iteration:
-        """The step, looped over in machine code."""
-        return system.code(f"{self.name} {self.columns(system)}", lambda: self._made(system))
-
-    def _made(self, system: System) -> Iteration:
-        """From the disk, unless a law without a name is part of it."""
-        key = None
-        if not isinstance(system.control, Traced):
-            key = f"{self.name} {self.columns(system)} {system.request(equations.RATES).key(system.m)}"
-        kept = load_iteration(key) if key else None
-        if kept is not None:
-            return kept
-        step = self.graph(system, self)
-        own = [Argument(name) for name in step.name_in()[: self.states + 1]]
-        inputs = [*own, *system.arguments]
-        return iterate(step, states=self.states, varying=1, inputs=inputs, name=self.name, owner=system.m.name, key=key)
+        return (0.0,) if hold else self.stages
 
 
-# Formulas ------------------------------------------------------------------------------------------------------------
+# Methods -------------------------------------------------------------------------------------------------------------
 
 
 def rk4(f: Callable[[int, State], State], x: State, h: Any) -> State:
@@ -109,76 +93,68 @@ def midpoint(
     return 2 * middle_q - q, 2 * middle_p - p, change
 
 
-# Graphs --------------------------------------------------------------------------------------------------------------
+# Formulas ------------------------------------------------------------------------------------------------------------
 
 
-def _symbols(system: System, method: Method) -> tuple[Any, Any, list[Any]]:
-    """The state, what varies from step to step, and the constants."""
-    varying = FORCES + len(method.columns(system)) * system.m.nu
-    return casadi.SX.sym("x", system.n), casadi.SX.sym("u", varying), system.symbols()
-
-
-def _forces(system: System, method: Method, u: Any, q: Any, v: Any) -> Forces:
-    """The actuators' forces in a step that begins with q and v."""
-    m, columns = system.m, len(method.columns(system))
-
-    def law(stage: int, q: Any, v: Any) -> Any:
-        return system.control.graph(m)(u[TIME] + method.stages[stage] * u[LENGTH], q, v)  # type: ignore[union-attr]
-
-    def table(stage: int, q: Any, v: Any) -> Any:
-        first = FORCES + min(stage, columns - 1) * m.nu
-        return u[first : first + m.nu]
-
-    if isinstance(system.control, Traced):
-        held = system.control.graph(m)(u[TIME], q, v)
-        return (lambda stage, q, v: held) if system.hold else law
-    return table if columns else lambda stage, q, v: casadi.SX.zeros(m.nu)
-
-
-def _rk4_graph(system: System, method: Method) -> Any:
-    x, u, constants = _symbols(system, method)
-    f, nq = system.graph(equations.RATES), system.m.nq
-    tau = _forces(system, method, u, x[:nq], x[nq:])
+def rk4_step(
+    m: Model, x: Any, u: Any, law: Law | None = None, hold: bool = False, columns: int = 0, **options: Any
+) -> Any:
+    """A step of `rk4`, projected onto the constraint manifold."""
+    held = law(u[TIME], x[: m.nq], x[m.nq :]) if law and hold else None
+    inside = None if hold else law
+    f = subroutine(
+        "rates", lambda t, x, tau: motion_equations.rates(m, t, x, tau, inside, **options), 1, x.numel(), m.nu
+    )
 
     def rates(stage: int, x: Any) -> Any:
-        q, v = x[:nq], x[nq:]
-        return f(q, v, tau(stage, q, v), *constants)
+        tau = _given(m, u, columns, stage) if held is None else held
+        return f(u[TIME] + RK4.stages[stage] * u[LENGTH], x, tau)
 
-    following = equations.settled(system.m, rk4(rates, x, u[LENGTH]))
-    return casadi.Function("rk4", [x, u, *constants], [casadi.densify(following)])
+    return casadi.densify(projected(m, rk4(rates, x, u[LENGTH])))
 
 
-def _midpoint_graph(system: System, method: Method) -> Any:
-    """Its state is (q, p); a second one is the largest miss of the implicit equations so far, in units of q."""
-    y, u, constants = _symbols(system, method)
-    m, worst, h = system.m, casadi.SX.sym("worst"), u[LENGTH]
-    solve, momentum = system.graph(equations.VELOCITIES), system.graph(equations.MOMENTUM_RATES)
-    rates = _coordinate_rates(m)
-
-    def velocity(q: Any, p: Any) -> Any:
-        return solve(q, p, *constants[len(system.external) :])
-
-    tau = _forces(system, method, u, y[: m.nq], velocity(y[: m.nq], y[m.nq :]))
+def midpoint_step(
+    m: Model, y: Any, worst: Any, u: Any, law: Law | None = None, hold: bool = False, columns: int = 0,
+    external: Any = None,
+) -> list[Any]:  # fmt: skip
+    """A step of `midpoint` for y = (q, p), and the largest miss of the implicit equations so far, in units of q."""
+    velocity = subroutine("velocities", lambda q, p: motion_equations.momentum_velocities(m, q, p), m.nq, m.nv)
+    momentum = subroutine(
+        "momentum_rates", lambda q, v, tau: motion_equations.momentum_rates(m, q, v, tau, external), m.nq, m.nv, m.nu
+    )
+    q, p, h, middle = y[: m.nq], y[m.nq :], u[LENGTH], u[TIME] + u[LENGTH] / 2
+    held = law(u[TIME], q, velocity(q, p)) if law and hold else None
 
     def force(q: Any, v: Any) -> Any:
-        return momentum(q, v, tau(0, q, v), *constants)
+        tau = _given(m, u, columns, 0) if law is None else law(middle, q, v) if held is None else held
+        return momentum(q, v, tau)
 
-    q, p, change = midpoint(velocity, rates, force, y[: m.nq], y[m.nq :], h)
-    following = casadi.densify(casadi.vertcat(equations.settled(m, q), p))
-    miss = casadi.fmax(worst, h * casadi.norm_inf(change))
-    return casadi.Function("symplectic", [y, worst, u, *constants], [casadi.cse(following), miss])
+    def rates(q: Any, v: Any) -> Any:
+        return casadi.mtimes(coordinate_rates(m, q), v)
 
-
-def _coordinate_rates(m: Mechanism) -> Any:
-    """N(q) v as a function, to be called with expressions."""
-    q, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
-    return casadi.Function("rates", [q, v], [casadi.mtimes(coordinate_rates(m, q), v)])
+    q, p, change = midpoint(velocity, rates, force, q, p, h)
+    following = casadi.densify(casadi.vertcat(normalize(m, q), p))
+    return [following, casadi.fmax(worst, h * casadi.norm_inf(change))]
 
 
-METHODS = {
-    method.name: method
-    for method in (
-        Method("rk4", (0.0, 0.5, 1.0), 4, _rk4_graph),
-        Method("symplectic", (0.5,), SWEEPS, _midpoint_graph, states=2),
-    )
-}
+def _given(m: Model, u: Any, columns: int, stage: int) -> Any:
+    """The forces known in time at a stage."""
+    first = FORCES + min(stage, columns - 1) * m.nu
+    return u[first : first + m.nu] if columns else casadi.SX.zeros(m.nu)
+
+
+def _row(m: Model, columns: int = 0, **_: Any) -> tuple[int]:
+    return (FORCES + columns * m.nu,)
+
+
+_OPTIONS = {**LAW, "hold": False, "columns": 0}
+_U, _WORST = Argument("u", _row), Argument("worst", ())
+RK4 = Method(
+    "rk4", (0.0, 0.5, 1.0), 4,
+    Formula("rk4", rk4_step, (X, _U), (X,), {**_OPTIONS, **FORMULATION}, True, states=1, varying=1),
+)  # fmt: skip
+SYMPLECTIC = Method(
+    "symplectic", (0.5,), SWEEPS,
+    Formula("symplectic", midpoint_step, (X, _WORST, _U), (X, _WORST), _OPTIONS, True, states=2, varying=1),
+)  # fmt: skip
+METHODS = {method.name: method for method in (RK4, SYMPLECTIC)}

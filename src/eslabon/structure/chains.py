@@ -1,16 +1,16 @@
-"""How joints make chains and loops, and what Herve's groups say of their freedom (Rojas, 2.3).
+"""How joints make chains and loops, and what Herve's groups say of their mobility (Rojas, 2.3).
 
 The motions that a chain of joints allows between its two ends are a *bond*. They lie in the smallest subgroup that
-contains the joints' motions, and they fill it near a posture where the chain's screws span its whole algebra. With
+contains the joints' motions, and they fill it near a configuration where the chain's screws span its whole algebra. With
 bonds that fill their groups one can count exactly:
 
-* two in series make one if they fill a group together; what their dimensions exceed its own is freedom inside;
+* two in series make one if they fill a group together; what their dimensions exceed its own is mobility inside;
 * two between the same bodies leave their intersection, which is a group again;
 * a body held by one bond alone moves in it.
 
 What is left when none of these three applies is bounded loop by loop. Cut a loop at two bodies, and let the motions of
 its sides lie in groups with the algebras A and B. The products of motions of the two make up a surface of dimension
-dim(A + B), so closing the loop takes no more freedoms than that, and often fewer than the dimension of the smallest
+dim(A + B), so closing the loop takes no more degrees of freedom than that, and often fewer than the dimension of the smallest
 group around it, which is what the trivial count takes.
 """
 
@@ -23,14 +23,14 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 
-from eslabon.model import GROUND, Joint, Loop, Mechanism
+from eslabon.model import GROUND, Joint, Loop, Model
 from eslabon.structure.subgroups import algebra, intersection, span, subgroup
 
 # Shortest loops cost a search from every body for every loop; beyond this many those of the spanning tree will do.
 MOST_SHORTEST_LOOPS = 40
 
 
-def all_joints(m: Mechanism) -> tuple[Joint | Loop, ...]:
+def all_joints(m: Model) -> tuple[Joint | Loop, ...]:
     """The joints of the tree, then the cut ones."""
     return (*m.joints, *m.loops)
 
@@ -43,7 +43,7 @@ def ends(joint: Joint | Loop) -> tuple[str, str]:
 class Network:
     """Bodies and joints as the nodes of one graph: two joints between the same bodies are no trouble then."""
 
-    def __init__(self, m: Mechanism) -> None:
+    def __init__(self, m: Model) -> None:
         self.joints = dict(enumerate(all_joints(m), start=len(m.bodies) + 1))
         self.bodies = {GROUND: 0, **{b.name: k for k, b in enumerate(m.bodies, start=1)}}
         self.graph: nx.Graph[int] = nx.Graph()  # nodes are numbers, so that its order is the same on every run
@@ -106,7 +106,7 @@ class Meeting:
 
     @property
     def dimension(self) -> int:
-        """dim(A + B): the freedoms that it takes to make them agree."""
+        """dim(A + B): the degrees of freedom that it takes to make them agree."""
         return span(np.hstack([self.first.basis, self.second.basis])).shape[1]
 
     @property
@@ -129,10 +129,10 @@ def in_series(bonds: Sequence[Bond]) -> tuple[Bond, bool]:
 
 @dataclass
 class Counting:
-    """The freedom counted so far, what remains to be counted, and the meetings on the way."""
+    """The mobility counted so far, what remains to be counted, and the meetings on the way."""
 
     graph: nx.Graph[int] = field(default_factory=nx.Graph)
-    freedom: int = 0
+    dof: int = 0
     meetings: list[Meeting] = field(default_factory=list)
 
     def join(self, a: int, b: int, bond: Bond) -> None:
@@ -153,15 +153,15 @@ class Counting:
 
     @property
     def count(self) -> int:
-        """The freedom found, and all that the bonds which are left would allow if no loop bound them."""
-        return self.freedom + sum(self.graph.edges[edge]["bond"].dimension for edge in self.graph.edges)
+        """The mobility found, and all that the bonds which are left would allow if no loop bound them."""
+        return self.dof + sum(self.graph.edges[edge]["bond"].dimension for edge in self.graph.edges)
 
     def _drop_a_leaf(self) -> bool:
         leaf = next((n for n, degree in self.graph.degree() if degree == 1), None)
         if leaf is None:
             return False
         (neighbour,) = self.graph[leaf]
-        self.freedom += self.graph.edges[leaf, neighbour]["bond"].dimension
+        self.dof += self.graph.edges[leaf, neighbour]["bond"].dimension
         self.graph.remove_node(leaf)
         return True
 
@@ -170,7 +170,7 @@ class Counting:
             bonds = self.bonds_along(path)
             bond, full = in_series(bonds)
             if full:
-                self.freedom += sum(b.dimension for b in bonds) - bond.dimension
+                self.dof += sum(b.dimension for b in bonds) - bond.dimension
                 self.graph.remove_nodes_from(path[1:-1])
                 self.join(path[0], path[-1], bond)
                 return True
@@ -207,24 +207,24 @@ def bonds_of(network: Network, names: Sequence[str], screws: Mapping[str, np.nda
 
 @dataclass(frozen=True)
 class Explained:
-    """The freedom that groups grant a closed chain; `settled` if they leave no more than one loop open."""
+    """The mobility that groups grant a closed chain; `decided` if they leave no more than one loop open."""
 
-    freedom: int
-    settled: bool
+    dof: int
+    decided: bool
     meetings: tuple[Meeting, ...]
 
 
 def by_groups(network: Network, names: Sequence[str], screws: Mapping[str, np.ndarray]) -> Explained:
-    """The freedom of a closed chain as far as subgroups and their intersections explain it."""
+    """The mobility of a closed chain as far as subgroups and their intersections explain it."""
     counting = bonds_of(network, names, screws)
     counting.reduce()
     loops = [_in_order(counting.graph.subgraph(nodes)) for nodes in nx.minimum_cycle_basis(counting.graph)]
     rings = [counting.bonds_along([*loop, loop[0]]) for loop in loops]
     meetings = [two_sides(ring) for ring in rings]
-    freedom = counting.count - sum(meeting.dimension for meeting in meetings)
+    dof = counting.count - sum(meeting.dimension for meeting in meetings)
     if len(rings) == 1:
-        freedom = max(freedom, counting.freedom + to_spare(rings[0]))
-    return Explained(freedom, len(rings) <= 1, (*counting.meetings, *meetings))
+        dof = max(dof, counting.dof + to_spare(rings[0]))
+    return Explained(dof, len(rings) <= 1, (*counting.meetings, *meetings))
 
 
 def arcs(ring: Sequence[Bond]) -> Iterator[tuple[Sequence[Bond], Sequence[Bond]]]:
@@ -237,13 +237,13 @@ def arcs(ring: Sequence[Bond]) -> Iterator[tuple[Sequence[Bond], Sequence[Bond]]
 
 
 def two_sides(ring: Sequence[Bond]) -> Meeting:
-    """The cut of a loop whose sides take the least freedom when they meet."""
+    """The cut of a loop whose sides take the fewest degrees of freedom when they meet."""
     meetings = (Meeting(in_series(one)[0], in_series(two)[0]) for one, two in arcs(ring))
     return min(meetings, key=lambda meeting: meeting.dimension)
 
 
 def to_spare(ring: Sequence[Bond]) -> int:
-    """The freedom of a loop because one side of it has more joints than the group it fills needs.
+    """The mobility of a loop because one side of it has more joints than the group it fills needs.
 
     This remains when the rest of the loop does not let that side's ends move at all.
     """

@@ -24,7 +24,8 @@ def sentences(r: Mobility) -> Iterator[str]:
         return
     yield f"{r.name} is {NOUNS.get(r.kind, f'a {r.kind} chain')} with {_many(r.dof, 'degree')} of freedom."
     for motion in r.passive:
-        yield f"1 of the {r.dof} freedoms is {motion}." if r.dof > 1 else f"Its only freedom is {motion}."
+        which = f"1 of the {r.dof} degrees of freedom" if r.dof > 1 else "Its only degree of freedom"
+        yield f"{which} is {motion}."
     if r.gruebler != r.dof:
         yield f"The count in space gives {r.gruebler}: {_why(r)}; {r.redundant} of the {r.rows} {'is' if r.redundant == 1 else 'are'} redundant."
     elif r.agree and r.loops:
@@ -56,16 +57,17 @@ def _why(r: Mobility) -> str:
 def _of_chain(r: Mobility, chain: ClosedChain) -> Iterator[str]:
     """Why a closed chain moves as it does, where the smallest subgroup does not tell."""
     which = "The chain" if len(r.chains) == 1 else f"The chain from '{chain.joints[0]}' to '{chain.joints[-1]}'"
-    if chain.shaky:
-        yield f"{which} only shakes: {chain.shaky} of its {chain.dof} lead{'s' * (chain.shaky == 1)} nowhere, as other postures do not close."
-    if chain.idle:
-        yield f"Freedoms of {', '.join(map(repr, chain.idle))} never move."
+    if chain.infinitesimal:
+        first_order = f"{chain.infinitesimal} of its {_many(chain.dof or 0, 'degree')} of freedom"
+        yield f"{which} has infinitesimal mobility: {first_order} cannot be followed, as no configuration beside it closes."
+    if chain.inactive:
+        yield f"Inactive, as they never move, are degrees of freedom of {', '.join(map(repr, chain.inactive))}."
     if chain.kind == "exceptional":
         yield f"{which} is exceptional: the smallest groups give {chain.trivial}, their intersections {chain.groups}."
         yield from (f"{meeting}." for meeting in chain.meetings[-MOST_MEETINGS:])
     elif chain.kind == "paradoxical":
         yield (
-            f"{which} is paradoxical: groups allow it {_many(chain.groups, 'freedom') if chain.groups else 'no freedom'}, and only the rank shows that it has {chain.dof}; "
+            f"{which} is paradoxical: groups allow it {_many(chain.groups, 'degree')} of freedom, and only the rank shows that it has {chain.dof}; "
             "it moves because of its lengths."
         )
     elif chain.kind == "undecided":
@@ -74,9 +76,9 @@ def _of_chain(r: Mobility, chain: ClosedChain) -> Iterator[str]:
 
 def _of_home(r: Mobility) -> Iterator[str]:
     if len(r.nearby) > 1:
-        yield f"Closed postures near the home differ: they have {' and '.join(map(str, r.nearby))} freedoms."
+        yield f"Closed configurations near the home differ: they have {' and '.join(map(str, r.nearby))} degrees of freedom."
     if r.dof is not None and r.dof_at_home is not None and r.dof_at_home > r.dof:
-        yield f"At its home posture it has {r.dof_at_home - r.dof} more, to first order: that posture is singular."
+        yield f"At its home configuration it has {r.dof_at_home - r.dof} more, to first order: that configuration is singular."
 
 
 def _many(count: int, noun: str) -> str:

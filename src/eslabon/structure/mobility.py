@@ -1,10 +1,10 @@
-"""How many freedoms a mechanism has: counted, by groups, and by the rank of its closure; compared and explained.
+"""How many degrees of freedom a mechanism has: counted, by groups, and by the rank of its closure; compared and explained.
 
 Three ways, each with its own blind spots:
 
 * the count of Chebychev, Gruebler and Kutzbach knows how many joints there are, and nothing of where;
 * Herve's groups (Rojas, 2.3) know the kinds of motion that meet, and nothing of lengths;
-* the rank of the closure Jacobian knows all of it, at the postures where it is taken.
+* the rank of the closure Jacobian knows all of it, at the configurations where it is taken.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from functools import lru_cache
 import numpy as np
 
 from eslabon.errors import AssemblyError
-from eslabon.model import Mechanism
+from eslabon.model import Model
 from eslabon.structure.chains import Meeting, Network, all_joints, by_groups
 from eslabon.structure.passive import Passive, passive_motions
-from eslabon.structure.postures import Posture, closed_postures, posture, tremors, working_screws
+from eslabon.structure.screws import (
+    JointScrews,
+    active_screws,
+    closed_configurations,
+    infinitesimal_mobility,
+    joint_screws,
+)
 from eslabon.structure.subgroups import Subgroup, subgroup
 
 CLASSES = ("open", "trivial", "exceptional", "paradoxical", "undecided")
@@ -44,15 +50,15 @@ class ClosedChain:
     loops : int
         The number of independent loops among them.
     dof : int, optional
-        Its freedom by the rank of the closure Jacobian; none where it cannot be assembled.
+        Its mobility by the rank of the closure Jacobian; none where it cannot be assembled.
     trivial : int
-        Its freedom by the smallest subgroup of each loop: the sum of the joints' freedoms less these dimensions.
+        Its mobility by the smallest subgroup of each loop: the joints' degrees of freedom less these dimensions.
     groups : int
-        Its freedom as far as subgroups and their intersections explain it.
-    shaky : int
-        How many of its freedoms lead nowhere: motions to first order at the one posture that closes.
-    idle : tuple of str
-        The joints of it that have freedoms which never move.
+        Its mobility as far as subgroups and their intersections explain it.
+    infinitesimal : int
+        Its infinitesimal mobility: motions to first order only, at the one configuration that closes.
+    inactive : tuple of str
+        The joints of it with degrees of freedom that never move.
     kind : str
         Its class; see `mobility`.
     meetings : tuple of Meeting
@@ -64,13 +70,13 @@ class ClosedChain:
     dof: int | None
     trivial: int
     groups: int
-    shaky: int
-    idle: tuple[str, ...]
+    infinitesimal: int
+    inactive: tuple[str, ...]
     kind: str
     meetings: tuple[Meeting, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mobility:
     """The mobility of a mechanism, three ways, and why they differ where they do.
 
@@ -80,8 +86,8 @@ class Mobility:
         The mechanism's.
     order : tuple of str
         The bodies in tree order, each after the one that carries it.
-    joints, freedoms, couplings : int
-        The number of joints (cut ones too), the sum of their freedoms, and the number of couplings.
+    joints, joint_dof, couplings : int
+        The number of joints (cut ones too), the sum of their degrees of freedom, and the number of couplings.
     loops : tuple of LoopReport
         Independent loops, as short as can be.
     chains : tuple of ClosedChain
@@ -95,12 +101,12 @@ class Mobility:
     herve : int
         Rojas' l = d (n - 1) - sum(d - f_i) - m, m being the number of passive motions.
     dof : int, optional
-        The number of velocities less the rank of the closure Jacobian at generic postures: the mobility, passive
+        The number of velocities less the rank of the closure Jacobian at generic configurations: the mobility, passive
         motions included. None where the mechanism cannot be assembled.
     dof_at_home : int, optional
-        The same at the home posture, which is singular if this is more.
+        The same at the home configuration, which is singular if this is more.
     nearby : tuple of int
-        Every value of it met at closed postures around the home.
+        Every value of it met at closed configurations around the home.
     velocities, rows : int
         The size of the closure Jacobian.
     passive : tuple of Passive
@@ -112,7 +118,7 @@ class Mobility:
     name: str
     order: tuple[str, ...]
     joints: int
-    freedoms: int
+    joint_dof: int
     couplings: int
     loops: tuple[LoopReport, ...]
     chains: tuple[ClosedChain, ...]
@@ -144,9 +150,9 @@ class Mobility:
         return None if self.dof is None else self.rows - (self.velocities - self.dof)
 
     @property
-    def shaky(self) -> int:
-        """How many of its freedoms are motions to first order only."""
-        return sum(c.shaky for c in self.chains)
+    def infinitesimal(self) -> int:
+        """Its infinitesimal mobility: the degrees of freedom that are motions to first order only."""
+        return sum(c.infinitesimal for c in self.chains)
 
     @property
     def kind(self) -> str:
@@ -164,7 +170,7 @@ class Mobility:
         gears = f" - {self.couplings}" * bool(self.couplings)
 
         def working(d: int) -> str:
-            return f"{d}*{n} - {d * self.joints - self.freedoms}{gears}"
+            return f"{d}*{n} - {d * self.joints - self.joint_dof}{gears}"
 
         rows = [("Chebychev-Gruebler-Kutzbach, in space", working(6), str(self.gruebler))]
         if self.planar is not None:
@@ -179,6 +185,9 @@ class Mobility:
 
         return tuple(sentences(self))
 
+    def __repr__(self) -> str:
+        return f"<Mobility of {self.name}: {self.dof}, {self.kind}; print it for the comparison>"
+
     def __str__(self) -> str:
         table = self.table()
         widths = [max(len(row[k]) for row in table) for k in range(3)]
@@ -186,31 +195,31 @@ class Mobility:
         return "\n".join([*lines, *self.sentences()])
 
 
-def mobility(m: Mechanism) -> Mobility:
+def mobility(m: Model) -> Mobility:
     """The mobility of a mechanism three ways, compared and explained.
 
-    Each closed chain of it is put in a class (Rojas, 2.3), by what explains the freedom that the rank shows:
+    Each closed chain of it is put in a class (Rojas, 2.3), by what explains the mobility that the rank shows:
 
     trivial
-        The smallest subgroup of each loop: the freedoms of the joints less the dimensions of these subgroups (or
+        The smallest subgroup of each loop: the degrees of freedom of the joints less the dimensions of these subgroups (or
         nothing is left, and it does not move).
     exceptional
         Not these, but the intersections of the subgroups in which the two sides of a loop, or the legs of a platform,
-        move; or joints to spare in a chain that fills its group; where need be after the freedoms that never move are
+        move; or joints to spare in a chain that fills its group; where need be after those degrees of freedom that never move are
         taken away, as Rojas does to reduce such a chain to a trivial one.
     paradoxical
-        No subgroup. This is said of a chain only when groups settle all of it but one loop, and no cut of that loop
-        into two sides explains its freedom: it moves because of its lengths (Bennett, Bricard, Goldberg).
+        No subgroup. This is said of a chain only when groups decide all of it but one loop, and no cut of that loop
+        into two sides explains its mobility: it moves because of its lengths (Bennett, Bricard, Goldberg).
     undecided
         Groups do not explain it, and with several loops left that does not prove that none could.
 
-    A mechanism without loops is `open`. Its freedom is that of its joints.
+    A mechanism without loops is `open`. Its degrees of freedom are those of its joints.
 
-    The rank is taken at closed postures around the home, as generic as a walk along its motions finds them. It is the
-    mobility to first order. A chain that closes at one posture only may be able to shake there: freedoms beyond what
-    groups grant are tried by a small step, and those that lead nowhere are told apart.
+    The rank is taken at closed configurations around the home, as generic as a walk along its motions finds them. It is the
+    mobility to first order. A chain that closes at one configuration only may have infinitesimal mobility there: degrees
+    of freedom beyond what groups grant are tried by a small step, and those that cannot be followed are told apart.
 
-    >>> from eslabon.read import load
+    >>> from eslabon import load
     >>> print(mobility(load("planar_3rrr")))
     Chebychev-Gruebler-Kutzbach, in space    6*7 - 45              = -3
     Chebychev-Gruebler-Kutzbach, in a plane  3*7 - 18              =  3
@@ -222,30 +231,30 @@ def mobility(m: Mechanism) -> Mobility:
     return _mobility(m)
 
 
-def degrees_of_freedom(m: Mechanism) -> int:
+def degrees_of_freedom(m: Model) -> int:
     """The mobility by the rank of the closure Jacobian, passive motions included.
 
-    >>> from eslabon.read import load
+    >>> from eslabon import load
     >>> degrees_of_freedom(load("planar_3rrr"))
     3
     """
-    return _postures(m)[0].freedom
+    return _configurations(m)[0].dof
 
 
 @lru_cache(maxsize=64)
-def _postures(m: Mechanism) -> tuple[Posture, tuple[Posture, ...]]:
-    """The closed posture of highest rank, the farthest from losing it, and all that were found, the home first."""
-    found = closed_postures(m)
-    return min(found, key=lambda p: (p.freedom, -p.margin)), tuple(found)
+def _configurations(m: Model) -> tuple[JointScrews, tuple[JointScrews, ...]]:
+    """The closed configuration of highest rank, the farthest from losing it, and all that were found, the home first."""
+    found = closed_configurations(m)
+    return min(found, key=lambda p: (p.dof, -p.margin)), tuple(found)
 
 
 @lru_cache(maxsize=64)
-def _mobility(m: Mechanism) -> Mobility:
+def _mobility(m: Model) -> Mobility:
     trouble = ""
     try:
-        p, found = _postures(m)
+        p, found = _configurations(m)
     except AssemblyError as error:
-        trouble, p, found = str(error), posture(m, m.home()), ()
+        trouble, p, found = str(error), joint_screws(m, m.home()), ()
     network, joints = Network(m), all_joints(m)
     passive = passive_motions(p, network)
     loops = tuple(LoopReport(names, _subgroup(p, names)) for names in network.loops())
@@ -256,47 +265,49 @@ def _mobility(m: Mechanism) -> Mobility:
 
     return Mobility(
         name=m.name, order=tuple(b.name for b in m.bodies), joints=len(joints),
-        freedoms=sum(x.kind.nv for x in joints), couplings=len(m.couplings), loops=loops,
+        joint_dof=sum(x.kind.nv for x in joints), couplings=len(m.couplings), loops=loops,
         chains=tuple(_closed_chain(p, found, network, names, loops, passive) for names in network.closed_chains()),
         gruebler=count(6), planar=count(3) if whole.symbol in PLANAR else None, subgroup=whole,
-        herve=count(whole.dimension) - len(passive), dof=p.freedom if found else None,
-        dof_at_home=found[0].freedom if found else None, nearby=tuple(sorted({x.freedom for x in found[1:]})),
+        herve=count(whole.dimension) - len(passive), dof=p.dof if found else None,
+        dof_at_home=found[0].dof if found else None, nearby=tuple(sorted({x.dof for x in found[1:]})),
         velocities=m.nv, rows=sum(6 - x.kind.nv for x in m.loops) + len(m.couplings), passive=passive, trouble=trouble,
     )  # fmt: skip
 
 
-def _subgroup(p: Posture, names: tuple[str, ...]) -> Subgroup:
+def _subgroup(p: JointScrews, names: tuple[str, ...]) -> Subgroup:
     return subgroup(np.hstack([p.screws[name] for name in names])).placed(p.centre, p.length)
 
 
 def _closed_chain(
-    p: Posture, found: tuple[Posture, ...], network: Network, names: list[str],
+    p: JointScrews, found: tuple[JointScrews, ...], network: Network, names: list[str],
     loops: tuple[LoopReport, ...], passive: tuple[Passive, ...],
 ) -> ClosedChain:  # fmt: skip
     """A closed chain with its class."""
     own = [loop for loop in loops if loop.joints[0] in names]
     least = sum(x.joints[0] in names for x in passive)  # whatever the loops take, they do not take these
-    freedoms = sum(p.screws[name].shape[1] for name in names)
-    trivial = freedoms - sum(loop.subgroup.dimension for loop in own)
+    joint_dof = sum(p.screws[name].shape[1] for name in names)
+    trivial = joint_dof - sum(loop.subgroup.dimension for loop in own)
     explained = by_groups(network, names, p.screws)
-    shaky, kind, dof = 0, "undecided", None
-    idle: tuple[str, ...] = ()
+    infinitesimal, kind, dof = 0, "undecided", None
+    inactive: tuple[str, ...] = ()
     if found:
-        dof = freedoms - p.rank_of(names)
-        if dof > max(explained.freedom, least):
-            shaky = min(tremors(p, names), dof - max(explained.freedom, least))
-        if dof - shaky > max(explained.freedom, least):
-            working = working_screws(found, p)
+        dof = joint_dof - p.rank_of(names)
+        if dof > max(explained.dof, least):
+            infinitesimal = min(infinitesimal_mobility(p, names), dof - max(explained.dof, least))
+        if dof - infinitesimal > max(explained.dof, least):
+            working = active_screws(found, p)
             reduced = by_groups(network, names, working)
-            idle = tuple(name for name in names if working[name].shape[1] < p.screws[name].shape[1])
-            explained = reduced if reduced.freedom > explained.freedom else explained
-        kind = _class(dof - shaky, max(trivial, least), max(explained.freedom, least), explained.settled)
-    return ClosedChain(tuple(names), len(own), dof, trivial, explained.freedom, shaky, idle, kind, explained.meetings)
+            inactive = tuple(name for name in names if working[name].shape[1] < p.screws[name].shape[1])
+            explained = reduced if reduced.dof > explained.dof else explained
+        kind = _class(dof - infinitesimal, max(trivial, least), max(explained.dof, least), explained.decided)
+    return ClosedChain(
+        tuple(names), len(own), dof, trivial, explained.dof, infinitesimal, inactive, kind, explained.meetings
+    )
 
 
-def _class(dof: int, trivial: int, groups: int, settled: bool) -> str:
+def _class(dof: int, trivial: int, groups: int, decided: bool) -> str:
     if dof == max(trivial, 0):
         return "trivial"
     if dof == groups:
         return "exceptional"
-    return "paradoxical" if settled and dof > groups else "undecided"
+    return "paradoxical" if decided and dof > groups else "undecided"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eslabon.model import GROUND, Mechanism
+from eslabon.model import GROUND, Model
 
 
-def topology_text(m: Mechanism) -> str:
+def topology_text(m: Model) -> str:
     """The tree of a mechanism as text, with the symbol of each joint, a star for a motor, and the loops below.
 
-    >>> from eslabon.read import load
+    >>> from eslabon import load
     >>> print(topology_text(load("five_bar")))
     ground
     ├─ R theta2* ── link2
@@ -39,7 +39,7 @@ def topology_text(m: Mechanism) -> str:
     return "\n".join(lines)
 
 
-def _beside_the_tree(m: Mechanism) -> Iterator[tuple[str, list[str]]]:
+def _beside_the_tree(m: Model) -> Iterator[tuple[str, list[str]]]:
     yield "loops", [f"{x.kind.symbol} {x.name}: {x.first.body} ┄┄ {x.second.body}" for x in m.loops]
     yield "couplings", [f"{c.name}: {c.joint} = {c.ratio:g} {c.source}" for c in m.couplings]
     yield "springs", [f"{s.name}: {s.first.body} ~~ {s.second.body}" for s in m.springs]

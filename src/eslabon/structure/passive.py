@@ -1,7 +1,7 @@
 """Passive mobility: links that move by themselves while the rest of the mechanism stands still (Rojas, 2.3).
 
 A link between two joints of a loop that share a motion can make it alone: the coupler between two spherical joints
-turns about the line of their centres. In Rojas' words it is freedom that does not affect the motion of the whole.
+turns about the line of their centres. In Rojas' words it is mobility that does not affect the motion of the whole.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from itertools import combinations
 import numpy as np
 
 from eslabon.structure.chains import Network, all_joints, ends
-from eslabon.structure.postures import Posture, incidence
+from eslabon.structure.screws import JointScrews, incidence
 from eslabon.structure.subgroups import NONZERO, Subgroup, intersection, span, subgroup
 
-DEEDS = {"R": "the spin of {} about its own axis", "P": "the sliding of {}", "H": "the screwing of {}"}
+MOTIONS = {"R": "the spin of {} about its own axis", "P": "the sliding of {}", "H": "the screwing of {}"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Passive:
 
     def __str__(self) -> str:
         bodies = " with ".join(f"'{b}'" for b in self.bodies)
-        return f"{DEEDS[self.motion.symbol].format(bodies)}, between '{self.joints[0]}' and '{self.joints[1]}'"
+        return f"{MOTIONS[self.motion.symbol].format(bodies)}, between '{self.joints[0]}' and '{self.joints[1]}'"
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Pair:
 
     joints: tuple[str, str]
     bodies: tuple[str, ...]
-    inside: int  # freedoms of the joints between them
+    inside: int  # degrees of freedom of the joints between them
     shared: np.ndarray
 
 
-def passive_motions(p: Posture, network: Network) -> tuple[Passive, ...]:
-    """The independent passive motions of a mechanism at a generic posture, those of single links first.
+def passive_motions(p: JointScrews, network: Network) -> tuple[Passive, ...]:
+    """The independent passive motions of a mechanism at a generic configuration, those of single links first.
 
     They are sought between every two joints that the same loops pass, as cutting both then takes the bodies between
-    them off. Not counted are a motion that a motor drives, one that is all the freedom its loop has (a door on two
+    them off. Not counted are a motion that a motor drives, one that is all the mobility its loop has (a door on two
     hinges), and a translation shared across other joints (the table of a PPPP loop moves as it should).
     """
     found: list[Passive] = []
@@ -61,7 +61,7 @@ def passive_motions(p: Posture, network: Network) -> tuple[Passive, ...]:
     return tuple(found)
 
 
-def _pairs(p: Posture, network: Network) -> Iterator[Pair]:
+def _pairs(p: JointScrews, network: Network) -> Iterator[Pair]:
     """The pairs of joints without motors that the same loops pass, that share a motion, and that others go with."""
     rows = incidence(p.m)
     able = [x.name for x in all_joints(p.m) if x.kind.nv and rows[x.name].any() and x.name not in p.m.actuated]
@@ -79,7 +79,7 @@ def _pairs(p: Posture, network: Network) -> Iterator[Pair]:
         yield Pair((one, two), bodies, inside, shared)
 
 
-def _speeds(p: Posture, joints: tuple[str, str], twist: np.ndarray) -> np.ndarray:
+def _speeds(p: JointScrews, joints: tuple[str, str], twist: np.ndarray) -> np.ndarray:
     """The motion in which the bodies between two joints move with a twist and the others rest."""
     u = np.zeros(p.closing.shape[1])
     for name in joints:

@@ -3,7 +3,7 @@
 A set of joints moves inside the smallest subgroup of the rigid motions that contains theirs. Its Lie algebra is the
 smallest space of twists that contains the joint screws and is closed under the bracket, and there are twelve kinds of
 such spaces. Twists are columns of a 6 x k matrix, angular part first, all in the same frame. Ranks need a scale, so
-give lengths in units of the mechanism's size, seen from its middle (`postures` does so), and unit columns.
+give lengths in units of the mechanism's size, seen from its middle (`screws` does so), and unit columns.
 """
 
 from __future__ import annotations
@@ -143,14 +143,14 @@ class Subgroup:
         return replace(self, point=point, pitch=None if self.pitch is None else length * self.pitch)
 
     def __str__(self) -> str:
-        told = [self.name]
+        words = [self.name]
         if self.axis is not None:
-            told.append(f"{SUBGROUPS[self.symbol][2]} {_text(self.axis)}")
+            words.append(f"{SUBGROUPS[self.symbol][2]} {_text(self.axis)}")
         if self.point is not None:
-            told.append(f"{'through' if self.axis else 'centred at'} {_text(self.point)}")
+            words.append(f"{'through' if self.axis else 'centred at'} {_text(self.point)}")
         if self.pitch is not None:
-            told.append(f"pitch {self.pitch:.6g}")
-        return f"{self.symbol}: {', '.join(told)}"
+            words.append(f"pitch {self.pitch:.6g}")
+        return f"{self.symbol}: {', '.join(words)}"
 
 
 def subgroup(twists: np.ndarray) -> Subgroup:

@@ -10,7 +10,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from eslabon.errors import MissingDependencyError
+from eslabon.files import write
 from eslabon.mechanism import Mechanism, load
+from eslabon.plotting import new_figure, save_figure
 
 SPEED = np.radians(6.0)  # Yime, 7.3: each motor turns at a steady six degrees a second for three seconds
 
@@ -20,15 +23,17 @@ def run(folder: Path, console: Console) -> None:
     from eslabon.study.describe import describe
 
     robot = load("planar_3rrr")
-    folder.mkdir(parents=True, exist_ok=True)
     console.print(describe(robot))
-    drawing = folder / "topology.svg"
-    drawing.write_text(robot.topology_svg(), encoding="utf-8")
+    drawing = write(folder / "topology.svg", robot.topology_svg())
     t, state, torques = _driven(robot)
     _print_driven(console, t, state, torques)
     swing = _let_go(robot)
     _print_swing(console, swing)
-    figures = _figures(folder, robot, t, state, torques, swing)
+    try:
+        figures = _figures(folder, robot, t, state, torques, swing)
+    except MissingDependencyError as error:
+        figures = []
+        console.print(f"\nThe curves are not drawn: {error}", highlight=False, markup=False)
     console.print("\nLook at:")
     for path in (drawing, *figures):
         console.print(f"  {path}", highlight=False)
@@ -65,38 +70,24 @@ def _print_swing(console: Console, swing: Any) -> None:
     steps = swing.statistics.steps
     console.print("\nLet go from rest with gravity in its plane, for ten seconds", style="bold")
     console.print(f"{steps:,} steps of RK4 in {swing.statistics.seconds:.2f} s", highlight=False)
-    console.print(f"loops open by at most {swing.closure.max():.1e} m", highlight=False)
+    console.print(f"loop closure violated by at most {swing.closure.max():.1e} m", highlight=False)
     console.print(f"energy within {error:.1e} of the largest kinetic energy, {kinetic.max():.3g} J", highlight=False)
 
 
 def _figures(
     folder: Path, robot: Mechanism, t: np.ndarray, state: tuple[np.ndarray, ...], torques: np.ndarray, swing: Any
 ) -> list[Path]:
-    """Motion, torques, reactions and errors, if matplotlib is there."""
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        return []
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    def saved(figure: Any, name: str) -> Path:
-        path = folder / name
-        figure.savefig(path, dpi=130)
-        plt.close(figure)
-        return path
-
+    """Motion, torques, reactions and errors."""
     return [
-        saved(_driven_figure(plt, robot, t, state, torques), "driven.png"),
-        saved(_reactions_figure(plt, robot, t, state), "reactions.png"),
-        saved(_swing_figure(plt, robot, swing), "swing.png"),
+        save_figure(_driven_figure(robot, t, state, torques), folder / "driven.png"),
+        save_figure(_reactions_figure(robot, t, state), folder / "reactions.png"),
+        save_figure(_swing_figure(robot, swing), folder / "swing.png"),
     ]
 
 
-def _driven_figure(
-    plt: Any, robot: Mechanism, t: np.ndarray, state: tuple[np.ndarray, ...], torques: np.ndarray
-) -> Any:
-    figure, axes = plt.subplots(2, 2, figsize=(10, 6.5), constrained_layout=True, sharex=True)
+def _driven_figure(robot: Mechanism, t: np.ndarray, state: tuple[np.ndarray, ...], torques: np.ndarray) -> Any:
+    figure = new_figure(figsize=(10, 6.5))
+    axes = figure.subplots(2, 2, sharex=True)
     names = [j.name for j in robot.joints]
     what = ("joint angle, deg", "joint velocity, deg/s", "joint acceleration, deg/s²")
     for axis, x, label in zip(axes.flat[:3], state, what, strict=True):
@@ -113,10 +104,11 @@ def _driven_figure(
     return figure
 
 
-def _reactions_figure(plt: Any, robot: Mechanism, t: np.ndarray, state: tuple[np.ndarray, ...]) -> Any:
+def _reactions_figure(robot: Mechanism, t: np.ndarray, state: tuple[np.ndarray, ...]) -> Any:
     carried = robot.reactions(*state)
     names = [*(j.name for j in robot.joints), *(f"{x.name} (cut)" for x in robot.loops)]
-    figure, axis = plt.subplots(figsize=(9, 4.5), constrained_layout=True)
+    figure = new_figure(figsize=(9, 4.5))
+    axis = figure.subplots()
     size = np.linalg.norm(carried[..., 3:5], axis=-1)
     for k, name in enumerate(names):
         axis.plot(t, size[:, k], label=name, linestyle="--" if k >= len(robot.joints) else "-")
@@ -126,8 +118,9 @@ def _reactions_figure(plt: Any, robot: Mechanism, t: np.ndarray, state: tuple[np
     return figure
 
 
-def _swing_figure(plt: Any, robot: Mechanism, swing: Any) -> Any:
-    figure, axes = plt.subplots(3, 1, figsize=(9, 8), constrained_layout=True, sharex=True)
+def _swing_figure(robot: Mechanism, swing: Any) -> Any:
+    figure = new_figure(figsize=(9, 8))
+    axes = figure.subplots(3, 1, sharex=True)
     centre = robot.pose(swing.q, "centre")[:, :3, 3]
     axes[0].plot(swing.t, centre[:, :2] * 1e3, label=["x", "y"])
     axes[0].set_ylabel("platform centre, mm")

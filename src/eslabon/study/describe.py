@@ -11,14 +11,14 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from eslabon.model import Expression, Joint, JointKind, Mechanism, Pose
+from eslabon.model import Expression, Joint, JointKind, Model, Pose
 from eslabon.model.builder import NAMED_AXES
 from eslabon.structure import mobility, topology_text
 
 LETTERS = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
 
 
-def describe(m: Mechanism) -> RenderableType:
+def describe(m: Model) -> RenderableType:
     """Everything the description says, what follows from its structure, and what looks odd."""
     parts: list[RenderableType] = [Text(m.name, style="bold"), Text(m.note.strip(), style="dim")]
     parts += [Text(topology_text(m)), *_tables(m), Text(str(mobility(m)))]
@@ -26,7 +26,7 @@ def describe(m: Mechanism) -> RenderableType:
     return Group(*(p for part in parts if str(part) for p in (part, Text(""))))
 
 
-def _tables(m: Mechanism) -> Iterator[Table]:
+def _tables(m: Model) -> Iterator[Table]:
     d = m.description
     values = m._values
     yield from _table(

@@ -1,1 +1,1 @@
-"""Writers: a mechanism as text."""
+"""Writers: a mechanism as text, and files that are whole or not there."""

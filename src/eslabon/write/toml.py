@@ -29,7 +29,9 @@ def to_toml(d: Description) -> str:
         if items:
             table[section] = {item.name: _entry(item) for item in items}
     if d.modes:
-        table["modes"] = {mode.name: {joint: _plain(_short("", x)) for joint, x in mode.postures} for mode in d.modes}
+        table["modes"] = {
+            mode.name: {joint: _plain(_short("", x)) for joint, x in mode.coordinates} for mode in d.modes
+        }
     return tomlkit.dumps(table)
 
 
@@ -51,7 +53,7 @@ def _entry(item: Any) -> dict[str, Any]:
 
 
 def _short(key: str, value: Any) -> Any:
-    """The shortest form the reader takes: a diagonal inertia by its three moments, one freedom by one number."""
+    """The shortest form the reader takes: a diagonal inertia by its three moments, one degree of freedom by one number."""
     if key == "inertia" and value[3:] == (0.0, 0.0, 0.0):
         return value[:3]
     return value[0] if isinstance(value, tuple) and len(value) == 1 else value

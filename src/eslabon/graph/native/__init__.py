@@ -5,8 +5,8 @@
     run = native.iterate(step)                   # the loop over steps in machine code too
     x = run(x0, u)                               # (..., n), a row of u for each step: (..., steps, n)
 
-The way through the room: `emit` turns the program into LLVM text, with `vector_math` and `packing`; `loops` are the
-ways in from NumPy and CPython; `machine` makes object code and loads it; `cache` keeps it on disk; `entry` makes the
+The way through the room: `emit` turns the program into LLVM text, with `vector_math` and `packing`; `loops` and
+`single` are the ways in from NumPy and CPython; `machine` makes object code and loads it; `cache` keeps it on disk; `entry` makes the
 Python callable, with `batched` for all that is not one plain state; `iterate` calls a kernel step after step;
 `interpreted` stands in where there is no LLVM.
 """
@@ -18,9 +18,9 @@ from typing import Any
 
 from eslabon.graph.native import cache as _disk
 from eslabon.graph.native import machine
-from eslabon.graph.native.arguments import Argument, InputError, Signature
 from eslabon.graph.native.cache import NativeWarning
 from eslabon.graph.native.iterate import Iteration, iterate, load_iteration
+from eslabon.graph.native.signature import Argument, InputError, Signature
 
 __all__ = [
     "Argument",
@@ -45,20 +45,22 @@ def compile(  # noqa: A001 - the verb of the field
     key: str | None = None,
     cache: bool = True,
 ) -> Callable[..., Any]:
-    """A `casadi.Function` of SX as a native function of NumPy arrays.
+    """A `casadi.Function` of SX, or a `Composed`, as a native function of NumPy arrays.
 
     Parameters
     ----------
-    f : the function.
+    f : the function; what a `Composed` calls becomes code once.
     inputs, outputs : what its arguments are called, what shape one state's worth has, and what to call the numbers in
-        an error; as CasADi has them if left out.
+        an error; as CasADi has them if left out. An output with a bound is compared with it and not returned.
     name, owner : for messages: "q has 5 values in its last axis; puma560 has 6 coordinates".
     key : under which `load` finds the code again without the graph. It must determine the graph.
     cache : whether to look for the code on disk, and to keep it there.
 
     Returns
     -------
-    A callable `f(*arrays, out=None, threads=None)`. Its `__self__` has the `signature`.
+    A callable `f(*arrays, out=None, threads=None)`. Its `__self__` has the `signature`, and an attribute `on_violation`
+    which may be set: it is called as `on_violation(arrays, results, keywords)`, with all outputs, where a bound does not
+    hold, and gives what the call returns.
 
     >>> import casadi, numpy as np
     >>> x = casadi.SX.sym("x", 2)
@@ -66,9 +68,9 @@ def compile(  # noqa: A001 - the verb of the field
     >>> f([[3.0, 4.0], [5.0, 12.0]])
     array([ 5., 13.])
     """
-    from eslabon.graph import program as reading
+    from eslabon.graph.linking import linked
 
-    program = reading.read(f)
+    program = linked(f)
     signature = Signature.of(program, inputs, outputs, name, owner)
     if machine.llvm() is None:
         from eslabon.graph.native import interpreted
@@ -77,8 +79,9 @@ def compile(  # noqa: A001 - the verb of the field
         return interpreted.callable_of(signature, f)
     from eslabon.graph.native import entry
 
-    # Loops over arguments are compiled in, so that their shapes belong to the code as the graph does.
-    identity = repr((program.digest(), signature.input_shapes, signature.output_shapes))
+    # Loops over arguments and bounds are compiled in, so that they belong to the code as the graph does.
+    bounds = [a.bound for a in signature.outputs]
+    identity = repr((program.digest, signature.input_shapes, signature.output_shapes, bounds))
     facts = {"identity": identity, "signature": signature.to_dict()}
     code = _disk.code(key or identity, facts, lambda: _assembled(program, signature), cache)
     return entry.callable_of(signature, code)
@@ -101,10 +104,11 @@ def load(key: str) -> Callable[..., Any] | None:
 
 def _assembled(program: Any, signature: Signature) -> bytes:
     """The object code of the kernel and the ways into it."""
-    from eslabon.graph.native import loops, packing
+    from eslabon.graph.native import loops, packing, single
     from eslabon.graph.native.emit import kernel
 
     here = machine.host()
     code = kernel(program, here.width, here.fused)
-    ways_in = loops.definitions(code, signature.input_shapes, signature.output_shapes, here.width)
-    return machine.assemble(code.text + packing.definitions(here.width) + ways_in, len(program.instructions))
+    ways_in = loops.DECLARED + loops.batch(code, signature.input_shapes, signature.output_shapes, here.width)
+    ways_in += single.definitions(code, signature, here.width)
+    return machine.assemble(code.text + packing.definitions(here.width) + ways_in, program.length)

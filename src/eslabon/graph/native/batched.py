@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import count
+from eslabon.errors import EslabonError
 from eslabon.graph.native import threads as pools
-from eslabon.graph.native.arguments import Floats, InputError, Signature, as_floats, check
+from eslabon.graph.native.signature import COMPARISONS, Floats, InputError, Signature, as_floats, check
 from eslabon.graph.program import Shape
 
 _FLOAT64 = np.dtype(np.float64)
@@ -31,6 +33,8 @@ class Batched:
         self._evaluate, self._parallel, self._keep = evaluate, parallel, keep
         self._inputs, self._outputs = signature.input_shapes, signature.output_shapes
         self._empty = any(0 in s for s in (*self._inputs, *self._outputs))
+        self._bounds = [a.bound for a in signature.outputs]
+        self.on_violation: Callable[[list[Floats], list[Floats], dict[str, Any]], Any] | None = None
 
     @property
     def __self__(self) -> Batched:
@@ -51,7 +55,22 @@ class Batched:
         except (ValueError, TypeError):
             check(self.signature, arrays, outs)
             raise
-        return results[0] if len(results) == 1 else tuple(results)
+        for k, bound in enumerate(self._bounds):
+            if bound is not None and not np.all(COMPARISONS[bound[0]](results[k], bound[1])):
+                return self._violated(k, arrays, list(results), {"out": out, "threads": threads})
+        wanted = [r for r, bound in zip(results, self._bounds, strict=True) if bound is None]
+        return wanted[0] if len(wanted) == 1 else tuple(wanted)
+
+    def _violated(self, k: int, arrays: list[Floats], results: list[Floats], keywords: dict[str, Any]) -> Any:
+        """What a bound that does not hold comes to: whoever set the bound looks closer, or it is an error."""
+        if self.on_violation is not None:
+            return self.on_violation(arrays, results, keywords)
+        comparison, limit = self._bounds[k] or ("", 0.0)
+        values = np.ravel(results[k])
+        worst = values[np.argmin(COMPARISONS[comparison](values, limit))]
+        of = f" of {self.signature.owner}" if self.signature.owner else ""
+        raise EslabonError(f"{self.signature.name}{of} is not valid here: its {self.signature.outputs[k].name} is "
+            f"{worst:.3g}, and must be {comparison} {limit:g}.")  # fmt: skip
 
     def _arrays(self, values: Sequence[Any]) -> list[Floats]:
         arguments = self.signature.inputs
@@ -64,28 +83,30 @@ class Batched:
         ]
 
     def _given(self, out: Any) -> list[Floats | None]:
-        """`out` as a list with one place for each output."""
-        count = len(self._outputs)
+        """`out` as a list with one place for each output; those with a bound are not the caller's."""
+        wanted = self._bounds.count(None)
         if out is None:
-            return [None] * count
+            return [None] * len(self._outputs)
         outs = list(out) if isinstance(out, (tuple, list)) else [out]
-        if len(outs) != count or not all(o is None or isinstance(o, np.ndarray) for o in outs):
-            raise InputError(f"out must be {'an array' if count == 1 else f'a tuple of {count} arrays'}.")
-        return outs
+        if len(outs) != wanted or not all(o is None or _is_writable(o) for o in outs):
+            what = "the array" if wanted == 1 else f"a tuple of {wanted} arrays"
+            found = f"{out.dtype} array" if isinstance(out, np.ndarray) else type(out).__name__
+            raise InputError(f"out is {what} of floats that {self.signature.name} writes into; it is a {found}.")
+        given = iter(outs)
+        return [next(given) if bound is None else None for bound in self._bounds]
 
     def _run(self, arrays: list[Floats], outs: list[Floats | None], threads: int | None) -> Sequence[Floats]:
-        if threads is not None and threads < 1:
-            raise InputError(f"threads is {threads}; at least 1 is needed.")
+        threads = None if threads is None else count(threads, "threads", 1)
         if self._empty:
             return self._around_empty(arrays, outs)
         if not self._parallel or threads == 1 or max(a.size for a in arrays) < _SMALL:
             return self._once(arrays, outs)
         batch = _batch_shape(arrays, self._inputs, outs, self._outputs)
         states = math.prod(batch)
-        count = min(states, threads or pools.suitable(states, self.signature.operations))
-        if count < 2 or any(o is not None and np.may_share_memory(o, a) for o in outs for a in arrays):
+        shares = min(states, threads or pools.suitable(states, self.signature.operations))
+        if shares < 2 or any(o is not None and np.may_share_memory(o, a) for o in outs for a in arrays):
             return self._once(arrays, outs)  # NumPy sees to overlapping memory, within one call
-        return self._in_threads(arrays, outs, batch, count)
+        return self._in_threads(arrays, outs, batch, shares)
 
     def _once(self, arrays: Sequence[Floats], outs: Sequence[Floats | None]) -> Sequence[Floats]:
         results = self._evaluate(*arrays, out=tuple(outs))
@@ -133,3 +154,7 @@ def cuts(length: int, count: int) -> Iterator[slice]:
     size = -(-size // 8) * 8
     for first in range(0, length, size):
         yield slice(first, min(first + size, length))
+
+
+def _is_writable(out: Any) -> bool:
+    return isinstance(out, np.ndarray) and out.dtype == _FLOAT64 and out.flags.writeable

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.graph.native import loops
-from eslabon.graph.native.arguments import Signature
+from eslabon.graph.native import single
 from eslabon.graph.native.batched import Batched
 from eslabon.graph.native.machine import Loaded
+from eslabon.graph.native.signature import Signature
 from eslabon.graph.program import GraphError
 
 # Positions in NumPy's tables of C functions, which are part of its ABI.
 ARRAY_TYPE, ARRAY_RETURN, ARRAY_NEW, UFUNC_FROM_SIGNATURE = 2, 76, 93, 31
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+_OUT, _THREADS = sys.intern("out"), sys.intern("threads")  # which keywords of a call are compared with, by address
 
 
 class _MethodDef(ctypes.Structure):
@@ -39,7 +40,7 @@ def callable_of(signature: Signature, code: bytes) -> Any:
     general = Batched(signature, made, parallel=True, keep=[loaded, kept])
     if not _layout_is_known():
         return general
-    services = (ctypes.c_void_p * len(loops.SERVICES)).from_address(loaded.variable("services"))
+    services = (ctypes.c_void_p * len(single.SERVICES)).from_address(loaded.variable("services"))
     services[:] = list(_services())
     name, doc = signature.name.encode(), _doc(signature).encode()
     method = _MethodDef(name, loaded.function("entry"), METH_FASTCALL_KEYWORDS, doc)
@@ -93,7 +94,7 @@ def ufunc(name: str, cores: Sequence[Sequence[str]], outputs: int, loop: int) ->
     )(_table("_UFUNC_API")[UFUNC_FROM_SIGNATURE])
     inputs = len(cores) - outputs
     function, data = (ctypes.c_void_p * 1)(loop), (ctypes.c_void_p * 1)(None)
-    types = (ctypes.c_char * len(cores))(*[bytes([loops.NPY_DOUBLE])] * len(cores))
+    types = (ctypes.c_char * len(cores))(*[bytes([single.NPY_DOUBLE])] * len(cores))
     arguments = [f"({','.join(core)})" for core in cores]
     core = ",".join(arguments[:inputs]) + "->" + ",".join(arguments[inputs:])
     text = [name.encode(), b"", core.encode()]
@@ -107,7 +108,7 @@ def ufunc(name: str, cores: Sequence[Sequence[str]], outputs: int, loop: int) ->
 
 @cache
 def _services() -> tuple[int, ...]:
-    """What the code of `loops` asks for, in its order."""
+    """What the code of `single` asks for, in its order."""
     api, array = ctypes.pythonapi, _table("_ARRAY_API")
 
     def address(function: Any) -> int:
@@ -121,28 +122,39 @@ def _services() -> tuple[int, ...]:
         "vectorcall": address(api.PyObject_Vectorcall),
         "new_tuple": address(api.PyTuple_New),
         "set_item": address(api.PyTuple_SetItem),
+        "incref": address(api.Py_IncRef),
         "decref": address(api.Py_DecRef),
+        "float_type": id(float),
+        "number_type": id(np.float64),
+        "int_type": id(int),
+        "as_long": address(api.PyLong_AsLongAndOverflow),
+        "none": id(None),
+        "out": id(_OUT),
+        "threads": id(_THREADS),
     }
-    return tuple(found[name] for name in loops.SERVICES)
+    return tuple(found[name] for name in single.SERVICES)
 
 
 @cache
 def _layout_is_known() -> bool:
-    """Whether objects lie in memory as `loops` believes: CPython with a GIL, and an array that reads as expected."""
+    """Whether objects lie in memory as `single` believes: CPython with a GIL, and an array that reads as expected."""
     if sys.implementation.name != "cpython" or "t" in getattr(sys, "abiflags", ""):
         return False
-    array = np.arange(6.0).reshape(2, 3)
+    array, number, names = np.arange(6.0).reshape(2, 3), 1.5, ("out", "threads")
 
-    def read(offset: int, kind: Any) -> int:
-        return int(kind.from_address(id(array) + offset).value or 0)
+    def read(thing: Any, offset: int, kind: Any) -> Any:
+        return kind.from_address(id(thing) + offset).value or 0
 
-    word, half = ctypes.c_void_p, ctypes.c_int
-    dimensions = (ctypes.c_int64 * 2).from_address(read(loops.DIMENSIONS, word))
-    return (
-        read(loops.TYPE, word) == id(np.ndarray) == _services()[0]
-        and read(loops.DATA, word) == array.ctypes.data
-        and read(loops.NDIM, half) == 2
+    word, half, real = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
+    dimensions = (ctypes.c_int64 * 2).from_address(read(array, single.DIMENSIONS, word))
+    return bool(
+        read(array, single.TYPE, word) == id(np.ndarray) == _services()[0]
+        and read(array, single.DATA, word) == array.ctypes.data
+        and read(array, single.NDIM, half) == 2
         and tuple(dimensions) == (2, 3)
-        and read(loops.DTYPE, word) == id(np.dtype(np.float64))
-        and read(loops.FLAGS, half) & loops.CONTIGUOUS_AND_ALIGNED == loops.CONTIGUOUS_AND_ALIGNED
+        and read(array, single.DTYPE, word) == id(np.dtype(np.float64))
+        and read(array, single.FLAGS, half) & single.WRITEABLE == single.WRITEABLE
+        and read(number, single.NUMBER, real) == number == read(np.float64(number), single.NUMBER, real)
+        and read(names, single.LENGTH, word) == len(names)
+        and read(names, single.ITEMS, word) == id(names[0])
     )

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.graph.native.arguments import Floats, Signature
+from eslabon.graph.calls import Composed
 from eslabon.graph.native.batched import Batched
 from eslabon.graph.native.cache import warn_once
+from eslabon.graph.native.signature import Floats, Signature
 from eslabon.graph.program import Shape
 
 
@@ -19,8 +20,9 @@ def warn() -> None:
 
 
 def callable_of(signature: Signature, f: Any) -> Batched:
-    """The function evaluated by CasADi."""
-    return Batched(signature, _Evaluator(signature, f), parallel=False)
+    """The function evaluated by CasADi, its calls inlined."""
+    plain = f.inlined() if isinstance(f, Composed) else f
+    return Batched(signature, _Evaluator(signature, plain), parallel=False)
 
 
 class _Evaluator:

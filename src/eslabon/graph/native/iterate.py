@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 from eslabon.graph.native import cache as _disk
 from eslabon.graph.native import loops, machine
 from eslabon.graph.native import threads as pools
-from eslabon.graph.native.arguments import Argument, Floats, InputError, Signature, as_floats
 from eslabon.graph.native.batched import cuts
 from eslabon.graph.native.ir import Body, vector_type
+from eslabon.graph.native.signature import Argument, Floats, InputError, Signature, as_floats
 from eslabon.graph.program import GraphError, Program, Shape
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def iterate(
     key: str | None = None,
     cache: bool = True,
 ) -> Iteration:
-    """A `casadi.Function` of SX called again and again in native code.
+    """A `casadi.Function` of SX, or a `Composed`, called again and again in native code.
 
     Parameters
     ----------
@@ -90,19 +90,21 @@ def iterate(
     >>> run([1.0], [[0.0], [0.0], [3.0], [0.0]], [0.5], every=2)[..., 0]
     array([0.25  , 1.5625])
     """
-    from eslabon.graph import program as reading
+    from eslabon.graph.linking import linked
 
-    program = reading.read(step)
+    program = linked(step)
     signature = Signature.of(program, inputs, outputs, name, owner)
     varying = min(1, len(signature.inputs) - states) if varying is None else varying
     roles = Roles(signature.input_shapes, signature.output_shapes, states, varying)
     roles.check(signature.name)
+    if any(a.bound for a in signature.outputs):
+        raise GraphError(f"an output of {signature.name} has a bound, which a step that is repeated cannot keep.")
     if machine.llvm() is None:
         from eslabon.graph.native import interpreted
 
         interpreted.warn()
         return Iteration(signature, roles, _stepwise(interpreted.callable_of(signature, step), roles), parallel=False)
-    identity = repr(("iterate", program.digest(), roles))
+    identity = repr(("iterate", program.digest, roles))
     facts = {"identity": identity, "signature": signature.to_dict(), "roles": [states, varying]}
     return _loaded(facts, _disk.code(key or identity, facts, lambda: _assembled(program, roles), cache))
 
@@ -263,7 +265,7 @@ def _assembled(program: Program, roles: Roles) -> bytes:
     code = kernel(program, here.width, here.fused)
     copying = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
     around = packing.definitions(here.width) + loops.DECLARED + copying + _loop(code, roles, here.width)
-    return machine.assemble(code.text + around, len(program.instructions))
+    return machine.assemble(code.text + around, program.length)
 
 
 def _loop(kernel: Kernel, roles: Roles, width: int) -> str:

@@ -1,11 +1,6 @@
-"""The two ways into the kernel, as LLVM functions: @batch for NumPy and @entry for Python.
+"""The kernel in a loop over states, as the LLVM function @batch, and what such loops are made of.
 
 @batch is the inner loop of a NumPy generalised ufunc: void (char **args, intp *dims, intp *steps, void *data).
-What it is made of serves `iterate` too.
-
-@entry is a METH_FASTCALL | METH_KEYWORDS function of CPython, for one state: if every argument is exactly a
-contiguous float64 array of the right shape it computes at once; otherwise it hands its arguments unchanged to `self`,
-the Python object that knows how to broadcast, convert and complain.
 """
 
 from __future__ import annotations
@@ -22,14 +17,7 @@ from eslabon.graph.program import Shape
 if TYPE_CHECKING:  # a process that finds its code on disk needs the constants here, not the emitter
     from eslabon.graph.native.emit import Kernel
 
-# What @entry needs from its process, in this order, in the table @services; the loader fills it in (entry.py).
-SERVICES = ("array_type", "float64", "new_array", "as_scalar", "vectorcall", "new_tuple", "set_item", "decref")
 ON_STACK = 1 << 16  # bytes of workspace kept on the stack; beyond, it is allocated: threads can have small stacks
-
-# Offsets in bytes into CPython's and NumPy 2's objects (PyObject_HEAD; PyArrayObject_fields); checked by entry.py.
-TYPE, DATA, NDIM, DIMENSIONS, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
-CONTIGUOUS_AND_ALIGNED = 0x0101
-NPY_DOUBLE = 12
 
 _Run = Callable[[str, str, str | int, int], None]  # packed, rows, stride, size
 
@@ -61,12 +49,6 @@ DECLARED = """declare ptr @malloc(i64)
 declare void @free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
-
-
-def definitions(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
-    """@batch, @entry and what they declare."""
-    services = f"@services = global [{len(SERVICES)} x ptr] zeroinitializer\n"
-    return DECLARED + services + _batch(kernel, inputs, outputs, width) + _entry(kernel, inputs, outputs, width)
 
 
 # Batches ------------------------------------------------------------------------------------------------------------
@@ -108,7 +90,8 @@ def blocks(b: Body) -> Iterator[tuple[str, str]]:
         yield first, b.let(f"call i64 @llvm.smin.i64(i64 {b.let(f'sub i64 {count}, {first}')}, i64 {b.width})")
 
 
-def _batch(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
+def batch(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
+    """@batch, with the states of a block side by side."""
     b, V = Body(width), vector_type(width)
     places = [*kernel.layout.inputs, *kernel.layout.outputs]
     with workspace(b, kernel) as (source, scratch, target):
@@ -165,93 +148,3 @@ def _nest(b: Body, run: _Run, packed: str, rows: str, shape: Shape, strides: lis
         inner_rows = b.offset(rows, b.let(f"mul i64 {i}, {strides[0]}"))
         offset = b.let(f"mul i64 {i}, {math.prod(shape[1:])}")
         _nest(b, run, b.offset(packed, offset, vector_type(b.width)), inner_rows, shape[1:], strides[1:])
-
-
-# One state ----------------------------------------------------------------------------------------------------------
-
-
-def _entry(kernel: Kernel, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...], width: int) -> str:
-    b, V = Body(width), vector_type(width)
-    service = {
-        name: b.let(f"load ptr, ptr getelementptr (ptr, ptr @services, i64 {k})") for k, name in enumerate(SERVICES)
-    }
-    _require(b, b.let(f"icmp eq i64 %nargs, {len(inputs)}"))
-    _require(b, b.let("icmp eq ptr %kwnames, null"))
-    data = [_checked_array(b, k, shape, service) for k, shape in enumerate(inputs)]
-    results = _new_arrays(b, outputs, service)
-    with workspace(b, kernel) as (source, scratch, target):
-        for place, row, shape in zip(kernel.layout.inputs, data, inputs, strict=True):
-            b.do(f"call void @spread(ptr {b.offset(source, place, V)}, ptr {row}, i64 {math.prod(shape)})")
-        b.do(f"call void @kernel(ptr {source}, ptr {scratch}, ptr {target})")
-        for place, array, shape in zip(kernel.layout.outputs, results, outputs, strict=True):
-            row = b.let(f"load ptr, ptr {b.offset(array, DATA)}")
-            b.do(f"call void @collect(ptr {b.offset(target, place, V)}, ptr {row}, i64 {math.prod(shape)})")
-    # As NumPy's own functions do: a number for an array without axes.
-    results = [
-        r if s else b.let(f"call ptr {service['as_scalar']}(ptr {r})") for r, s in zip(results, outputs, strict=True)
-    ]
-    _return_results(b, results, service)
-    b.start("slow")
-    answer = b.let(f"call ptr {service['vectorcall']}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)")
-    b.do(f"ret ptr {answer}")
-    b.start("failed")
-    b.do("ret ptr null")
-    shapes = "".join(
-        f"@shape{k} = private constant [{len(s)} x i64] [{', '.join(f'i64 {n}' for n in s)}]\n"
-        for k, s in enumerate(outputs)
-    )
-    return shapes + b.function("ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)")
-
-
-def _require(b: Body, condition: str, otherwise: str = "slow") -> None:
-    good = b.new_label("good")
-    b.do(f"br i1 {condition}, label %{good}, label %{otherwise}")
-    b.start(good)
-
-
-def _checked_array(b: Body, k: int, shape: Shape, service: dict[str, str]) -> str:
-    """The address of an argument's numbers, once it is known to be a plain float64 array of this very shape."""
-    array = b.let(f"load ptr, ptr {b.offset('%args', k, 'ptr')}")
-
-    def member(offset: int, kind: str) -> str:
-        return b.let(f"load {kind}, ptr {b.offset(array, offset)}")
-
-    _require(b, b.let(f"icmp eq ptr {member(TYPE, 'ptr')}, {service['array_type']}"))
-    _require(b, b.let(f"icmp eq ptr {member(DTYPE, 'ptr')}, {service['float64']}"))
-    _require(b, b.let(f"icmp eq i32 {member(NDIM, 'i32')}, {len(shape)}"))
-    flags = b.let(f"and i32 {member(FLAGS, 'i32')}, {CONTIGUOUS_AND_ALIGNED}")
-    _require(b, b.let(f"icmp eq i32 {flags}, {CONTIGUOUS_AND_ALIGNED}"))
-    dimensions = member(DIMENSIONS, "ptr") if shape else ""
-    for axis, size in enumerate(shape):
-        length = b.let(f"load i64, ptr {b.offset(dimensions, axis, 'i64')}")
-        _require(b, b.let(f"icmp eq i64 {length}, {size}"))
-    return member(DATA, "ptr")
-
-
-def _new_arrays(b: Body, outputs: tuple[Shape, ...], service: dict[str, str]) -> list[str]:
-    """Fresh arrays; if memory runs out, those already made are released and NumPy's error goes to the caller."""
-    made: list[str] = []
-    for k, shape in enumerate(outputs):
-        arguments = f"ptr {service['array_type']}, i32 {len(shape)}, ptr @shape{k}, i32 {NPY_DOUBLE}"
-        made.append(b.let(f"call ptr {service['new_array']}({arguments}, ptr null, ptr null, i32 0, i32 0, ptr null)"))
-        empty = b.let(f"icmp eq ptr {made[-1]}, null")
-        good, bad = b.new_label("good"), b.new_label("bad")
-        b.do(f"br i1 {empty}, label %{bad}, label %{good}")
-        b.start(bad)
-        for earlier in made[:-1]:
-            b.do(f"call void {service['decref']}(ptr {earlier})")
-        b.do("br label %failed")
-        b.start(good)
-    return made
-
-
-def _return_results(b: Body, results: list[str], service: dict[str, str]) -> None:
-    """One array by itself, several as a tuple."""
-    if len(results) == 1:
-        b.do(f"ret ptr {results[0]}")
-        return
-    together = b.let(f"call ptr {service['new_tuple']}(i64 {len(results)})")
-    _require(b, b.let(f"icmp ne ptr {together}, null"), otherwise="failed")
-    for k, array in enumerate(results):
-        b.do(f"call i32 {service['set_item']}(ptr {together}, i64 {k}, ptr {array})")
-    b.do(f"ret ptr {together}")

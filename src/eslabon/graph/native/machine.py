@@ -52,8 +52,8 @@ def host() -> Host:
 
 
 # Instructions of a program beyond which its code is made at LLVM's level 0. Measured on 40,000 to 130,000 of them: made
-# four times as fast, it runs a fifth slower, so that half a million calls go by before level 1 would have paid.
-LONG = 60_000
+# three to four times as fast, it runs a fifth to a half slower, so that a hundred thousand calls go by before level 1 pays.
+LONG = 25_000
 
 
 def _target_machine(level: int = 1) -> Any:

@@ -12,13 +12,13 @@ from functools import cache
 import numpy as np
 
 import eslabon as es
-from eslabon.kinematics.closure import partition
+from eslabon.coordinates.partition import partition
 from eslabon.mechanism import Floats
 from eslabon.reproductions.verdicts import greatest
 
 CLOSED = 1e-13  # metres: where Newton's iteration on the loops stops
 STRIDE = 0.2  # radians
-WAYS = ("gibbs_appell", "multipliers", "udwadia_kalaba")
+METHODS = ("elimination", "multipliers", "udwadia_kalaba")  # for the constraints
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Loops:
     """The closure of a mechanism, split into independent and dependent coordinates (eq. 3)."""
 
     m: es.Mechanism
-    guess: Floats  # the last posture found, where the next search begins
+    guess: Floats  # the last configuration found, where the next search begins
 
     def __post_init__(self) -> None:
         self.rows = list(partition(self.m).rows)
@@ -61,7 +61,7 @@ class Loops:
         raise es.AssemblyError(f"{self.m.name} does not close: {greatest(left):.1e} m are left.")
 
     def projected(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """The nearest closed posture and the nearest rates that keep it closed, for all coordinates alike."""
+        """The nearest closed configuration and the nearest rates that keep it closed, for all coordinates alike."""
         for _ in range(20):
             left = self.m.constraint(q)[self.rows]
             if greatest(left) < CLOSED:
@@ -101,5 +101,5 @@ def explicit_error(m: es.Mechanism, q: Floats, v: Floats, tau: Floats) -> float:
     worst = 0.0
     for state in zip(q, v, tau, strict=True):
         mine = explicit(m, *state)
-        worst = max([worst, *(greatest(m.forward_dynamics(*state, way) - mine) for way in WAYS)])
+        worst = max([worst, *(greatest(m.forward_dynamics(*state, constraints=x) - mine) for x in METHODS)])
     return worst

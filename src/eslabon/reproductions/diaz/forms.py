@@ -38,10 +38,10 @@ class Reduced:
 
     def rates(self, t: float, y: Floats) -> Floats:
         q, v = self.state(y)
-        a = self.m.forward_dynamics(q, v, self.tau(t), "gibbs_appell")
+        a = self.m.forward_dynamics(q, v, self.tau(t), constraints="elimination")
         return np.concatenate([v[self.loops.i], a[self.loops.i]])
 
-    def settled(self, y: Floats) -> Floats:
+    def projected(self, y: Floats) -> Floats:
         return y
 
 
@@ -59,9 +59,9 @@ class Augmented(Reduced):
 
     def rates(self, t: float, y: Floats) -> Floats:
         q, v = self.state(y)
-        return np.concatenate([v, self.m.forward_dynamics(q, v, self.tau(t), "multipliers", tolerance=1.0)])
+        return np.concatenate([v, self.m.forward_dynamics(q, v, self.tau(t), constraints="multipliers", tolerance=1.0)])
 
-    def settled(self, y: Floats) -> Floats:
+    def projected(self, y: Floats) -> Floats:
         return np.concatenate(self.loops.projected(*self.state(y))) if self.project else y
 
 
@@ -95,9 +95,9 @@ def integrate(form: Reduced, v: Floats, end: float, method: str, tolerance: floa
     ts, ys = [0.0], [solver.y.copy()]
     while solver.status == "running":
         solver.step()
-        settled = form.settled(solver.y)
-        if settled is not solver.y:
-            solver.y, solver.f = settled, rates(solver.t, settled)
+        projected = form.projected(solver.y)
+        if projected is not solver.y:
+            solver.y, solver.f = projected, rates(solver.t, projected)
         ts.append(solver.t)
         ys.append(solver.y.copy())
     seconds = perf_counter() - begun

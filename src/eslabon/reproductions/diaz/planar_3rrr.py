@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import eslabon as es
-from eslabon.kinematics.closure import partition
+from eslabon.coordinates.partition import partition
 from eslabon.mechanism import Floats
 from eslabon.reproductions.diaz.equations import Loops, cut, explicit_error
 from eslabon.reproductions.diaz.forms import Answer, Augmented, Reduced, integrate

@@ -109,6 +109,6 @@ def figure(path: Path) -> Path:
         panel("Function evaluations", "evaluations", lambda c: c.evaluations, "x"),
         panel("Time on this machine", "time / ms", lambda c: 1e3 * c.seconds, "xy"),
         panel("Error of the angles after 1 s", "error / rad", lambda c: c.error, "xy"),
-        panel("How far the loops open", "gap / m", lambda c: c.gap, "xy"),
+        panel("Loop closure violation", "gap / m", lambda c: c.gap, "xy"),
     ]
     return sheet(path, "Table 1 redone: 1 s of example 2 with Runge-Kutta 5(4)", panels)

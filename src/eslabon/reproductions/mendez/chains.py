@@ -10,8 +10,8 @@ import numpy as np
 
 import eslabon as es
 from eslabon.formulations.quaternion import matrices
-from eslabon.kinematics.recursions import by_quaternions, forward
 from eslabon.mechanism import Floats
+from eslabon.reproductions.recursions import by_quaternions, forward
 from eslabon.reproductions.report import PAPER, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement
 
@@ -58,7 +58,7 @@ def kinematics() -> Section:
     m = random_chain(rng, ["revolute"] * 4)
     q, v, a = rng.normal(size=(3, 4))
     pose = m.pose(q, "tip")
-    twist, change = m.velocity(q, v, "tip", axes="ground"), m.acceleration(q, v, a, "tip", axes="ground")
+    twist, change = m.velocity(q, v, "tip", axes="aligned"), m.acceleration(q, v, a, "tip", axes="aligned")
     rows: list[Row] = []
     for who, by in (("its sums", by_quaternions), ("Rojas 2.6", forward)):
         point = by(m, q, v, a, "tip")
@@ -71,7 +71,7 @@ def kinematics() -> Section:
         ]  # fmt: skip
     text = (
         "A random chain of four bodies in space. The sums (13), (17)-(19), with the dots, bars and brackets of the errata put "
-        "back, number by number (`eslabon.kinematics.recursions`), the recursions of Rojas, and the compiled kinematics."
+        "back, number by number (`eslabon.reproductions.recursions`), the recursions of Rojas, and the compiled kinematics."
     )
     return Section("4 Kinematics of n bodies", text, tuple(rows), PAPER)
 

@@ -58,7 +58,7 @@ def shown() -> Section:
 
 @dataclass(frozen=True)
 class Turned:
-    """A random chain in a posture, with what the paper's formulas are made of: L_m, w_i, alpha_i and the quaternions."""
+    """A random chain in a configuration, with what the paper's formulas are made of: L_m, w_i, alpha_i and the quaternions."""
 
     m: es.Mechanism
     q: Floats
@@ -93,8 +93,8 @@ class Turned:
 
     def motion(self) -> tuple[Floats, Floats]:
         """Velocity and acceleration of the tip as compiled."""
-        v = self.m.velocity(self.q, self.v, "tip", axes="ground")[3:]
-        return v, self.m.acceleration(self.q, self.v, self.a, "tip", axes="ground")[3:]
+        v = self.m.velocity(self.q, self.v, "tip", axes="aligned")[3:]
+        return v, self.m.acceleration(self.q, self.v, self.a, "tip", axes="aligned")[3:]
 
 
 def _kinematic() -> list[Row]:
@@ -220,7 +220,7 @@ def _planar() -> list[Row]:
     second = n["l1"] * v[0] + n["lc2"] * spin[1]
     right = v[0] * n["l1"] * across[0] + spin[1] * n["lc2"] * across[1]
     acceleration = np.array([0.5, 0.3])
-    turning = m.velocity(q, v, "bar1", axes="ground")[:3]
+    turning = m.velocity(q, v, "bar1", axes="aligned")[:3]
     return [
         erratum(
             "9 (24) L237-255", "K = m v²/2 + w I_O w/2", "K = m v²/2 + w I_G w/2",
@@ -264,7 +264,7 @@ def _centre_velocities(m: es.Mechanism, q: Floats, v: Floats) -> list[Floats]:
     """The velocities of the bars' centres of mass, compiled."""
     made = []
     for body in m.bodies:
-        twist = m.velocity(q, v, body.name, axes="ground")
+        twist = m.velocity(q, v, body.name, axes="aligned")
         arm = m.pose(q, body.name)[:3, :3] @ np.array(body.com, dtype=float)
         made.append(twist[3:] + np.cross(twist[:3], arm))
     return made

@@ -8,7 +8,7 @@ import casadi
 
 import eslabon as es
 from eslabon.formulations.quaternion import matrices
-from eslabon.graph.equations import equations
+from eslabon.graph.printed import equations
 from eslabon.reproductions.report import PAPER, Row, Section
 from eslabon.reproductions.verdicts import formula, statement
 

@@ -10,10 +10,10 @@ import numpy as np
 
 import eslabon as es
 from eslabon.kinematics.closure import constraint
-from eslabon.kinematics.inverse import inverse_kinematics, inverse_motion
 from eslabon.mechanism import Floats
 from eslabon.reproductions.report import THESIS, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement
+from eslabon.solvers.inverse import inverse_kinematics, inverse_motion
 
 # 120, 180 and 240 degrees of the 7R loop and -120 and 120 of the Hexiflex are singular and left out.
 SEVEN = np.radians(np.r_[122:180:2, 182:239:2])
@@ -40,7 +40,7 @@ def worst(found: Floats, wanted: Any) -> float:
 
 
 def gap(name: str, q: Floats) -> float:
-    """How far the loops of a mechanism are open in given postures, in metres and radians."""
+    """By how much given configurations violate the loop closure of a mechanism, in metres and radians."""
     m = es.load(name)
     x = casadi.SX.sym("q", m.nq)
     phi = casadi.Function("closure", [x], [casadi.SX(constraint(m, x))])
@@ -59,7 +59,7 @@ def seven() -> Section:
     q, v, a = (np.stack(rows, axis=-1) for rows in zip(*columns, strict=True))
     found = _six_joints(q + OFF)
     c1, c2 = np.cos(found.q[:, 0]), np.cos(found.q[:, 1])
-    many = f"worst of {len(SEVEN)} postures"
+    many = f"worst of {len(SEVEN)} configurations"
     rows: list[Row] = [
         statement("relation 3.3.3.7", "(2 + C2) C1 = -1.5", many, worst((2 + c2) * c1, -1.5)),
         statement("symmetry", "theta1 = theta7", many, worst(found.q[:, 0], SEVEN)),
@@ -73,7 +73,7 @@ def seven() -> Section:
     text = (
         "3.3.3 (L1132): lengths 1, 1, 1, 1, 1, 1, 3, no offsets. As in the thesis it is solved as the inverse problem "
         "of a 6R chain, whose hand is to stand at R = Rz(-theta7), p = (-3, 0, 0), by the Newton-Gauss of "
-        "`eslabon.kinematics.inverse` from starts 0.02 rad off. theta1 goes from 122 to 238 degrees; it is "
+        "`eslabon.solvers.inverse` from starts 0.02 rad off. theta1 goes from 122 to 238 degrees; it is "
         "singular at 120, 180 and 240. Tolerance 1e-9: the solver stops at 1e-10. The thesis' curves of errors are lost."
     )
     return Section("3.3.3 The 7R loop in closed form", text, tuple(rows), THESIS)
@@ -103,7 +103,7 @@ def hexiflex() -> Section:
     q, v, a = (np.stack(rows, axis=-1) for rows in zip(*columns, strict=True))
     places, motion = _five_joints(q + OFF)
     c1, c2 = np.cos(places[:, 0]), np.cos(places[:, 1])
-    many = f"worst of {len(HEXIFLEX)} postures"
+    many = f"worst of {len(HEXIFLEX)} configurations"
     loop = np.column_stack([q[:, :4], HEXIFLEX])
     rows = [
         statement("relation 3.5.2.7", "(1 + C1)(1 + C2) = 1", many, worst((1 + c1) * (1 + c2), 1.0)),
@@ -122,7 +122,7 @@ def hexiflex() -> Section:
 
 
 def _five_joints(guess: Floats) -> tuple[Floats, Any]:
-    """Postures of the 5R chain by the two points, and its motion by the line through them."""
+    """Configurations of the 5R chain by the two points, and its motion by the line through them."""
     chain = es.from_dh([(0, 0, 1, sign * 90) for sign in (-1, 1, -1, 1, -1)], degrees=True, name="hexiflex_chain")
     ends = np.zeros((len(HEXIFLEX), 2, 3))
     ends[:, 0, 0], ends[:, 0, 2], ends[:, 1, 0] = -(1 + np.cos(HEXIFLEX)), -np.sin(HEXIFLEX), -1

@@ -11,11 +11,11 @@ import numpy as np
 
 import eslabon as es
 from eslabon import paths
-from eslabon.kinematics.inverse import follow, inverse_motion
 from eslabon.mechanism import Floats
 from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.tables import CENTRES, LENGTHS, MASSES, MIDDLE, MOMENTS, PERTURBED, START, Instant
 from eslabon.reproductions.verdicts import as_printed, greatest, number, numbers, statement
+from eslabon.solvers.inverse import follow, inverse_motion
 
 # -- the accuracy of the print ----------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ def as_tabled(at: Instant) -> Joints:
 def sections() -> tuple[Section, ...]:
     return (
         data(), whole_motion(),
-        *(instant(at) for at in (START, MIDDLE)), two_postures(), *(physical(at) for at in (START, MIDDLE)),
+        *(instant(at) for at in (START, MIDDLE)), two_configurations(), *(physical(at) for at in (START, MIDDLE)),
         *perturbation(),
     )  # fmt: skip
 
@@ -195,13 +195,13 @@ def _column(label: str, texts: Sequence[str], values: Floats, noise: float, reas
 
 def instant(at: Instant) -> Section:
     """The table as it was computed: with the listing's gravity."""
-    posture, moving = on_the_law(at.t), as_tabled(at)
+    configuration, moving = on_the_law(at.t), as_tabled(at)
     gravity, torque = robot(9.81).gravity_forces(moving.q), moving.torques(9.81)
     rows = [
         number(name, text, float(law()(at.t, order)))
         for order, (name, text) in enumerate(zip(("y, m", "y', m/s", "y'', m/s²"), at.hand, strict=True))
     ]
-    rows += _column("theta", at.angle, np.degrees(posture.q), ANGLES)
+    rows += _column("theta", at.angle, np.degrees(configuration.q), ANGLES)
     rows += _column("theta'", at.rate, moving.v, _solved(moving.condition, moving.v))
     rows += _column("theta''", at.acceleration, moving.a, _solved(moving.condition, moving.a))
     rows += _column("f grav. ", at.gravity, gravity, SUM * greatest(gravity))
@@ -216,7 +216,7 @@ def instant(at: Instant) -> Section:
     return Section(f"{at.name}, t = {at.t} s", text, tuple(rows))
 
 
-def two_postures() -> Section:
+def two_configurations() -> Section:
     """What shows that the tables mix two values of y."""
     rows: list[Row] = []
     for at in (START, MIDDLE):
@@ -236,7 +236,7 @@ def two_postures() -> Section:
         "The other choice in each case: angles of the five printed decimals, and rates and accelerations of the law's own y. "
         "Joints 2 and 3 at t = 0.05 s are then off by 0.5 and 0.2 %, far more than the noise; in the tables above they agree."
     )
-    return Section("5.4, 5.6 Two postures in one table", text, tuple(rows))
+    return Section("5.4, 5.6 Two configurations in one table", text, tuple(rows))
 
 
 def physical(at: Instant) -> Section:

@@ -97,7 +97,7 @@ class Chain:
 
 
 def by_the_paper(m: es.Mechanism, q: Floats, va: Floats, aa: Floats, slips: Slips = RIGHT) -> Worked:
-    """Velocities (eq. 32), accelerations (35, 36) and torques (42 to 46) of a closed posture."""
+    """Velocities (eq. 32), accelerations (35, 36) and torques (42 to 46) of a closed configuration."""
     places = {GROUND: np.eye(4)} | {body.name: m.pose(q, body.name) for body in m.bodies}
     phi, gamma_of = _loops(m, q, places, slips)
     act = list(m.actuated_velocities)

@@ -21,7 +21,7 @@ TURNS = (
 
 def sections() -> tuple[Section, ...]:
     q, v = np.random.default_rng(2).normal(size=(2, 3))
-    text = "Motion subspaces against the Jacobians of chains z-y-x and shift-shift-turn at a random posture, and their exact rates."
+    text = "Motion subspaces against the Jacobians of chains z-y-x and shift-shift-turn at a random configuration, and their exact rates."
     return (Section("2, 3 Joint tables", text, (*ball(q, v), plane(q)), FORMS),)
 
 

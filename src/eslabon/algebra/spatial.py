@@ -1,0 +1,177 @@
+"""Spatial algebra: twists and wrenches carried between frames, their brackets, and the inertia of a body.
+
+A pose (R, p) is the rotation and position of a child frame in its parent. Six-vectors are angular part first, in the axes
+and about the origin of the frame they are given in: on numbers arrays (..., 6), on CasADi symbols columns, or matrices of
+columns. `eslabon.algebra.motions` has the same operators as 6x6 matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eslabon.algebra.arrays import Array, Scalar, entries, is_symbolic, joined, matrix, times, transpose
+
+Pose = tuple[Array, Array]  # rotation and position
+
+
+def halves(x: Array) -> tuple[Array, Array]:
+    """The angular and the linear half of a six-vector."""
+    return (x[:3, :], x[3:, :]) if is_symbolic(x) else (np.asarray(x)[..., :3], np.asarray(x)[..., 3:])
+
+
+def skew(u: Array) -> Array:
+    """The matrix of u x, of a column or an array (..., 3)."""
+    if is_symbolic(u):
+        import casadi
+
+        return casadi.skew(u)
+    u = np.asarray(u, dtype=float)
+    u = u[..., 0] if u.shape[-2:] == (3, 1) else u
+    return -np.cross(u[..., None, :], np.eye(3))
+
+
+def cross(u: Array, w: Array) -> Array:
+    """u x w, for each column of w."""
+    return skew(u) @ w if is_symbolic(u, w) else np.cross(u, w)
+
+
+def twist_to_child(pose: Pose, V: Array) -> Array:
+    """Ad_T^-1 V: a twist given in the parent frame, in the child frame (Yime, eq. 8).
+
+    >>> twist_to_child((np.eye(3), np.array([1.0, 0, 0])), np.array([0, 0, 1.0, 0, 0, 0]))  # turning about the parent's z
+    array([0., 0., 1., 0., 1., 0.])
+    """
+    (R, p), (w, v) = pose, halves(V)
+    back = transpose(R)
+    return joined(times(back, w), times(back, v - cross(p, w)))
+
+
+def twist_to_parent(pose: Pose, V: Array) -> Array:
+    """Ad_T V: a twist given in the child frame, in the parent frame (Yime, eq. 8)."""
+    (R, p), (w, v) = pose, halves(V)
+    turned = times(R, w)
+    return joined(turned, times(R, v) + cross(p, turned))
+
+
+def wrench_to_parent(pose: Pose, F: Array) -> Array:
+    """Ad_T^-T F: a wrench given in the child frame, in the parent frame (Yime, eq. 9).
+
+    >>> wrench_to_parent((np.eye(3), np.array([1.0, 0, 0])), np.array([0, 0, 0, 0, 1.0, 0]))  # a force along y at x = 1
+    array([0., 0., 1., 0., 1., 0.])
+    """
+    (R, p), (moment, force) = pose, halves(F)
+    turned = times(R, force)
+    return joined(times(R, moment) + cross(p, turned), turned)
+
+
+def motion_transform(pose: Pose) -> Array:
+    """The 6x6 matrix of Ad_T^-1, Featherstone's X from parent to child; its transpose carries wrenches the other way."""
+    import casadi
+
+    R, p = pose
+    return casadi.blockcat([[R.T, casadi.SX(3, 3)], [-R.T @ skew(p), R.T]])
+
+
+def _trace(A: Array) -> Scalar:
+    return A[0, 0] + A[1, 1] + A[2, 2]
+
+
+def _complement(A: Array) -> Array:
+    """tr(A) 1 - A of a symmetric matrix, without adding what is taken off again."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = entries(A, 3, 3)
+    return matrix([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
+
+
+def ad(V: Array, W: Array) -> Array:
+    """ad_V W, the Lie bracket of two twists: how W changes in a frame that moves with V (Yime, eq. 14)."""
+    (w, v), (x, y) = halves(V), halves(W)
+    return joined(cross(w, x), cross(v, x) + cross(w, y))
+
+
+def ad_dual(V: Array, F: Array) -> Array:
+    """ad*_V F = -ad_V^T F, the same for wrenches (Yime, eq. 39)."""
+    (w, v), (moment, force) = halves(V), halves(F)
+    return joined(cross(w, moment) + cross(v, force), cross(w, force))
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """A body's inertia in ten numbers: mass m, first moment h = m c (a 3x1 column), and second moments
+    Sigma = integral of r r^T dm (3x3), about the origin of the body's frame; with it the usual inertia
+    J = tr(Sigma) 1 - Sigma, for a turn leaves other entries of it alone.
+
+    With the matrix U = skew(w') + skew(w)^2, which gives the acceleration of any point r of the body as a + U r, force and
+    moment are m a + U h and h x a + 2 vect(U Sigma): the fewest products there are.
+
+    >>> point = Inertia.of(2.0, np.array([[1.0], [0], [0]]), np.zeros((3, 3)))  # two kilograms at x = 1
+    >>> beside = point.seen_from((np.eye(3), np.array([[1.0], [0], [0]])))  # seen from one metre before
+    >>> float(beside.first[0, 0]), float(beside.second[0, 0]), float(beside.rotary[2, 2])
+    (4.0, 8.0, 8.0)
+    """
+
+    mass: Scalar
+    first: Array
+    second: Array
+    rotary: Array
+
+    @staticmethod
+    def of(mass: Scalar, com: Array, inertia: Array) -> Inertia:
+        """From mass, centre of mass c and inertia I about it: Sigma = tr(I)/2 1 - I + m c c^T."""
+        return Inertia.of_moments(mass, mass * com, _trace(inertia) / 2 * np.eye(3) - inertia + mass * (com @ com.T))
+
+    @staticmethod
+    def of_moments(mass: Scalar, first: Array, second: Array) -> Inertia:
+        """From mass, first and second moments."""
+        return Inertia(mass, first, second, _complement(second))
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """Two bodies that move as one."""
+        return Inertia(
+            self.mass + other.mass, self.first + other.first, self.second + other.second, self.rotary + other.rotary
+        )
+
+    def seen_from(self, pose: Pose) -> Inertia:
+        """The inertia of a body whose frame stands at `pose`, about the parent's frame (Steiner, 1840)."""
+        R, p = pose
+        first = R @ self.first
+        mixed = first @ p.T
+        moved = mixed + mixed.T + self.mass * (p @ p.T)
+        return Inertia(
+            self.mass,
+            first + self.mass * p,
+            R @ self.second @ R.T + moved,
+            R @ self.rotary @ R.T + _complement(moved),
+        )
+
+    def matrix(self) -> Array:
+        """The 6x6 inertia about the frame's origin (Yime, eq. 38)."""
+        import casadi
+
+        h, eye = skew(self.first), casadi.SX.eye(3)
+        return casadi.blockcat([[self.rotary, h], [h.T, self.mass * eye]])
+
+    def momentum(self, twists: Array) -> Array:
+        """The inertia times twists, J w + h x v and m v - h x w: momenta, or wrenches for accelerations."""
+        w, v = halves(twists)
+        h = skew(self.first)
+        return joined(self.rotary @ w + h @ v, self.mass * v - h @ w)
+
+    def wrench(self, U: Array, a: Array) -> Array:
+        """The wrench that gives the frame's origin the acceleration a and the body the motion of U:
+        (J w' + w x J w + h x a, m a + U h)."""
+        S = self.second
+
+        def twice(i: int, j: int, k: int) -> Any:  # a component of 2 vect(U Sigma), products of one entry together
+            return (
+                U[k, j] * S[j, j]
+                - U[j, k] * S[k, k]
+                + S[j, k] * (U[k, k] - U[j, j])
+                + U[k, i] * S[i, j]
+                - U[j, i] * S[i, k]
+            )
+
+        turning = joined(twice(0, 1, 2), twice(1, 2, 0), twice(2, 0, 1))
+        return joined(turning + skew(self.first) @ a, self.mass * a + U @ self.first)

@@ -1,0 +1,140 @@
+"""The gate for arguments: what users give, as what it should be, or one sentence that says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from eslabon.errors import InputError, ModelError, depth_of_user, shown, suggest
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def floats(value: Any, name: str) -> Floats:
+    """An array of float64 of whatever holds real numbers; text, complex numbers and other objects are refused.
+
+    >>> floats([1, 2], "q")
+    array([1., 2.])
+    >>> floats("text", "q")
+    Traceback (most recent call last):
+    ...
+    eslabon.errors.InputError: q holds text; real numbers are expected.
+    """
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} is not an array: {error}") from None
+    if array.dtype == np.float64:
+        return array
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} holds {_kind(array)}; real numbers are expected.")
+    return array.astype(np.float64)
+
+
+def _kind(array: np.ndarray) -> str:
+    words = {"c": "complex numbers", "U": "text", "S": "bytes", "O": "Python objects", "M": "dates", "m": "time spans"}
+    return words.get(array.dtype.kind, f"values of type {array.dtype}")
+
+
+def finite(value: Any, name: str) -> Floats:
+    """The same, with every number finite."""
+    array = floats(value, name)
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} holds a number that is not finite.")
+    return array
+
+
+def states(value: Any, name: str, count: int, owner: str, noun: str = "coordinates") -> Floats:
+    """Finite numbers `(..., count)`: configurations, velocities, forces."""
+    array = finite(value, name)
+    if array.ndim == 0:
+        raise InputError(f"{name} is a single number; {owner} has {count} {noun}.")
+    if array.shape[-1] != count:
+        got = array.shape[-1]
+        raise InputError(f"{name} has {got} value{'s' * (got != 1)} in its last axis; {owner} has {count} {noun}.")
+    return array
+
+
+def count(value: Any, name: str, least: int = 0) -> int:
+    """A whole number, not less than the least."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} is a whole number, at least {least}; it is {shown(value)}.")
+    return int(value)
+
+
+def positive(value: Any, name: str, zero: bool = False, infinite: bool = False) -> float:
+    """A number greater than zero; zero or infinity where that makes sense."""
+    try:
+        number = float(value) if isinstance(value, int | float | np.number) and np.isreal(value) else np.nan
+    except OverflowError:  # an integer beyond all floats
+        number = np.inf
+    if isinstance(value, bool) or not (number >= 0 if zero else number > 0) or not (infinite or number < np.inf):
+        raise InputError(f"{name} is a number {'not less' if zero else 'greater'} than zero; it is {shown(value)}.")
+    return number
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} is True or False; it is {shown(value)}.")
+    return bool(value)
+
+
+def choice(value: Any, name: str, known: Iterable[str]) -> str:
+    """One of a few words.
+
+    >>> choice("wran", "singular", ("error", "warn", "ignore"))
+    Traceback (most recent call last):
+    ...
+    eslabon.errors.ModelError: singular is 'error', 'warn' or 'ignore'; it is 'wran'; did you mean 'warn'?
+    """
+    words = list(known)
+    if isinstance(value, str) and value in words:
+        return value
+    listed = " or ".join([", ".join(map(repr, words[:-1])), repr(words[-1])]) if len(words) > 1 else repr(words[0])
+    hint = suggest(value, words, ".") if isinstance(value, str) else "."
+    raise ModelError(f"{name} is {listed}; it is {shown(value)}{hint}")
+
+
+def text(value: Any, name: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise ModelError(f"{name} is a text; it is {shown(value)}.")
+    return value
+
+
+def names(value: Any, name: str) -> tuple[str, ...]:
+    """Names, one or several."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list | tuple | set | frozenset | dict) or not all(isinstance(x, str) for x in value):
+        raise ModelError(f"{name} are names, as in {name}=('a', 'b'); it is {shown(value)}.")
+    return tuple(value)
+
+
+def mapping(value: Any, name: str) -> Mapping[str, Any]:
+    """Values by name; nothing where it is left out."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+        raise ModelError(f"{name} gives values by name, as in {name}={{'name': value}}; it is {shown(value)}.")
+    return value
+
+
+def known_options(verb: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse options that a verb does not have."""
+    known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise ModelError(f"{verb} has no option '{option}'{suggest(option, known)}")
+
+
+def renamed(old: str, new: str) -> None:
+    """Tell, once a place, that a word has another name now."""
+    warnings.warn(
+        f"{old} is now {new}; the old word goes with the next release.", DeprecationWarning, stacklevel=depth_of_user()
+    )

@@ -1,0 +1,110 @@
+"""The mass matrix by numbers: motions that move no mass, which are legal until something needs its inverse, and how much
+the rows of the constraints weigh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eslabon.coordinates.closing import jacobian_at, per_model
+from eslabon.coordinates.partition import generic, partition, retained_rows
+from eslabon.errors import ModelError
+from eslabon.graph.evaluator import Formula, evaluate
+from eslabon.graph.native.signature import Argument
+from eslabon.kinematics.closure import Partition, Structure
+from eslabon.model import Model
+
+LEAST = 1e-13  # of a mass matrix with ones on its diagonal
+NOTHING = 1e-15  # of all mass, times the mechanism's size squared where a joint turns: round-off
+LIGHT = 1e-7  # of the same: a motion that M resists so little is better held by the loops
+
+
+def tree_masses(m: Model, q: Any) -> Any:
+    """The mass matrix of the tree."""
+    from eslabon.dynamics.trees import mass_matrix
+
+    return mass_matrix(m, q)
+
+
+MASSES = Formula("tree_masses", tree_masses, ("q",), (Argument("M", lambda m: (m.nv, m.nv)),), seldom=True)
+
+
+@per_model
+def structure(m: Model) -> Structure:
+    """What the formulas of dynamics are to know of a model's numbers."""
+    floor = tuple((NOTHING / LEAST * _scale(m) ** 2).tolist())
+    if not m.closed:
+        return Structure(Partition((), tuple(range(m.nv)), ()), floor=floor)
+    return Structure(partition(m), retained_rows(m), stiffening(m), row_sizes(m), floor)
+
+
+@per_model
+def stiffening(m: Model) -> float:
+    """A rho for which M + rho J^T J is as well conditioned as the loops can make it: zero where M alone is.
+
+    Loops may hold what moves no mass in the tree, such as a slender rod between hinges.
+    """
+    q = generic(m)
+    M, J = evaluate(m, MASSES)(q), jacobian_at(m, q)
+    scale = _scale(m)
+    if not m.nv or np.linalg.eigvalsh(M / np.outer(scale, scale))[0] > LIGHT:
+        return 0.0
+    return _rho(M, J)
+
+
+def _rho(M: np.ndarray, J: np.ndarray) -> float:
+    return float((np.trace(M) or 1.0) / max(float(np.sum(J * J)), 1e-300))
+
+
+@per_model
+def row_sizes(m: Model) -> tuple[float, ...]:
+    """The diagonal of J M^-1 J^T at an ordinary configuration, for all rows of the loops: what is small is measured by
+    it."""
+    q = generic(m)
+    M, J = evaluate(m, MASSES)(q), jacobian_at(m, q)
+    sizes = np.einsum("ij,ji->i", J, np.linalg.pinv(M + stiffening(m) * J.T @ J, hermitian=True) @ J.T)
+    return tuple(np.maximum(sizes, 1e-6 * sizes.max(initial=0.0)).tolist())  # a row of zeros gets a little too
+
+
+def refuse_massless(m: Model) -> None:
+    """Refuse a mechanism with a motion that moves no mass in any configuration, where an inverse of M is needed."""
+    rng = np.random.default_rng(0)
+    near = [generic(m)] if m.closed else m.home() + 0.3 * rng.normal(size=(4, m.nq))
+    M = np.sum([evaluate(m, MASSES)(q) for q in near], axis=0)
+    name = unresisted(m, M, jacobian_at(m, near[0]) if m.closed else np.zeros((0, m.nv)))
+    if name is not None:
+        raise massless(m, name)
+
+
+def massless(m: Model, name: str, verb: str = "forward dynamics", where: str = "") -> ModelError:
+    """The error that names a motion without mass."""
+    return ModelError(
+        f"{verb} of {m.name}: the motion of '{name}' moves no mass{where}, so no force determines its acceleration; "
+        "give the bodies it carries mass or inertia, or its motor an inertia."
+    )
+
+
+def unresisted(m: Model, M: np.ndarray, J: np.ndarray) -> str | None:
+    """The joint that moves most in a motion which the constraints J leave free and the mass matrix M does not resist."""
+    M = M + _rho(M, J) * J.T @ J if len(J) else M
+    own = np.diag(M) / _scale(m) ** 2
+    if np.all(own > NOTHING):
+        scale = np.sqrt(np.diag(M))
+        values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+        if not m.nv or values[0] > LEAST:
+            return None
+        place = int(np.abs(vectors[:, 0]).argmax())
+    else:
+        place = int(own.argmin())
+    return next(j.name for j in m.joints if place in range(m.nv)[m.velocities[j.name]])
+
+
+def _scale(m: Model) -> np.ndarray:
+    """For each velocity the root of the mass, or of the mass times a length squared, that it could move."""
+    total = float(sum(b.mass for b in m.bodies)) + 1e-300
+    ends = [end.at.position for loop in m.loops for end in (loop.first, loop.second)]
+    lengths = [*(j.at.position for j in m.joints), *(b.com for b in m.bodies), *ends]
+    size = max([float(np.linalg.norm(x)) for x in lengths], default=0.0) or 1.0
+    turns = [c.unit == "rad/s" for j in m.joints for c in j.kind.velocities]
+    return np.sqrt(total) * np.where(turns, size, 1.0)

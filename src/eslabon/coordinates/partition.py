@@ -1,0 +1,118 @@
+"""Independent coordinates: which rows of the constraints are independent, and which velocities follow from which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at, per_model
+from eslabon.kinematics.closure import Partition, row_names
+from eslabon.model import Model
+from eslabon.model.configuration import integrate
+
+CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
+RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration
+SOUND = 1e-3  # a reciprocal condition number that is good enough for a choice of independent coordinates
+
+
+@per_model
+def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
+    """A partition of rows and velocities that is sound near the home configuration, with `preferred` velocities (by default
+    the actuated ones) among the independent as far as that goes.
+
+    It is meant for the mechanism and not for one configuration: where home is singular for the preferred ones, configurations
+    farther off say what they can do.
+    """
+    wanted = m.actuated_velocities if preferred is None else preferred
+    best, most = partition_at(m, generic(m), wanted), (-1, -1.0)
+    for q in _around(m):
+        p = partition_at(m, q, wanted)
+        size = np.linalg.svd(jacobian_at(m, q)[list(p.rows)][:, list(p.dependent)], compute_uv=False)
+        sound = float(size[-1] / size[0]) if len(size) and size[0] > 0 else 1.0
+        useful = len(set(wanted) & set(p.independent))
+        if len(p.rows) >= len(best.rows) and (useful, min(sound, SOUND)) > most:
+            best, most = p, (useful, min(sound, SOUND))
+        if most == (min(len(wanted), len(best.independent)), SOUND):
+            break
+    return best
+
+
+@per_model
+def redundancy_is_constant(m: Model) -> bool:
+    """Whether the redundancy of the constraints is configuration-independent, as across the plane of a planar loop; then
+    the rows of the partition serve everywhere. In overconstrained loops such as Bennett's the dependence changes with the configuration."""
+    hidden = None
+    for q in _around(m):
+        J = jacobian_at(m, q)
+        U, size, _ = np.linalg.svd(J)
+        if hidden is None:
+            hidden = U[:, int((size > RANK * size.max(initial=0.0)).sum()) :]
+        elif np.abs(hidden.T @ J).max(initial=0.0) > RANK * size.max(initial=0.0):
+            return False
+    return True
+
+
+def retained_rows(m: Model) -> tuple[int, ...]:
+    """Rows that hold all that the loops hold, in every configuration: independent ones where that can be."""
+    return partition(m).rows if redundancy_is_constant(m) else tuple(range(len(row_names(m))))
+
+
+def _around(m: Model) -> Iterator[np.ndarray]:
+    """Closed configurations, home first and then farther and farther off."""
+    rng, q = np.random.default_rng(2), generic(m)
+    yield q
+    for far in (0.1, 0.3, 1.0, 0.1, 0.3, 1.0):
+        yield _beside(m, q, rng, far)
+
+
+def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partition:
+    """The same at a given closed configuration, by pivoting."""
+    from scipy.linalg import qr
+
+    J = jacobian_at(m, q)
+    rows = _pivots(qr(J.T, mode="r", pivoting=True))
+    kept = J[rows]
+    passive = [k for k in range(m.nv) if k not in preferred]
+    dependent = [passive[k] for k in _pivots(qr(kept[:, passive], mode="r", pivoting=True))] if passive else []
+    if len(dependent) < len(
+        rows
+    ):  # more actuators than degrees of freedom, or the wrong ones: complete with preferred columns
+        basis, _ = np.linalg.qr(kept[:, dependent]) if dependent else (np.zeros((len(rows), 0)), None)
+        rest = [k for k in range(m.nv) if k not in dependent]
+        left = kept[:, rest] - basis @ (basis.T @ kept[:, rest])
+        order = qr(left, mode="r", pivoting=True)[1]
+        dependent += [rest[k] for k in order[: len(rows) - len(dependent)]]
+    independent = tuple(k for k in range(m.nv) if k not in dependent)
+    return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)))
+
+
+def _pivots(factor: tuple[np.ndarray, np.ndarray]) -> list[int]:
+    """The columns a pivoted factorisation finds independent."""
+    R, order = factor
+    size = np.abs(np.diag(R))
+    rank = int((size > RANK * size.max(initial=0.0)).sum())
+    return [int(k) for k in order[:rank]]
+
+
+@per_model
+def generic(m: Model) -> np.ndarray:
+    """A closed configuration near home at which the constraints have their full rank: home itself, or one beside it."""
+    rng = np.random.default_rng(1)
+    best, rank = close(m), -1
+    for k in range(6):
+        J = jacobian_at(m, best if k == 0 else (trial := _beside(m, best, rng)))
+        size = np.linalg.svd(J, compute_uv=False)
+        found = int((size > RANK * size.max(initial=0.0)).sum())
+        if found > rank:
+            rank, best = found, best if k == 0 else trial
+    return best
+
+
+def _beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) -> np.ndarray:
+    """A closed configuration a short way off, along the degrees of freedom."""
+    _, size, V = np.linalg.svd(jacobian_at(m, q))
+    free = V[int((size > RANK * size.max(initial=0.0)).sum()) :]
+    step = free.T @ rng.normal(size=len(free)) * far
+    beside, error = close_from(m, integrate(m, q, step))
+    return beside if np.sqrt(error) < CLOSED else q

@@ -1,0 +1,88 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from eslabon.errors import ReadError
+
+
+def write(path: str | Path, content: str | bytes) -> Path:
+    """A file with that content, whole, in the place of an older one; text is UTF-8. See `replacing`."""
+    with replacing(path) as file:
+        file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+    return Path(path)
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write bytes into that takes the place of the one at `path` once all is written.
+
+    It stands beside the target and is renamed over it when it is safe on disk: if anything fails, or the process is
+    killed on the way, the old file is whole. Folders above it are made, a symbolic link is followed, the old file's
+    permissions are kept, a device such as /dev/stdout is written to, and what the system refuses is a `ReadError`.
+
+    >>> from tempfile import mkdtemp
+    >>> target = Path(mkdtemp()) / "numbers.txt"
+    >>> with replacing(target) as file:
+    ...     _ = file.write(b"1 2 3")
+    >>> target.read_text()
+    '1 2 3'
+    """
+    beside: Path | None = None
+    try:
+        target, mode = _target(path)
+        if mode is not None and not stat.S_ISREG(mode):
+            with target.open("wb") as file:
+                yield file
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.part")
+        with beside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            beside.chmod(stat.S_IMODE(mode))
+        beside.replace(target)
+        _sync(target.parent)
+    except OSError as error:
+        raise ReadError(
+            f"{path}: it cannot be written ({error.strerror or error}); choose another place or name."
+        ) from None
+    finally:
+        if beside is not None:
+            with suppress(OSError):
+                beside.unlink()
+
+
+def _target(path: str | Path) -> tuple[Path, int | None]:
+    """The file that a path leads to, links followed, and its mode if there is one already."""
+    try:
+        target = Path(os.path.realpath(path))
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target, None
+    except ValueError as error:  # a NUL, or half a character, in the name
+        raise OSError(str(error)) from None
+    if stat.S_ISDIR(mode):
+        raise OSError("it is a folder, not a file")
+    if not os.access(target, os.W_OK):
+        raise OSError("it is there already and may not be changed")
+    return target, mode
+
+
+def _sync(folder: Path) -> None:
+    """Make the new name safe on disk too, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,291 @@
+"""Functions that call one another: what repeats in a formula becomes code once and is called often.
+
+    rates = casadi.Function("rates", [x], [...])
+    def step(x):                                  # a formula like any other
+        return x + h * call(rates, x + h / 2 * call(rates, x))
+
+    f = composed("step", [x], step)               # native code calls `rates` twice, and contains it once
+
+While a formula is recorded, `call` keeps the callee, its arguments and fresh symbols for its results; outside of a
+recording it gives the callee's own expressions, so that derivatives, counts, C and equations see one plain graph.
+A function that is made inside a formula from another formula is made by `composed`, whose recording is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from eslabon.graph.program import GraphError
+
+SX = Any  # casadi.SX
+SAME = {"allow_duplicate_io_names": True}
+
+
+class Call(NamedTuple):
+    """A function, what it is called with, and symbols that stand for the nonzeros of its results, output by output.
+
+    A repeated call has a row of `columns` for each repetition: which column of each argument it takes. Its results come
+    repetition by repetition.
+    """
+
+    function: Any  # casadi.Function of SX, or Composed
+    arguments: list[SX]
+    results: SX
+    columns: tuple[tuple[int, ...], ...] = ()
+
+
+_RECORDED: ContextVar[list[Call] | None] = ContextVar("_RECORDED", default=None)
+
+
+@contextmanager
+def recording() -> Iterator[list[Call]]:
+    """Keep calls as calls while a formula is traced; a recording inside another one is its own."""
+    calls: list[Call] = []
+    token = _RECORDED.set(calls)
+    try:
+        yield calls
+    finally:
+        _RECORDED.reset(token)
+
+
+@contextmanager
+def inlining() -> Iterator[None]:
+    """Give calls their own expressions even while a formula is recorded: a derivative does not see through a recorded one."""
+    token = _RECORDED.set(None)
+    try:
+        yield
+    finally:
+        _RECORDED.reset(token)
+
+
+def call(f: Any, *arguments: SX) -> Any:
+    """The results of a `casadi.Function` of SX, or of a `Composed`, for symbolic arguments: one, or a tuple.
+
+    >>> import casadi
+    >>> x = casadi.SX.sym("x")
+    >>> square = casadi.Function("square", [x], [x**2])
+    >>> call(square, x + 1)
+    SX(sq((x+1)))
+    >>> with recording() as calls:
+    ...     call(square, x + 1)
+    SX(square)
+    >>> calls[0].function, calls[0].arguments
+    (Function(square:(i0)->(o0) SXFunction), [SX((x+1))])
+    """
+    given = _fitted(f, arguments)
+    calls = _RECORDED.get()
+    outputs = _inlined(f, given) if calls is None else _recorded(f, given, calls)
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def repeat(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
+    """A function of columns, called for many of them: results[:, r] = f(A[:, i[r]], B[:, j[r]], ...).
+
+    Each argument is a matrix and the list of its columns to take. In native code this is a loop over a table, as long as
+    there are repetitions; what a mass matrix is made of, M_ij = S_i^T F_j, has thousands.
+
+    >>> import casadi
+    >>> a, b = casadi.SX.sym("a", 2), casadi.SX.sym("b", 2)
+    >>> dot = casadi.Function("dot", [a, b], [casadi.dot(a, b)])
+    >>> A = casadi.SX([[1, 2], [3, 4]])
+    >>> repeat(dot, (A, [0, 0, 1]), (A, [0, 1, 1]))
+    SX([[10, 14, 20]])
+    """
+    import casadi
+
+    matrices, taken = [casadi.densify(casadi.SX(A)) for A, _ in arguments], [list(i) for _, i in arguments]
+    columns = tuple(zip(*taken, strict=True))
+    shapes = [f.size_in(k) for k in range(f.n_in())]
+    if [(A.shape[0], 1) for A in matrices] != shapes or any(f.size_out(k)[1] != 1 for k in range(f.n_out())):
+        raise GraphError(f"{f.name()} cannot be repeated: it must take and give columns as long as those it is given.")
+    calls = _RECORDED.get()
+    if calls is None or not columns:
+        outputs = _repeated(f, matrices, columns)
+    else:
+        structure = [f.sparsity_out(k) for k in range(f.n_out())]
+        symbols = casadi.SX.sym(f.name(), sum(s.nnz() for s in structure) * len(columns))
+        calls.append(Call(f, matrices, symbols, columns))
+        outputs = _side_by_side(structure, symbols, len(columns))
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _repeated(f: Any, matrices: Sequence[SX], columns: Sequence[tuple[int, ...]]) -> list[SX]:
+    import casadi
+
+    plain = f.inlined() if isinstance(f, Composed) else f
+    made: Any = [plain.call([A[:, c] for A, c in zip(matrices, row, strict=True)], True, False) for row in columns]
+    return [casadi.horzcat(casadi.SX(f.size_out(k)[0], 0), *(results[k] for results in made)) for k in range(f.n_out())]
+
+
+def _side_by_side(structure: Sequence[Any], symbols: SX, count: int) -> list[SX]:
+    """Matrices of the nonzeros that come repetition by repetition."""
+    import casadi
+
+    nonzeros: SX = casadi.reshape(symbols, -1, count)
+    made, start = [], 0
+    for s in structure:
+        rows = casadi.SX(s.size1(), count)
+        rows[s.row(), :] = nonzeros[start : start + s.nnz(), :]
+        made.append(rows)
+        start += s.nnz()
+    return made
+
+
+def _fitted(f: Any, arguments: Sequence[SX]) -> list[SX]:
+    """The arguments with the nonzeros that the function reads."""
+    import casadi
+
+    if len(arguments) != f.n_in():
+        raise GraphError(f"{f.name()} takes {f.n_in()} arguments, not {len(arguments)}.")
+    given = [casadi.SX(a) for a in arguments]
+    for k, a in enumerate(given):
+        if a.shape != f.size_in(k):
+            raise GraphError(f"argument {k + 1} of {f.name()} is {f.size_in(k)}; {a.shape} was given.")
+    return [casadi.project(a, f.sparsity_in(k)) for k, a in enumerate(given)]
+
+
+def _inlined(f: Any, given: list[SX]) -> list[SX]:
+    return (f.inlined() if isinstance(f, Composed) else f).call(given, True, False)
+
+
+def _recorded(f: Any, given: list[SX], calls: list[Call]) -> list[SX]:
+    """Fresh symbols with the structure of the results: what is zero by structure stays so for the caller."""
+    import casadi
+
+    structure = [f.sparsity_out(k) for k in range(f.n_out())]
+    symbols = casadi.SX.sym(f.name(), sum(s.nnz() for s in structure))
+    calls.append(Call(f, given, symbols))
+    outputs, start = [], 0
+    for s in structure:
+        outputs.append(casadi.SX(s, symbols[start : start + s.nnz()]))
+        start += s.nnz()
+    return outputs
+
+
+def _results(c: Call) -> list[SX]:
+    """The results of a call, its function inlined; a repeated one's column by column."""
+    import casadi
+
+    if not c.columns:
+        return _inlined(c.function, c.arguments)
+    return [casadi.vertcat(*_repeated(c.function, c.arguments, c.columns))]
+
+
+def _stacked(matrices: Sequence[SX]) -> SX:
+    """All nonzeros as one column."""
+    import casadi
+
+    columns: list[SX] = [casadi.vec(x) for x in matrices]
+    return casadi.vertcat(casadi.SX(0, 1), *(x.nz[:] for x in columns))
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A function of symbols that calls others, with as much of `casadi.Function`'s interface as a caller needs."""
+
+    title: str
+    inputs: list[SX]
+    outputs: list[SX]
+    calls: list[Call]
+    input_names: list[str] = field(default_factory=list)
+    output_names: list[str] = field(default_factory=list)
+
+    __hash__ = object.__hash__
+
+    def name(self) -> str:
+        return self.title
+
+    def n_in(self) -> int:
+        return len(self.inputs)
+
+    def n_out(self) -> int:
+        return len(self.outputs)
+
+    def name_in(self) -> list[str]:
+        return self.input_names or [f"i{k}" for k in range(self.n_in())]
+
+    def name_out(self) -> list[str]:
+        return self.output_names or [f"o{k}" for k in range(self.n_out())]
+
+    def size_in(self, k: int) -> tuple[int, int]:
+        shape: tuple[int, int] = self.inputs[k].shape
+        return shape
+
+    def size_out(self, k: int) -> tuple[int, int]:
+        shape: tuple[int, int] = self.outputs[k].shape
+        return shape
+
+    def sparsity_in(self, k: int) -> Any:
+        return self.inputs[k].sparsity()
+
+    def sparsity_out(self, k: int) -> Any:
+        return self.outputs[k].sparsity()
+
+    def open(self) -> Any:
+        """One `casadi.Function` whose last input are the results of all calls, and whose last output their arguments."""
+        import casadi
+
+        results = casadi.vertcat(casadi.SX(0, 1), *(c.results for c in self.calls))
+        arguments = _stacked([a for c in self.calls for a in c.arguments])
+        names = [*self.name_in(), "results"], [*self.name_out(), "arguments"]
+        return casadi.Function(
+            self.title, [*self.inputs, results], casadi.cse([*self.outputs, arguments]), *names, SAME
+        )
+
+    def inlined(self) -> Any:
+        """The same as one plain `casadi.Function`."""
+        import casadi
+
+        made = [_stacked(_results(c)) for c in self.calls]
+        outputs: list[SX] = casadi.substitute_inplace([c.results for c in self.calls], made, self.outputs)[1]
+        shared: SX = casadi.cse(outputs)
+        return casadi.Function(self.title, self.inputs, shared, self.name_in(), self.name_out(), SAME)
+
+
+def composed(
+    name: str, inputs: Sequence[SX], formula: Callable[..., Any], input_names: Sequence[str] = (),
+    output_names: Sequence[str] = (),
+) -> Composed:  # fmt: skip
+    """The formula of these symbols as a function, its calls recorded.
+
+    >>> import casadi
+    >>> x = casadi.SX.sym("x")
+    >>> square = casadi.Function("square", [x], [x**2])
+    >>> fourth = composed("fourth", [x], lambda x: call(square, call(square, x)))
+    >>> len(fourth.calls), fourth.inlined()(2)
+    (2, DM(16))
+    """
+    import casadi
+
+    with recording() as calls:
+        made = formula(*inputs)
+    outputs = [casadi.SX(x) for x in (made if isinstance(made, (list, tuple)) else [made])]
+    return Composed(name, list(inputs), outputs, calls, list(input_names), list(output_names))
+
+
+def subroutine(name: str, formula: Callable[..., Any], *sizes: int) -> Callable[..., Any]:
+    """A formula of columns of these sizes that native code contains once and calls.
+
+    Whatever else it depends on, such as parameters and wrenches, goes along as one more argument.
+
+    >>> import casadi
+    >>> p = casadi.SX.sym("p")
+    >>> double = subroutine("double", lambda x: 2 * p * x, 1)
+    >>> double(casadi.SX(3))
+    SX((6*p))
+    """
+    import casadi
+
+    inputs = [casadi.SX.sym(f"{name}_{k}", n) for k, n in enumerate(sizes)]
+    with recording() as calls:
+        output = casadi.SX(formula(*inputs))
+    used = casadi.symvar(casadi.veccat(output, *(a for c in calls for a in c.arguments)))
+    own = {s.element_hash() for s in casadi.symvar(casadi.veccat(*inputs, *(c.results for c in calls)))}
+    free = casadi.vertcat(casadi.SX(0, 1), *(s for s in used if s.element_hash() not in own))
+    taken, also = [k for k, n in enumerate(sizes) if n], [free] if free.numel() else []
+    f = Composed(name, [*(inputs[k] for k in taken), *also], [output], calls)
+    return lambda *arguments: call(f, *(arguments[k] for k in taken), *also)

@@ -1,0 +1,348 @@
+"""The one evaluator: a formula, its inputs and its options go in, a native function of arrays comes out.
+
+    PENDULUM = Formula("pendulum", pendulum, inputs=("q", "v"), outputs=(Argument("a", lambda m: (m.nv,)),))
+    f = evaluate(m, PENDULUM)                    # from memory, from disk, or traced and compiled
+    a = f(q, v)
+
+Whatever becomes a number goes this way: the quantities users ask for, the steps that close loops and invert
+kinematics, the steps of integrators, derivatives, control laws. One key, of the names and values of all that determines
+the graph, serves the memory (which lives with the model) and the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from eslabon.errors import InputError, ModelError, suggest
+from eslabon.graph.calls import Call, Composed, recording
+from eslabon.graph.native.signature import Argument
+from eslabon.model import Model
+from eslabon.model.admissible import margin
+from eslabon.model.configuration import coordinate_rates, lengths_of_quaternions
+
+Shape = tuple[int, ...]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+UNBOUNDED = "_unbounded"
+FEW, MANY = 300, 32  # states in all, and in one call, from which on compiling a graph pays: it takes a second or two
+
+# What a state consists of: how many numbers, and what they are called in a sentence.
+STATE: Mapping[str, tuple[Callable[[Model], int], str]] = {
+    "q": (lambda m: m.nq, "coordinates"),
+    "v": (lambda m: m.nv, "velocities"),
+    "a": (lambda m: m.nv, "velocities"),
+    "tau": (lambda m: m.nu, "actuators"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A function of a model and symbols, and what goes in and comes out.
+
+    Attributes
+    ----------
+    name : for messages and keys; no two formulas have the same.
+    function : called as `function(m, *inputs, **options)` it gives a CasADi matrix for each output, each of which fills
+        its output's shape row by row. It may give more than are wanted.
+    inputs : "q", "v", "a", "tau", or an `Argument`.
+    outputs : arguments; a shape may be a function of the model and the options, or None: as the matrix is.
+    options : the names it may be given besides, with the values they have if left out.
+    external : whether it takes wrenches on bodies, as `external={name: wrench}`.
+    prepare : more options that the model alone determines, found only when the formula is traced, such as which
+        coordinates of a closed mechanism are independent.
+    checks : how many of the outputs, the last ones, say whether the others mean anything.
+    guarded : whether parameters and quaternions are looked at, as those that users give are.
+    bounded : whether checks and guards are compared in native code; if not, they are outputs like others.
+    seldom : whether it is mostly asked for a few states only; CasADi evaluates the graph then, and it is compiled as soon
+        as it is asked for more.
+    states, varying : for a step that is repeated in native code, as in `native.iterate`.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    inputs: tuple[str | Argument, ...]
+    outputs: tuple[Argument, ...]
+    options: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    external: bool = False
+    prepare: Callable[[Model], Mapping[str, Any]] | None = None
+    checks: int = 0
+    guarded: bool = False
+    bounded: bool = True
+    seldom: bool = False
+    states: int = 0
+    varying: int = 0
+
+    @property
+    def label(self) -> str:
+        """The name in a sentence."""
+        return self.name.removesuffix(UNBOUNDED)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return tuple(x if isinstance(x, str) else x.name for x in self.inputs)
+
+
+# How far the values of parameters are from what a mechanism cannot have, such as a negative mass, and the least squared
+# length of a quaternion.
+ADMISSIBLE = Argument("admissible", (), bound=(">=", 0.0))
+SHORTEST = 1e-12
+QUATERNION = Argument("quaternion", (), bound=(">", SHORTEST))
+
+
+class Request(NamedTuple):
+    """Which graph: a formula with its options' values, the wrenches and parameters that are inputs, and what it is
+    differentiated by."""
+
+    formula: Formula
+    options: tuple[tuple[str, Any], ...] = ()
+    parameters: tuple[str, ...] = ()
+    external: tuple[str, ...] = ()
+    by: str | None = None
+
+    def inputs(self, m: Model) -> list[Argument]:
+        """What goes in: the formula's own inputs, then wrenches, then parameters."""
+        own = [_sized(m, x, dict(self.options)) for x in self.formula.inputs]
+        wrenches = [Argument(name, (6,), "components of a wrench") for name in self.external]
+        return own + wrenches + [Argument(name, (), "parameter") for name in self.parameters]
+
+    def outputs(self, m: Model) -> list[Argument]:
+        """What comes out; a derivative has the numbers it is taken by as its last axis."""
+        made = [_sized(m, x, dict(self.options)) for x in self.formula.outputs]
+        if self.by is not None:
+            value = made[0]
+            if self.by not in self.parameters:
+                count = m.nv if self.by == "q" else STATE[self.by][0](m)
+                value = replace(value, shape=(*(value.shape or ()), count))
+            made = [value, *made[len(made) - self.formula.checks :]]
+        return [*made, *self.guards(m)]
+
+    def guards(self, m: Model) -> list[Argument]:
+        """Outputs that say whether what users give can be at all: values of parameters, and quaternions."""
+        if not self.formula.guarded:
+            return []
+        turning = "q" in self.formula.inputs and not all(j.kind.plain for j in m.description.joints)
+        guards = [*([ADMISSIBLE] if self.parameters else []), *([QUATERNION] if turning else [])]
+        return guards if self.formula.bounded else [replace(x, bound=None) for x in guards]
+
+    def key(self, m: Model) -> str:
+        """Determines the graph: the description, the request, and the code that traces it."""
+        asked = (self.formula.name, sorted(self.options), self.external, self.parameters, self.by)
+        return hashlib.sha256(f"{_code_version()}\n{asked!r}\n{m.digest}".encode()).hexdigest()
+
+
+def requested(
+    m: Model,
+    formula: Formula,
+    options: Mapping[str, Any] = NOTHING,
+    parameters: tuple[str, ...] = (),
+    external: tuple[str, ...] = (),
+    by: str | None = None,
+) -> Request:
+    """A request with every option in its place, refused where the formula or the model has no such thing."""
+    for option in options:
+        if option not in formula.options:
+            raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, formula.options)}")
+    m.check_parameters(parameters)
+    if external and not formula.external:
+        raise ModelError(f"{formula.name} does not depend on wrenches; leave external out.")
+    if by is not None and by in parameters and by in formula.input_names:
+        raise ModelError(f"'{by}' is an argument of {formula.name} and a parameter of {m.name}; rename the parameter.")
+    if by is not None and by not in parameters and by not in formula.input_names:
+        known = (*formula.input_names, *m.parameters)
+        raise ModelError(f"{formula.name} of {m.name} does not depend on '{by}'{suggest(by, known)}")
+    values = tuple((name, options.get(name, default)) for name, default in formula.options.items())
+    return Request(formula, values, parameters, external, by)
+
+
+def evaluate(
+    m: Model,
+    formula: Formula,
+    parameters: tuple[str, ...] = (),
+    external: tuple[str, ...] = (),
+    by: str | None = None,
+    **options: Any,
+) -> Callable[..., Any]:
+    """The native function of a formula: from memory, from disk, or traced and compiled."""
+    return native(m, requested(m, formula, options, parameters, external, by))
+
+
+def native(m: Model, request: Request) -> Callable[..., Any]:
+    """The native function of a request."""
+    memory: dict[Request, Callable[..., Any]] = vars(m).setdefault("_native", {})
+    found: Any = memory.get(request)
+    if found is None:
+        found = _made(m, request)
+        if request.guards(m) and request.formula.bounded:
+            found.__self__.on_violation = partial(refuse_guards, m, request)
+        memory[request] = found
+    return found
+
+
+def _made(m: Model, request: Request) -> Callable[..., Any]:
+    from eslabon.graph import native
+
+    formula, key = request.formula, request.key(m)
+    found = native.load_iteration(key) if formula.states else native.load(key)
+    if found is not None:
+        return found
+    return Seldom(m, request) if formula.seldom else _compiled(m, request)
+
+
+def _compiled(m: Model, request: Request) -> Callable[..., Any]:
+    from eslabon.graph import native
+
+    formula, key = request.formula, request.key(m)
+    described: dict[str, Any] = {
+        "inputs": request.inputs(m), "outputs": request.outputs(m), "name": formula.name, "owner": m.name, "key": key
+    }  # fmt: skip
+    graph = trace(m, request, record=True)
+    if formula.states:
+        return native.iterate(graph, states=formula.states, varying=formula.varying, **described)
+    return native.compile(graph, **described)
+
+
+class Seldom:
+    """A formula for few states: the graph as CasADi evaluates it, until so many are asked for that compiling it pays."""
+
+    def __init__(self, m: Model, request: Request) -> None:
+        self.m, self.request, self.left = m, request, FEW
+
+    def __call__(self, first: Any, *others: Any, **keywords: Any) -> Any:
+        states = np.size(first) // max(1, self._core)
+        self.left -= states if states <= MANY else self.left + 1
+        return (self._interpreted if self.left >= 0 else self._native)(first, *others, **keywords)
+
+    @cached_property
+    def _core(self) -> int:
+        return int(np.prod(self.request.inputs(self.m)[0].shape))
+
+    @cached_property
+    def _interpreted(self) -> Callable[..., Any]:
+        from eslabon.graph.native.interpreted import callable_of
+        from eslabon.graph.native.signature import Signature
+
+        m, request = self.m, self.request
+        graph = trace(m, request)
+        return callable_of(
+            Signature.of_graph(graph, request.inputs(m), request.outputs(m), request.formula.name, m.name), graph
+        )
+
+    @cached_property
+    def _native(self) -> Callable[..., Any]:
+        return _compiled(self.m, self.request)
+
+
+def refuse_guards(
+    m: Model, request: Request, arrays: list[Any], results: list[Any], keywords: Mapping[str, Any] = NOTHING
+) -> Any:
+    """A sentence for what users give and what cannot be; else the results without their guards."""
+    guards = request.guards(m)
+    kept, found = results[: len(results) - len(guards)], results[len(results) - len(guards) :]
+    for guard, values in zip(guards, found, strict=True):
+        if guard.name == ADMISSIBLE.name and not np.all(values >= 0):
+            _refuse_parameters(m, request, arrays, values)
+        if guard.name == QUATERNION.name and np.any(values <= SHORTEST):
+            _refuse_quaternion(m, request, arrays, values)
+    return kept[0] if len(kept) == 1 else kept  # a NaN is no violation: no number in, no number out
+
+
+def _refuse_parameters(m: Model, request: Request, arrays: list[Any], margins: Any) -> NoReturn:
+    names, at = request.parameters, np.unravel_index(np.argmin(margins >= 0), np.shape(margins))
+    given = [float(np.broadcast_to(x, np.shape(margins))[at]) for x in arrays[-len(names) :]]
+    values = dict(zip(names, given, strict=True))
+    m.with_parameters(**values)  # which says what is wrong, unless it is wrong in this formula alone
+    raise ModelError(f"{m.name} has no {request.formula.label} with {values}.")
+
+
+def _refuse_quaternion(m: Model, request: Request, arrays: list[Any], lengths: Any) -> NoReturn:
+    q = np.broadcast_to(arrays[request.formula.inputs.index("q")], (*np.shape(lengths), m.nq))
+    own = lengths_of_quaternions(m, q[np.unravel_index(np.nanargmin(lengths), np.shape(lengths))])
+    joint = min(own, key=lambda name: float(own[name]))
+    which = f" in state {int(np.nanargmin(lengths))}" if np.ndim(lengths) else ""
+    raise InputError(
+        f"{request.formula.label}: the quaternion of '{joint}' has length zero{which}, which is no orientation; the "
+        "identity is (1, 0, 0, 0)."
+    )
+
+
+def trace(m: Model, request: Request, checks: bool = True, record: bool = False) -> Any:
+    """The graph of a request, common subexpressions shared; without its checks where they are not wanted.
+
+    It is a `casadi.Function`, or a function that calls others where these are to be recorded (`graph.calls`); a derivative
+    is of the whole.
+    """
+    import casadi
+
+    formula, arguments = request.formula, request.inputs(m)
+    symbols = [_symbol(x) for x in arguments]
+    own, count = symbols[: len(formula.inputs)], len(formula.inputs) + len(request.external)
+    wrenches = dict(zip(request.external, symbols[len(formula.inputs) : count], strict=True))
+    values = dict(zip(request.parameters, symbols[count:], strict=True))
+    traced = m.with_symbols(values) if values else m
+    options = {**dict(request.options), **(formula.prepare(m) if formula.prepare else {})}
+    kept: AbstractContextManager[list[Call]] = recording() if record and request.by is None else nullcontext([])
+    with kept as calls:
+        found = formula.function(traced, *own, **options, **({"external": wrenches} if wrenches else {}))
+    wanted = len(formula.outputs) - (0 if checks else formula.checks)
+    outputs = [casadi.SX(x) for x in (found if isinstance(found, list) else [found])[:wanted]]
+    if request.by is not None:
+        by = symbols[[x.name for x in arguments].index(request.by)]
+        slope = _derivative(traced, outputs[0], by, own[0] if request.by == "q" else None, request)
+        outputs = [slope, *outputs[len(outputs) - formula.checks :]]
+    # CasADi takes identifiers; the name of a wrench may be any text.
+    names = [x.name if x.name.isidentifier() else f"input_{k}" for k, x in enumerate(arguments)]
+    made = [x.name for x in formula.outputs[: len(outputs)]]
+    for guard in request.guards(m) if checks else ():
+        admissible = guard.name == ADMISSIBLE.name
+        outputs.append(margin(traced) if admissible else _shortest(traced, own[formula.inputs.index("q")]))
+        made.append(guard.name)
+    outputs = [casadi.sparsify(x) for x in outputs]  # formulas need not care for zeros that turned up on the way
+    if calls:
+        return Composed(formula.name, symbols, outputs, calls, names, made)
+    same = {"allow_duplicate_io_names": True}  # as a parameter of the model may be called q
+    return casadi.Function(formula.name, symbols, casadi.cse(outputs), names, made, same)
+
+
+def _shortest(m: Model, q: Any) -> Any:
+    import casadi
+
+    return casadi.mmin(casadi.vertcat(*lengths_of_quaternions(m, q).values()))
+
+
+def _symbol(x: Argument) -> Any:
+    import casadi
+
+    return casadi.SX.sym(x.name, *(x.shape or (1,)))
+
+
+def _derivative(m: Model, value: Any, by: Any, q: Any, request: Request) -> Any:
+    """The derivative, row by row of the value; by q along the velocities, so that quaternions need no care."""
+    import casadi
+
+    if request.by in request.parameters:
+        return casadi.jacobian(casadi.vec(value), by).reshape(value.shape)
+    slope = casadi.jacobian(casadi.vec(value.T), by)
+    return slope if q is None else casadi.mtimes(slope, coordinate_rates(m, q))
+
+
+def _sized(m: Model, x: str | Argument, options: Mapping[str, Any]) -> Argument:
+    if isinstance(x, str):
+        count, noun = STATE[x]
+        return Argument(x, (count(m),), noun)
+    return replace(x, shape=x.shape(m, **options)) if callable(x.shape) else x
+
+
+@cache
+def _code_version() -> str:
+    """A fingerprint of this package's files, so that code kept on disk never outlives the formulas it came from."""
+    here = Path(__file__).parents[1]
+    files = sorted((str(f.relative_to(here)), f.stat().st_size, f.stat().st_mtime_ns) for f in here.rglob("*.py"))
+    return hashlib.sha256(repr(files).encode()).hexdigest()

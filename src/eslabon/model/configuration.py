@@ -1,0 +1,153 @@
+"""The configuration of a whole model: what each joint kind says of its coordinates, for all joints at once.
+
+q is an array (..., nq) or a CasADi column, v of size nv likewise. Configurations form a manifold: where quaternions are
+among the coordinates, nq exceeds nv, and `integrate`, `difference` and `normalize` take the place of +, - and nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from eslabon.algebra.arrays import Array, is_symbolic, joined
+from eslabon.model.items import Joint
+from eslabon.model.model import Model
+
+
+def coordinates(m: Model, q: Array, joint: Joint) -> Array:
+    """A joint's own coordinates."""
+    place = m.coordinates[joint.name]
+    return q[place, :] if is_symbolic(q) else q[..., place]  # CasADi's q[0:0] of one coordinate is 1x0, not 0x1
+
+
+def velocities(m: Model, v: Array, joint: Joint) -> Array:
+    """A joint's own velocities; of accelerations and forces likewise."""
+    place = m.velocities[joint.name]
+    return v[place, :] if is_symbolic(v) else v[..., place]
+
+
+def coordinate_rates(m: Model, q: Array) -> Array:
+    """The matrix N(q) of dq/dt = N v, (..., nq, nv): the identity but for quaternions."""
+    if is_symbolic(q):
+        import casadi
+
+        return casadi.diagcat(*(_rates_matrix(j, coordinates(m, q, j)) for j in m.joints))
+    q = np.asarray(q, dtype=float)
+    N = np.zeros((*q.shape[:-1], m.nq, m.nv))
+    for j in m.joints:
+        N[..., m.coordinates[j.name], m.velocities[j.name]] = _rates_matrix(j, coordinates(m, q, j))
+    return N
+
+
+def _rates_matrix(joint: Joint, q: Array) -> Array:
+    """A joint's block of N, column by column: the rates of its coordinates at one unit velocity each."""
+    columns = [] if joint.kind.plain else [joint.kind.coordinate_rates(q, unit) for unit in np.eye(joint.nv)]
+    if is_symbolic(q):
+        import casadi
+
+        return casadi.horzcat(*columns) if columns else casadi.SX.eye(joint.nv)
+    return np.stack(columns, axis=-1) if columns else np.eye(joint.nv)
+
+
+def coordinate_velocities(m: Model, q: Array, v: Array) -> Array:
+    """dq/dt = N v."""
+    return _jointwise(m, lambda j, q, v: j.kind.coordinate_rates(q, v), (q, coordinates), (v, velocities))
+
+
+def integrate(m: Model, q: Array, v: Array) -> Array:
+    """The configuration that the constant velocities v lead to in a unit of time: q + v, exact for quaternions.
+
+    >>> import numpy as np
+    >>> from eslabon.model import Builder
+    >>> from eslabon.model.configuration import integrate
+    >>> ball = Builder("ball").body("a").joint("j", "spherical", "ground", "a").build()
+    >>> integrate(ball, ball.neutral(), np.array([np.pi, 0.0, 0.0])).round(15)
+    array([0., 1., 0., 0.])
+    """
+    return _jointwise(m, lambda j, q, v: j.kind.integrate(q, v), (q, coordinates), (v, velocities))
+
+
+def difference(m: Model, q1: Array, q0: Array) -> Array:
+    """The velocities that lead from q0 to q1 in a unit of time, angles the short way round and quaternions up to sign."""
+    return _jointwise(m, lambda j, q1, q0: j.kind.difference(q1, q0), (q1, coordinates), (q0, coordinates))
+
+
+def normalize(m: Model, q: Array) -> Array:
+    """The configuration brought back onto its manifold: quaternions of unit length."""
+    if all(j.kind.plain for j in m.joints):
+        return q
+    return _jointwise(m, lambda j, q: j.kind.normalize(q), (q, coordinates))
+
+
+def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
+    """By joint, the squared length of its quaternion: zero is no orientation."""
+    found = {j.name: j.kind.length(coordinates(m, q, j)) for j in m.joints if not j.kind.plain}
+    return {name: x for name, x in found.items() if x is not None}
+
+
+def _jointwise(m: Model, apply: Callable[..., Array], *arguments: tuple[Array, Callable[..., Array]]) -> Array:
+    """A function of each joint and its own part of every argument, joined in the order of the joints."""
+    if is_symbolic(*(x for x, _ in arguments)):
+        import casadi
+
+        arguments = tuple((casadi.SX(x), part) for x, part in arguments)
+    else:
+        arguments = tuple((np.asarray(x, dtype=float), part) for x, part in arguments)
+    moving = [j for j in m.joints if j.nv]
+    if not moving:
+        return arguments[0][0] if is_symbolic(arguments[0][0]) else np.broadcast_arrays(*(x for x, _ in arguments))[0]
+    return joined(*(apply(j, *(part(m, x, j) for x, part in arguments)) for j in moving))
+
+
+def limits(m: Model) -> tuple[np.ndarray, np.ndarray]:
+    """The lower and upper limits of the coordinates, infinite where there are none."""
+    pairs = [pair for j in m.joints for pair in (j.limits or ((-np.inf, np.inf),) * j.nq)]
+    lower, upper = np.array(pairs, dtype=float).reshape(-1, 2).T.copy()
+    return lower, upper
+
+
+def _of_coordinates(m: Model, what: Callable[[Any], bool]) -> np.ndarray:
+    return np.array([what(c) for j in m.joints for c in j.kind.coordinates], dtype=bool)
+
+
+def periodic(m: Model) -> np.ndarray:
+    """Which coordinates are angles whose whole turn changes nothing."""
+    return _of_coordinates(m, lambda c: c.periodic)
+
+
+def angles(m: Model) -> np.ndarray:
+    """Which coordinates are angles, those of screws among them."""
+    return _of_coordinates(m, lambda c: c.unit == "rad")
+
+
+def lengths(m: Model) -> np.ndarray:
+    """Which coordinates are lengths."""
+    return _of_coordinates(m, lambda c: c.unit == "m")
+
+
+def coordinate_names(m: Model) -> tuple[str, ...]:
+    """A name for each coordinate: its joint's, with the coordinate's own where the joint has several.
+
+    >>> from eslabon.model import Builder
+    >>> from eslabon.model.configuration import coordinate_names
+    >>> coordinate_names(Builder("one").body("a").joint("j", "cylindrical", "ground", "a").build())
+    ('j.angle', 'j.slide')
+    """
+    return tuple(f"{j.name}.{c.name}" if c.name else j.name for j in m.joints for c in j.kind.coordinates)
+
+
+def velocity_names(m: Model) -> tuple[str, ...]:
+    """A name for each velocity, as `coordinate_names`."""
+    return tuple(f"{j.name}.{c.name}" if c.name else j.name for j in m.joints for c in j.kind.velocities)
+
+
+def coordinate_units(m: Model) -> tuple[str, ...]:
+    """The unit of each coordinate: "rad", "m", or "" for the components of quaternions."""
+    return tuple(c.unit for j in m.joints for c in j.kind.coordinates)
+
+
+def velocity_units(m: Model) -> tuple[str, ...]:
+    """The unit of each velocity: "rad/s" or "m/s"."""
+    return tuple(c.unit for j in m.joints for c in j.kind.velocities)

@@ -1,0 +1,214 @@
+"""A run's arguments as plain data: shapes, times, steps and events; a sentence for what cannot be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import Floats, choice, count, finite, flag, mapping, positive, states
+from eslabon.coordinates.closing import ROUND_OFF
+from eslabon.coordinates.partition import CLOSURE_TOLERANCE
+from eslabon.dynamics.applied import check_external
+from eslabon.dynamics.trees import FORMULATIONS
+from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError
+from eslabon.model import Model
+from eslabon.model.configuration import normalize
+from eslabon.simulate import adaptive, steps
+from eslabon.simulate.adaptive import Event
+from eslabon.simulate.control import Control, Table, frozen
+from eslabon.simulate.projection import project
+from eslabon.simulate.system import System
+
+CONSTRAINTS = ("multipliers", "elimination", "udwadia_kalaba")
+
+
+MOST = 10**8  # rows of a motion
+
+
+def refuse(condition: bool, sentence: str) -> None:
+    """An `InputError` if the condition holds."""
+    if condition:
+        raise InputError(sentence)
+
+
+def check_words(m: Model, method: Any, singular: Any, hold: Any, progress: Any, threads: Any, parameters: Any) -> None:
+    """Refuse words that are none, and methods that do not suit the mechanism."""
+    if not m.nv:
+        raise ModelError(f"{m.name} has no joint that moves: there is nothing to simulate.")
+    choice(method, "method", (*adaptive.METHODS, *steps.METHODS))
+    choice(singular, "singular", SINGULAR_WORDS)
+    flag(hold, "hold")
+    if progress is not None:
+        flag(progress, "progress")
+    if threads is not None:
+        count(threads, "threads", 1)
+    refuse(
+        m.closed and method == "symplectic", f"{m.name} has loops, which the symplectic method does not keep; use rk4."
+    )
+    refuse(m.closed and bool(mapping(parameters, "parameters")), f"{m.name} has loops, which other parameters move; "
+        "simulate m.with_parameters(...) instead.")  # fmt: skip
+
+
+def times_of(t: ArrayLike) -> tuple[Floats, bool]:
+    """The times, and whether they are those to report."""
+    times = frozen(finite(t, "t"))
+    times = np.array([0.0, float(times)]) if times.ndim == 0 else times
+    refuse(
+        times.ndim != 1 or len(times) < 2, f"t is a duration, a start and an end, or times; its shape is {times.shape}."
+    )
+    wrong = np.flatnonzero(np.diff(times) <= 0)
+    if len(wrong):
+        k = wrong[0]
+        raise InputError(f"t must increase; {times[k + 1]:g} follows {times[k]:g}.")
+    return times, len(times) > 2
+
+
+def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
+    """Relative and absolute, which may be one for each number of a state."""
+    relative, absolute = positive(rtol, "rtol"), frozen(finite(atol, "atol"))
+    refuse(not 1e-15 <= relative < 1, f"rtol lies between 1e-15 and 1; it is {rtol!r}.")
+    refuse(bool((absolute < 0).any()), f"atol is not less than zero; it is {atol!r}.")
+    refuse(absolute.shape not in ((), (size,)), f"atol is one number, or {size} for the coordinates and velocities; "
+        f"its shape is {absolute.shape}.")  # fmt: skip
+    return relative, absolute
+
+
+def step_of(step: Any, times: Floats) -> float | None:
+    """A length of time, not longer than all there is."""
+    if step is None:
+        return None
+    length, whole = positive(step, "step"), times[-1] - times[0]
+    refuse(length > whole * (1 + 1e-9), f"step is {length:g} s, longer than the whole run of {whole:g} s.")
+    return length
+
+
+def grid(times: Floats, report: bool, step: float | None, every: Any, method: str) -> tuple[Floats, int]:
+    """The times to report, and how many steps lie between two of them."""
+    every = count(every, "every", 1)
+    if report:
+        refuse(every != 1, "t already says when to report; leave out every, or give a duration.")
+        return times, 1 if step is None else _whole(np.diff(times).max() / step)
+    if step is None:
+        raise InputError(f"{method} needs a step, such as step=1e-3.")
+    start, length = times[0], times[-1] - times[0]
+    number = _whole(length / step)
+    refuse(number / every > MOST, f"{number:,} steps of {step:g} s would be reported {number // every:,} times, more than fits "
+        "into memory; take a longer step, or report fewer of them with every.")  # fmt: skip
+    numbers = np.append(np.arange(0, number, every), number)
+    return start + length * (numbers / number), min(every, number)
+
+
+def _whole(ratio: float) -> int:
+    """How many steps fill an interval: none longer than asked, but for round-off."""
+    return max(1, math.ceil(ratio * (1 - 1e-9)))
+
+
+def refuse_fixed(method: str, every: Any, hold: bool) -> None:
+    """Refuse options of the fixed-step methods for an adaptive one."""
+    refuse(
+        count(every, "every", 1) != 1,
+        f"{method} chooses its own steps; say when to report by an array t instead of every.",
+    )
+    refuse(hold, f"{method} chooses its own steps; forces are held from step to step by rk4 and symplectic.")
+
+
+def wrenches(m: Model, external: Any) -> dict[str, Floats]:
+    """Wrenches by body or frame, (..., 6)."""
+    given = mapping(external, "external")
+    check_external(m, tuple(given))
+    made = {name: frozen(finite(w, f"the wrench on {name}")) for name, w in sorted(given.items())}
+    for name, wrench in made.items():
+        refuse(wrench.shape[-1:] != (6,), f"the wrench on {name} has shape {wrench.shape}; (..., 6) is expected.")
+    return made
+
+
+def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
+    """Values of parameters by name, such as the mechanism can have."""
+    given = mapping(parameters, "parameters")
+    m.check_parameters(tuple(given))
+    made = {name: frozen(finite(p, f"parameter '{name}'")) for name, p in sorted(given.items())}
+    for name, values in made.items():
+        for value in {float(values.min()), float(values.max())} if values.size else ():
+            m.with_parameters(**{name: value})
+    return made
+
+
+def formulation_of(m: Model, formulation: Any, constraints: Any, method: str) -> tuple[str | None, str | None]:
+    """How the equations are written and the loops imposed, if there is such a way for this mechanism and method."""
+    if formulation is not None:
+        choice(formulation, "formulation", FORMULATIONS)
+        refuse(method == "symplectic", "the symplectic method has its own equations; leave formulation out.")
+    if constraints is not None:
+        choice(constraints, "constraints", CONSTRAINTS)
+        refuse(not m.closed, f"{m.name} has no loops; leave constraints out.")
+    fixed = method in steps.METHODS
+    refuse(fixed and constraints == "elimination", f"elimination re-selects the independent coordinates of {m.name} on the "
+        f"way, which {method} in native code cannot; use an adaptive method, or other constraints.")  # fmt: skip
+    return formulation, constraints
+
+
+def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None) -> Floats:
+    """The state at the start, (..., n)."""
+    m = system.m
+    q = states(q0, "q0", m.nq, m.name)
+    v = states(np.zeros(m.nv) if v0 is None else v0, "v0", m.nv, m.name, "velocities")
+    driven = control.values.shape[:-2] if isinstance(control, Table) else ()
+    try:
+        given = np.broadcast_shapes(system.batch, driven)
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], given)
+    except ValueError:
+        raise InputError(f"leading axes do not fit together: q0 has {q.shape[:-1]}, v0 {v.shape[:-1]}, wrenches and parameters "
+            f"{[w.shape[:-1] for w in system.external.values()] + [p.shape for p in system.parameters.values()]}, the control "
+            f"{driven}.") from None  # fmt: skip
+    x = np.concatenate([np.broadcast_to(p, (*batch, p.shape[-1])) for p in (q, v)], axis=-1)
+    refuse(not x.size, f"q0 and v0 hold no trajectory at all: their leading axes are {batch}.")
+    x[..., : m.nq] = normalize(m, x[..., : m.nq])
+    # What needs no projection does not wait for one to be compiled.
+    return project(m, x) if m.closed and _violation(m, x.reshape(-1, x.shape[-1])) > ROUND_OFF else x
+
+
+def _violation(m: Model, x: Floats) -> float:
+    """By how much starts violate loop closure, as a share of what they move by; refused where that is too much."""
+    from eslabon.solvers.assembly import nearest_rates, residual
+
+    violation = float(residual(m, x[:, : m.nq]).max(initial=0.0))
+    if not violation <= CLOSURE_TOLERANCE:
+        raise AssemblyError(f"q0 violates loop closure of {m.name} by {violation:.3g} (m or rad); assemble it from the "
+            "actuated joints, or project it with m.project.")  # fmt: skip
+    q, v = x[:, : m.nq], x[:, m.nq :]
+    across, speed = (float(np.abs(y).max(initial=0.0)) for y in (nearest_rates(m, q, v)[0] - v, v))
+    if not across <= CLOSURE_TOLERANCE * max(1.0, speed):
+        raise AssemblyError(f"v0 violates loop closure of {m.name}: {across:.3g} (m or rad a second) of it is against the "
+            "loops; take it from m.complete, or project it with m.project.")  # fmt: skip
+    return max(violation, across / max(1.0, speed))
+
+
+def events_of(given: Any, method: str) -> dict[str, Event]:
+    """Events by name; those without are called after their function."""
+    if given is None:
+        return {}
+    refuse(method in steps.METHODS, f"events are looked for by adaptive methods; {method} is none.")
+    if isinstance(given, Mapping):
+        named = dict(given)
+    else:
+        try:
+            functions: Sequence[Any] = [given] if callable(given) else list(given)
+        except TypeError:
+            raise InputError(f"events are functions of t, q and v; it is {given!r}.") from None
+        named = {}
+        for f in functions:
+            name = getattr(f, "__name__", type(f).__name__).strip("<>")
+            name = name if name not in named else f"{name}{len(named)}"
+            named[name] = f
+    for name, f in named.items():
+        refuse(not isinstance(name, str), f"events have names; {name!r} is none.")
+        refuse(not callable(f), f"the event '{name}' is {f!r}; a function of t, q and v is expected.")
+        for word in ("terminal", "direction"):
+            value = getattr(f, word, 0)
+            refuse(not isinstance(value, bool | int | float | np.number), f"{word} of the event '{name}' is a number, as in "
+                f"SciPy; it is {value!r}.")  # fmt: skip
+    return named

@@ -1,0 +1,1 @@
+"""What is found by iteration over compiled formulas: assembly, inverse kinematics, singularities, workspace."""

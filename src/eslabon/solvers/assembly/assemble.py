@@ -1,0 +1,316 @@
+"""Full coordinates from prescribed ones, by continuation from where the guess stands, so that the mechanism stays on its
+branch."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NoReturn
+
+import numpy as np
+
+from eslabon.arguments import choice, flag
+from eslabon.coordinates.closing import CLOSED, close, residuals_at
+from eslabon.coordinates.partition import partition
+from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
+from eslabon.kinematics.closure import row_names
+from eslabon.model import Model
+from eslabon.model.configuration import integrate, normalize
+from eslabon.solvers.assembly.closing_step import Closing, residual
+from eslabon.solvers.assembly.continuation import Crossing, follow
+from eslabon.solvers.assembly.prescription import Prescription, determinacy, prescribed, start
+from eslabon.solvers.ranges import Ranges
+
+Floats = np.ndarray
+RESTARTS = 20  # for poses that no straight way leads to
+
+
+def assemble(
+    m: Model, values: Any = None, guess: Any = None, *, joints: tuple[str, ...] | None = None, pose: Any = None,
+    frame: str | None = None, strict: bool = True, continuation: bool = False, singular: str = "warn",
+    limits: bool = True,
+) -> Floats:  # fmt: skip
+    """Full coordinates that close the loops, for prescribed joints (the actuated ones, or `joints`) or a frame's pose.
+
+    With `continuation` the last axis of many values is a motion: each configuration follows from the one before.
+    """
+    choice(singular, "singular", SINGULAR_WORDS)
+    for name, value in (("strict", strict), ("continuation", continuation), ("limits", limits)):
+        flag(value, name)
+    given, values = prescribed(m, values, joints, pose, frame)
+    begin, goal, lead = _aligned(m, given, values, start(m, guess), continuation)
+    if not len(begin):
+        return np.zeros((*lead, *goal.shape[1 : 1 + continuation], m.nq))
+    task = Assembly(m, given, Ranges.of(m) if limits else Ranges.of(m).unlimited, strict)
+    q, crossings = task.solve(begin, goal)
+    if singular != "ignore":
+        _tell(m, given, crossings, len(begin), continuation, singular)
+    return q.reshape(*lead, *q.shape[1:]) if continuation else q.reshape(*lead, m.nq)
+
+
+def _aligned(
+    m: Model, given: Prescription, values: Floats, begin: Floats, continuation: bool
+) -> tuple[Floats, Floats, tuple[int, ...]]:
+    """Starts (lanes, nq), goals (lanes, rows, ...), and the leading axes that were given."""
+    core = given.core + continuation
+    if values.ndim < core:
+        raise ModelError("continuation=True takes a motion: values with an axis for its rows before the last.")
+    if continuation and not values.size:
+        raise ModelError("continuation=True takes a motion of at least one row.")
+    try:
+        lead = np.broadcast_shapes(values.shape[:-core], begin.shape[:-1])
+    except ValueError:
+        raise ModelError(
+            f"the leading axes of the prescribed values {values.shape[:-core]} and of the guess {begin.shape[:-1]} do not fit "
+            "together; give one guess, or one for each."
+        ) from None
+    begin = np.array(np.broadcast_to(begin, (*lead, m.nq)).reshape(prod(lead), m.nq))
+    goal = np.broadcast_to(values, (*lead, *values.shape[values.ndim - core :]))
+    rows = values.shape[-core] if continuation else 1
+    return begin, goal.reshape(len(begin), rows, *values.shape[values.ndim - given.core :]), lead
+
+
+class Assembly:
+    """What is prescribed of a mechanism, within which ranges, and whether what cannot be is an error."""
+
+    def __init__(self, m: Model, given: Prescription, ranges: Ranges, strict: bool = True) -> None:
+        self.m, self.given, self.ranges, self.strict = m, given, ranges, strict
+
+    def solve(self, begin: Floats, goal: Floats) -> tuple[Floats, list[Crossing]]:
+        """Configurations (lanes, rows, nq) for goals (lanes, rows, ...), and the singular ones passed on the way."""
+        goal = self.admitted(goal)
+        q, size, crossings = self._reached(begin, goal)
+        q, size = self._within(q, size, goal)
+        open_ = ~(size < CLOSED)
+        if self.strict and open_.any():
+            flat = goal.reshape(size.size, *goal.shape[2:])
+            refuse(self.m, self.given, q.reshape(size.size, self.m.nq), size.ravel(), flat)
+        return q, crossings
+
+    def _reached(self, begin: Floats, goal: Floats) -> tuple[Floats, Floats, list[Crossing]]:
+        """Where the motions lead, whatever the limits, and by how much each row violates closure or misses its pose."""
+        m, given = self.m, self.given
+        if not m.nv or not (m.loops or m.couplings or given.frame) or not (given.joints or given.frame):
+            q = np.repeat(begin[:, None], goal.shape[1], axis=1)
+            if given.frame is None:
+                q[..., given.coordinates(m)] = goal
+                q = normalize(m, q) if given.joints else self._nearest_closed(q)
+            return q, self._left(q, goal), []
+        motion = follow(m, given, self.started(begin), goal)
+        size = self._left(motion.q, goal)
+        if motion.lost.any():
+            size[motion.lost] = np.inf
+            motion.crossings.extend(self._rescued(motion.q, size, goal, motion.lost))
+        return motion.q, size, motion.crossings
+
+    def _nearest_closed(self, q: Floats) -> Floats:
+        """All coordinates free: the nearest closed configurations, within the ranges where that can be."""
+        flat = normalize(self.m, q.reshape(prod(q.shape[:-1]), self.m.nq))
+        found, size = self._closing(Prescription(), self.ranges).solve(self.ranges.admitted(flat))
+        for k in np.flatnonzero(~(size < CLOSED)):
+            found[k] = _closed(self.m, flat[k])
+        return found.reshape(q.shape)
+
+    def _closing(self, given: Prescription, ranges: Ranges) -> Closing:
+        return Closing(self.m, given, ranges.lower, ranges.upper)
+
+    def started(self, begin: Floats) -> Floats:
+        """Closed configurations to start from: the guesses, closed where they stand, or the closed ones next to them."""
+        begin = normalize(self.m, begin)
+        if not self.m.closed:
+            return begin
+        left = residual(self.m, begin)
+        lost = np.flatnonzero(~(left < CLOSED))
+        if len(lost):
+            same = lost[(begin[lost] == begin[lost[0]]).all(axis=-1)]  # one guess for all is closed once
+            begin[same] = self._closed_from(begin[same[:1]])
+            others = np.setdiff1d(lost, same)
+            begin[others] = self._closed_from(begin[others])
+        return begin
+
+    def _closed_from(self, q: Floats) -> Floats:
+        if not len(q):
+            return q
+        holding = Prescription(self.given.joints) if self.given.frame is None else Prescription()
+        found, size = self._closing(holding, self.ranges.unlimited).solve(q)
+        for k in np.flatnonzero(~(size < CLOSED)):
+            found[k] = _closed(self.m, q[k])
+        return found
+
+    def _rescued(self, q: Floats, size: Floats, goal: Floats, lost: Floats) -> list[Crossing]:
+        """What no straight way leads to on the branch is sought directly, from where the way ended: on another branch."""
+        last = np.argmax(lost, axis=1)
+        ends = [(int(k), int(last[k])) for k in np.flatnonzero(lost.any(axis=1))]
+        crossings = [Crossing(*end, self.given.values(self.m, q[end])) for end in ends]
+        closing = self._closing(self.given, self.ranges.unlimited)
+        for row in range(int(last[lost.any(axis=1)].min()), lost.shape[1]):
+            lanes = np.flatnonzero(lost[:, row])
+            if self.strict and row and not (size[lanes, row - 1] < CLOSED).all():
+                break
+            before = q[lanes, row - 1] if row else q[lanes, row]
+            found, left = self._directly(closing, before, goal[lanes, row])
+            q[lanes, row], size[lanes, row] = found, left
+        return crossings
+
+    def _directly(self, closing: Closing, q: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """Damped least squares straight to the goals; for poses from other starts too."""
+        q = q.copy()
+        if self.given.frame is None:
+            q[:, self.given.coordinates(self.m)] = x
+            return closing.solve(normalize(self.m, q))
+        found, size = closing.solve(q, x)
+        return self._restarted(closing, found, size, x)
+
+    def _restarted(self, closing: Closing, q: Floats, size: Floats, x: Floats) -> tuple[Floats, Floats]:
+        rng = np.random.default_rng(0)
+        for k in range(RESTARTS):
+            lost = np.flatnonzero(~(size < CLOSED))
+            if not len(lost):
+                break
+            away = integrate(self.m, q[lost], rng.normal(size=(len(lost), self.m.nv)) * (0.1 + 0.1 * k))
+            again, left = closing.solve(self.ranges.admitted(away), x[lost])
+            better = left < size[lost]
+            q[lost[better]], size[lost[better]] = again[better], left[better]
+        return q, size
+
+    def _left(self, q: Floats, goal: Floats) -> Floats:
+        """By how much rows violate closure, or miss their pose."""
+        left = residual(self.m, q) if self.m.closed else np.zeros(q.shape[:-1])
+        if self.given.frame is not None:
+            left = np.maximum(left, np.abs(self.given.values(self.m, q) - goal).max(axis=(-1, -2)))
+        return left
+
+    # -- limits ---------------------------------------------------------------------------------------------------------
+
+    def admitted(self, goal: Floats) -> Floats:
+        """Prescribed values within the limits of their joints, whole motions shifted by whole turns where that helps."""
+        if self.given.frame is not None:
+            return goal
+        places = self.given.coordinates(self.m)
+        q = np.zeros((*goal.shape[:-1], self.m.nq))
+        q[..., places] = goal
+        shifted = self._turned(q)[..., places]
+        lower, upper = self.ranges.lower[places], self.ranges.upper[places]
+        outside = (shifted < lower - 1e-9) | (shifted > upper + 1e-9)
+        if self.strict and outside.any():
+            at = tuple(np.argwhere(outside)[0][:-1])
+            q[at] = np.clip(0.0, self.ranges.lower, self.ranges.upper)
+            q[at][places] = goal[at]
+            raise AssemblyError(
+                f"{self.m.name} is to have {self.ranges.outside(q[at])}; prescribe a value within, or pass limits=False."
+            )
+        return np.clip(shifted, lower, upper) if outside.any() else shifted
+
+    def _turned(self, q: Floats) -> Floats:
+        """Motions (lanes, rows, nq) shifted as a whole by whole turns to where their first rows are within the limits."""
+        if self.ranges.contain(q).all():
+            return q
+        first = q[:, :1]
+        return q + (self.ranges.turned(first, first) - first)
+
+    def _within(self, q: Floats, size: Floats, goal: Floats) -> tuple[Floats, Floats]:
+        """The same within the limits; what has another way of closing takes it, else it is refused."""
+        q = self._turned(q)
+        out = np.argwhere((size < CLOSED) & ~self.ranges.contain(q))
+        if not len(out):
+            return q, size
+        closing, at = self._closing(self.given, self.ranges), tuple(out.T)
+        begin, x = self.ranges.admitted(q[at]), goal[at]
+        if self.given.frame is None:
+            begin[:, self.given.coordinates(self.m)] = x
+        found, left = (
+            closing.solve(begin, x) if determinacy(self.m, self.given).open else (begin, np.full(len(out), np.inf))
+        )
+        if self.given.frame is not None and q.shape[1] == 1:
+            found, left = self._restarted(closing, found, left, x)
+        lost = ~(left < CLOSED)
+        if self.strict and lost.any():
+            where = tuple(out[int(np.argmax(lost))])
+            many = f" ({int(lost.sum())} of {size.size} configurations)" if size.size > 1 else ""
+            what = (
+                f"this pose of '{self.given.frame}'"
+                if self.given.frame
+                else f"these values of {', '.join(self.given.joints)}"
+            )
+            raise AssemblyError(
+                f"{self.m.name} closes for {what} only with {self.ranges.outside(q[where])}{many}; stay within, or pass "
+                "limits=False."
+            )
+        q[at], size[at] = found, np.where(lost, self._left(found[:, None], x[:, None])[:, 0], left)
+        return q, size
+
+
+def _closed(m: Model, q: Floats) -> Floats:
+    try:
+        return close(m, q)
+    except AssemblyError:
+        return q
+
+
+# -- what is said ---------------------------------------------------------------------------------------------------
+
+
+def _tell(
+    m: Model, given: Prescription, crossings: list[Crossing], lanes: int, continuation: bool, singular: str
+) -> None:
+    """Where singular configurations were passed, so that the branch may be another, say so."""
+    if not crossings:
+        return
+    first = min(crossings, key=lambda c: (c.lane, c.row))
+    at = f" (near {_shown(given, first.values)})" if given.joints else ""
+    if continuation:
+        where = f"between rows {first.row - 1} and {first.row}" if first.row else "before row 0"
+        sentence = f"{where} of the motion {m.name} passes a singular configuration{at}, where its branches meet; it goes on as it came, but another way is as good."  # fmt: skip
+    else:
+        count = len({c.lane for c in crossings})
+        which = "the configuration" if lanes == 1 else f"{count} of {lanes} configurations"
+        sentence = f"on the way to {which} {m.name} has passed a singular configuration{at}, and may stand on another branch than its guess; give a guess on the branch you want, or see m.assembly_modes."  # fmt: skip
+    tell_of_singularity(singular, sentence)
+
+
+def _shown(given: Prescription, values: Floats) -> str:
+    return f"{', '.join(given.joints)} = {', '.join(f'{x + 0.0:.4g}' for x in values)}"
+
+
+def refuse(m: Model, given: Prescription, q: Floats, size: Floats, goal: Floats) -> NoReturn:
+    """Say which loop stays open, by how much, and what could be reached."""
+    q = np.where(np.isfinite(q), q, m.home())
+    open_ = np.flatnonzero(~(size < CLOSED))
+    k = int(open_[0])
+    many = f" ({len(open_)} of {len(size)} configurations; this is number {k})" if len(size) > 1 else ""
+    if given.frame is not None:
+        left = size[k] if np.isfinite(size[k]) else float(np.abs(given.values(m, q[k]) - goal[k]).max())
+        raise AssemblyError(
+            f"{m.name} cannot bring '{given.frame}' to this pose{many}: {left:.3g} (m or rad) is left; try a guess nearer to it."
+        )
+    ahead = q[k].copy()
+    ahead[given.coordinates(m)] = goal[k]
+    unlimited = Ranges.of(m).unlimited
+    ahead = (
+        Closing(m, given, unlimited.lower, unlimited.upper).solve(normalize(m, ahead)[None])[0][0] if m.nv else ahead
+    )
+    phi = np.abs(residuals_at(m, ahead))
+    with_these = f"with {', '.join(given.joints)} at {', '.join(f'{x:.6g}' for x in goal[k])}" if given.joints else ""
+    raise AssemblyError(
+        f"{m.name} cannot be assembled {with_these or 'from this guess'}{many}: loop '{row_names(m)[int(phi.argmax())]}' is "
+        f"left open by {phi.max():.3g} (m or rad){_nearest(m, given, q[k], goal[k])}."
+    )
+
+
+def _nearest(m: Model, given: Prescription, q: Floats, goal: Floats) -> str:
+    """What could be reached from here, as the end of a sentence."""
+    from scipy.optimize import minimize
+
+    if not given.joints:
+        return "; give a guess nearer to a closed configuration"
+    places, rows = given.coordinates(m), list(partition(m).rows)
+    try:
+        begin = close(m, q, restarts=0)
+    except AssemblyError:
+        return "; if it closes in another way, m.assembly_modes finds it"
+    closed = {"type": "eq", "fun": lambda x: residuals_at(m, normalize(m, x))[rows]}
+    found = minimize(lambda x: ((x[places] - goal) ** 2).sum(), begin, method="SLSQP", constraints=closed)
+    best = found.x if np.abs(residuals_at(m, normalize(m, found.x))).max() < 1e-6 else begin
+    return (
+        f"; the nearest on this branch that closes is about {', '.join(f'{x:.4g}' for x in best[places])}, and if it closes in "
+        "another way, m.assembly_modes finds it"
+    )

@@ -1,0 +1,221 @@
+"""Continuation: a mechanism moved along straight ways of what is prescribed, by predictor and corrector.
+
+From a closed configuration, a knot, the exact tangent predicts configurations for all rows of the motion within a small
+ball of prescribed values, or for a point on the way to the next row, and Newton's method corrects them. They are taken if
+the correction is small against the way, contracts, and the conditioning of the equations has not fallen much on the way;
+else the ball shrinks. So a motion cannot change its branch unnoticed: next to a singular configuration the balls shrink
+with the distance to it, and it is passed, if at all, in one tiny stride, and told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eslabon.coordinates.closing import per_model
+from eslabon.graph.evaluator import evaluate
+from eslabon.model import Model
+from eslabon.solvers.assembly.closing_step import CHANGING, PREDICTING, Closing, scales, size
+from eslabon.solvers.assembly.prescription import Prescription, determinacy
+from eslabon.solvers.ranges import Ranges
+
+Floats = np.ndarray
+
+# Radians, or lengths in units of the mechanism's size, that prescribed values move by between two knots.
+BALL, LARGEST_BALL, SMALLEST_BALL = 0.25, 1.0, 2e-5
+STRIDE = 16 * SMALLEST_BALL  # over a singular configuration
+LONGEST = 0.6  # motion of any joint from knot to knot
+BENT = 0.2  # correction against motion: half the angle by which the path turns
+CONTRACTS = 0.5  # a correction against the one before
+FALLEN = 0.35  # of 1 at the knot: how far the equations may come to being singular
+SINGULAR = 1e-12  # a pivot at which there is no tangent
+CONVERGED = 1e-9  # a correction whose square is round-off
+AT_ONCE = 16384  # rows that are tried in one go
+
+
+class Crossing(NamedTuple):
+    """A singular configuration that was passed: which motion, after which row of it, and at which prescribed values."""
+
+    lane: int
+    row: int
+    values: Floats
+
+
+@dataclass
+class Motion:
+    """Configurations (lanes, rows, nq), and the crossings on the way; rows that were not reached are marked lost."""
+
+    q: Floats
+    lost: Floats
+    crossings: list[Crossing] = field(default_factory=list)
+
+
+def follow(m: Model, given: Prescription, begin: Floats, goals: Floats) -> Motion:
+    """From closed configurations (lanes, nq) along the straight ways from row to row of the goals (lanes, rows, ...)."""
+    return _Walk(m, given, begin, goals).run()
+
+
+class _Tools(NamedTuple):
+    """What every motion of a prescription needs: native functions, scales of the prescribed velocities, their places,
+    whether pivots tell of singular configurations, and whether more is prescribed than the mechanism can follow."""
+
+    closing: Closing
+    between: Closing
+    predict: Any
+    change: Any
+    scale: Floats
+    places: list[int]
+    pivots: bool
+    surplus: bool
+
+
+@per_model
+def _tools(m: Model, given: Prescription) -> _Tools:
+    none, found = Ranges.of(m).unlimited, determinacy(m, given)
+    closing = Closing(m, given, none.lower, none.upper)
+    # Where more is prescribed than the mechanism can follow, values between two rows need not fit together.
+    between = Closing(m, Prescription(), none.lower, none.upper) if found.surplus else closing
+    predict, change = evaluate(m, PREDICTING, given=given), evaluate(m, CHANGING, given=given)
+    scale = np.repeat([1.0, 1 / size(m)], 3) if given.frame is not None else scales(m, given.velocities(m))
+    pivots = not (found.open or found.surplus)  # else one of them is zero everywhere
+    return _Tools(closing, between, predict, change, scale, given.coordinates(m), pivots, bool(found.surplus))
+
+
+class _Tried(NamedTuple):
+    """Candidates, a run for each motion in `lanes`: their motion, row, values, configuration, whether each is good, how
+    much the path bends, whether it is a row, and whether it has a tangent."""
+
+    lanes: Floats
+    lane: Floats
+    row: Floats
+    x: Floats
+    q: Floats
+    good: Floats
+    bent: Floats
+    whole: Floats
+    firm: Floats
+
+
+class _Walk:
+    """All motions side by side: each has its knot, the size of its ball, and the next row it is to reach."""
+
+    def __init__(self, m: Model, given: Prescription, begin: Floats, goals: Floats) -> None:
+        self.m, self.given, self.goals, self.rows = m, given, goals, goals.shape[1]
+        tools = _tools(m, given)
+        self.closing, self.between, self.predict, self.change, self.scale, self.places, self.pivots, self.surplus = (
+            tools
+        )
+        self.knot, self.x = begin.copy(), given.values(m, begin)
+        self.row, self.ball = np.zeros(len(begin), dtype=np.int64), np.full(len(begin), BALL)
+        self.stride = np.zeros(len(begin), dtype=bool)
+        self.motion = Motion(np.repeat(begin[:, None], self.rows, axis=1), np.zeros(goals.shape[:2], dtype=bool))
+
+    def run(self) -> Motion:
+        active = np.arange(len(self.knot))
+        while len(active):
+            self._advance(active)
+            active = active[self.row[active] < self.rows]
+        return self.motion
+
+    # -- one go ---------------------------------------------------------------------------------------------------------
+
+    def _advance(self, lanes: Floats) -> None:
+        """Try what lies in the balls of these motions, and take what is good."""
+        lane, row, x, dx, whole = self._candidates(lanes)
+        guess, motion = self.predict(self.knot[lane], dx)
+        if self.given.frame is None:
+            guess[:, self.places] = x
+        q, good, bent, pivot = self._corrected(guess, x, motion, whole)
+        good &= (self.change(self.knot[lane], q) >= FALLEN) | self.stride[lane]
+        if self.surplus:
+            good &= whole | (
+                self._far(self.goals[lane, row], self.given.values(self.m, q))
+                < self._far(self.goals[lane, row], self.x[lane])
+            )
+        firm = pivot > SINGULAR if self.pivots else np.ones(len(lane), dtype=bool)
+        self._take(_Tried(lanes, lane, row, x, q, good, bent, whole, firm))
+
+    def _far(self, to: Floats, start: Floats) -> Floats:
+        """How far apart two prescribed values are."""
+        return np.abs(self.given.displacement(self.m, to, start) * self.scale).max(axis=-1, initial=0.0)
+
+    def _candidates(self, lanes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """The rows in each ball, or else a point on the way to the next row: motion, row, values, displacement, and
+        whether it is a row."""
+        ball = np.where(self.stride[lanes], STRIDE, self.ball[lanes])
+        width = max(1, min(self.rows - int(self.row[lanes].min()), AT_ONCE // len(lanes)))
+        rows = np.minimum(self.row[lanes, None] + np.arange(width), self.rows - 1)
+        goals = self.goals[lanes[:, None], rows]
+        dx = self.given.displacement(self.m, goals, self.x[lanes][:, None])
+        far = np.abs(dx * self.scale).max(axis=-1, initial=0.0)
+        inside = np.logical_and.accumulate(far <= ball[:, None], axis=1)
+        inside &= self.row[lanes, None] + np.arange(width) < self.rows
+        inside[:, 0] = True
+        which, k = np.nonzero(inside)
+        share = np.minimum(1.0, ball[which] / np.maximum(far[which, k], 1e-300))
+        whole, dx, x = share >= 1.0, dx[which, k], goals[which, k]
+        if not whole.all():
+            dx[~whole] *= share[~whole, None]
+            x[~whole] = self.given.along(self.m, self.x[lanes[which[~whole]]], dx[~whole])
+        return lanes[which], rows[which, k], x, dx, whole
+
+    def _corrected(self, q: Floats, x: Floats, motion: Floats, whole: Floats) -> tuple[Floats, ...]:
+        """Newton's method from each prediction: where it leads, whether it stayed near and contracted, how much the path
+        bends, and the pivots there."""
+        good, before = np.isfinite(motion) & (motion <= LONGEST), np.full(len(q), np.inf)
+        bent = before
+        for k in range(8):
+            following, moved, pivot = self._newton(q, x if self.given.frame is not None else None, whole)
+            if k == 0:
+                bent = moved / np.maximum(motion, 1e-300)
+                good &= moved <= np.maximum(BENT * motion, 100 * CONVERGED)
+            good &= moved <= np.maximum(CONTRACTS * before, CONVERGED)
+            before, q = moved, following
+            if not (good & (moved > CONVERGED)).any():
+                break
+        return q, good & (before <= CONVERGED) & np.isfinite(q).all(axis=-1), bent, pivot
+
+    def _newton(self, q: Floats, x: Floats | None, whole: Floats) -> tuple[Floats, Floats, Floats]:
+        if self.between is self.closing or whole.all():
+            following, _, moved, pivot = self.closing.step(q, 0.0, x)
+            return following, moved, pivot
+        following, _, moved, pivot = self.between.step(q, 0.0)
+        exact = self.closing.step(q[whole], 0.0, None if x is None else x[whole])
+        following[whole], moved[whole] = exact[0], exact[2]
+        return following, moved, pivot
+
+    # -- what becomes of it -----------------------------------------------------------------------------------------------
+
+    def _take(self, t: _Tried) -> None:
+        """Keep the good rows up to the first bad one of each motion, move the knots on, and size the balls anew."""
+        first = np.flatnonzero(np.r_[True, t.lane[1:] != t.lane[:-1]])
+        counts = np.diff(np.r_[first, len(t.lane)])
+        place = np.arange(len(t.lane)) - np.repeat(first, counts)
+        taken = np.minimum(np.minimum.reduceat(np.where(t.good, len(t.lane), place), first), counts)
+        rows = (place < np.repeat(taken, counts)) & t.whole
+        self.motion.q[t.lane[rows], t.row[rows]] = t.q[rows]
+        np.add.at(self.row, t.lane[rows], 1)
+        some = taken > 0
+        on, all_of_it, knots = t.lanes[some], (taken == counts)[some], (first + taken - 1)[some]
+        firm = t.firm[knots]  # where there is no tangent, no way leads on
+        for k in np.flatnonzero(self.stride[on] & (firm | (self.row[on] == self.rows))):
+            self.motion.crossings.append(Crossing(int(on[k]), int(t.row[first[some][k]]), self.x[on[k]].copy()))
+        self.knot[on[firm]] = t.q[knots[firm]]
+        self.x[on[firm]] = self.given.values(self.m, t.q[knots[firm]]) if self.surplus else t.x[knots[firm]]
+        self.ball[on] = np.where(self.stride[on], 4 * SMALLEST_BALL, self.ball[on])
+        grown = on[all_of_it & firm & (t.bent[knots] < 0.5 * BENT)]
+        self.ball[grown] = np.minimum(2 * self.ball[grown], LARGEST_BALL)
+        self.stride[on] = ~firm
+        self._stuck(t.lanes[~some])
+
+    def _stuck(self, lanes: Floats) -> None:
+        """Smaller balls where nothing was taken; then a stride over what may be singular; then the rows are lost."""
+        over = self.stride[lanes]
+        self.ball[lanes[~over]] *= 0.5
+        self.stride[lanes] = ~over & (self.ball[lanes] < SMALLEST_BALL)
+        for k in lanes[over]:
+            self.motion.lost[k, self.row[k] :] = True
+            self.motion.q[k, self.row[k] :] = self.knot[k]
+            self.row[k] = self.rows

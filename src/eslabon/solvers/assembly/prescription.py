@@ -1,0 +1,179 @@
+"""What is given for an assembly: the values of some joints, or the pose of a frame; and where it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
+from eslabon.algebra.rotations import check_rotation, quaternion_from_rotation, rotation_from_quaternion
+from eslabon.arguments import finite, states, text
+from eslabon.coordinates.closing import close, jacobian_at, per_model
+from eslabon.coordinates.partition import RANK, generic
+from eslabon.errors import ModelError, RotationError
+from eslabon.kinematics.frames import chosen_frame
+from eslabon.model import Model
+from eslabon.quantities import evaluate
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Prescription:
+    """Joints by name, or a frame: their values x, and the straight ways between two of them.
+
+    The way between two values of a joint is straight in its coordinates (angles count their turns), between two poses
+    straight for the position and a turn about one axis for the orientation.
+    """
+
+    joints: tuple[str, ...] = ()
+    frame: str | None = None
+
+    @property
+    def core(self) -> int:
+        """How many axes one set of given values has."""
+        return 1 if self.frame is None else 2
+
+    def coordinates(self, m: Model) -> list[int]:
+        return [k for name in self.joints for k in range(m.nq)[m.coordinates[name]]]
+
+    def velocities(self, m: Model) -> list[int]:
+        return [k for name in self.joints for k in range(m.nv)[m.velocities[name]]]
+
+    def free(self, m: Model) -> list[int]:
+        """The velocities that are not prescribed."""
+        fixed = set(self.velocities(m))
+        return [k for k in range(m.nv) if k not in fixed]
+
+    def values(self, m: Model, q: Floats) -> Floats:
+        """What configurations give for that which is prescribed."""
+        if self.frame is not None:
+            return np.asarray(evaluate(m, "pose", frame=self.frame)(q))
+        return q[..., self.coordinates(m)]
+
+    def displacement(self, m: Model, to: Floats, start: Floats) -> Floats:
+        """The prescribed velocities that lead straight from one value to another in a unit of time."""
+        if self.frame is not None:
+            turn = to[..., :3, :3] @ np.swapaxes(start[..., :3, :3], -1, -2)
+            spin = rotation_vector_from_quaternion(quaternion_from_rotation(turn))
+            return np.concatenate([spin, to[..., :3, 3] - start[..., :3, 3]], axis=-1)
+        return self._jointwise(m, lambda j, a, b: a - b if j.kind.plain else j.kind.difference(a, b), to, start)
+
+    def along(self, m: Model, start: Floats, dx: Floats) -> Floats:
+        """The value that a displacement leads to."""
+        if self.frame is not None:
+            T = np.array(np.broadcast_to(start, (*dx.shape[:-1], 4, 4)))
+            T[..., :3, :3] = rotation_from_quaternion(quaternion_from_rotation_vector(dx[..., :3])) @ T[..., :3, :3]
+            T[..., :3, 3] += dx[..., 3:]
+            return T
+        return self._jointwise(m, lambda j, a, b: j.kind.integrate(a, b), start, dx)
+
+    def _jointwise(self, m: Model, apply: Any, first: Floats, second: Floats) -> Floats:
+        """A function of each prescribed joint and its own parts of two arrays of coordinates or velocities."""
+        joints = [m.joint(name) for name in self.joints]
+        if all(j.kind.plain for j in joints):
+            return np.asarray(apply(joints[0], first, second)) if joints else first
+        made, places = [], [0, 0]
+        for j in joints:
+            sizes = [j.nq if x.shape[-1] == len(self.coordinates(m)) else j.nv for x in (first, second)]
+            parts = [x[..., at : at + n] for x, at, n in zip((first, second), places, sizes, strict=True)]
+            made.append(apply(j, *parts))
+            places = [at + n for at, n in zip(places, sizes, strict=True)]
+        return np.concatenate(made, axis=-1)
+
+
+@dataclass(frozen=True)
+class Determinacy:
+    """What a prescription does to a mechanism: degrees of freedom it leaves open, and rows that others already imply."""
+
+    open: int
+    surplus: int
+
+
+@per_model
+def determinacy(m: Model, given: Prescription) -> Determinacy:
+    """By the ranks of the closure Jacobian and of what is prescribed, where the mechanism is not singular."""
+    q = generic(m) if m.closed else m.home()
+    J = jacobian_at(m, q)
+    if given.frame is not None:
+        rows = evaluate(m, "jacobian", frame=given.frame, axes="spatial")(q)
+        rank = _rank(np.vstack([J, rows]))
+        return Determinacy(m.nv - rank, 6 - (rank - _rank(J)))
+    free = given.free(m)
+    rank = _rank(J[:, free])
+    return Determinacy(len(free) - rank, _rank(J) - rank)
+
+
+def _rank(A: Floats) -> int:
+    size = np.linalg.svd(A, compute_uv=False)
+    return int((size > RANK * size.max(initial=0.0)).sum())
+
+
+def prescribed(
+    m: Model, values: Any, joints: tuple[str, ...] | str | None, pose: Any, frame: str | None
+) -> tuple[Prescription, Floats]:
+    """The prescription and its values, checked."""
+    if pose is not None:
+        if values is not None or joints is not None:
+            raise ModelError("assemble takes joint values or the pose of a frame, not both.")
+        return Prescription(frame=chosen_frame(m, frame if frame is None else text(frame, "frame")).name), _poses(pose)
+    if frame is not None:
+        m.frame(text(frame, "frame"))
+        raise ModelError(f"frame='{frame}' goes with the pose it is to take; give pose= too.")
+    given = by_joints(m, joints)
+    count = len(given.coordinates(m))
+    if not count and joints is None and m.closed and m.nv:
+        raise ModelError(
+            f"{m.name} has no actuated joints; name the joints you prescribe, as in joints=('{m.joints[0].name}',)."
+        )
+    x = np.atleast_1d(finite([] if values is None else values, "the array of prescribed values"))
+    if x.shape[-1] != count:
+        raise ModelError(
+            f"the prescribed joints {', '.join(given.joints) or '(none)'} have {count} coordinates; {x.shape[-1]} values were given."
+        )
+    return given, x
+
+
+def by_joints(m: Model, joints: tuple[str, ...] | str | None) -> Prescription:
+    """The joints that are prescribed: the actuated ones unless others are named."""
+    if joints is not None and (
+        isinstance(joints, bytes) or not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints)
+    ):
+        raise ModelError(f"joints names the prescribed joints, as in joints=('q1', 'q2'); it is {joints!r}.")
+    names = m.actuated if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
+    if len(set(names)) != len(names):
+        raise ModelError(f"joints names a joint twice: {', '.join(names)}.")
+    return Prescription(tuple(m.joint(name).name for name in names))
+
+
+def _poses(pose: Any) -> Floats:
+    T = finite(pose, "pose")
+    if T.shape[-2:] != (4, 4):
+        raise ModelError(f"pose must be finite numbers of shape (..., 4, 4); it has shape {T.shape}.")
+    try:
+        check_rotation(T[..., :3, :3])
+    except RotationError as error:
+        raise ModelError(f"pose: {error}") from None
+    return T
+
+
+def start(m: Model, guess: Any) -> Floats:
+    """Where an assembly starts: the closed home, a mode by its name, or configurations (..., nq)."""
+    if guess is None:
+        return home(m)
+    if isinstance(guess, str):
+        return m.configuration(guess)
+    return states(guess, "guess", m.nq, m.name)
+
+
+def home(m: Model) -> Floats:
+    """The closed configuration nearest to the description's home."""
+    return _home(m).copy() if m.closed else m.home()
+
+
+@per_model
+def _home(m: Model) -> Floats:
+    return close(m)

@@ -1,0 +1,243 @@
+"""Verbs of dynamics that answer only where there is an answer: states which keep the loops closed, configurations that
+are not singular, motions that move mass.
+
+The native code compares its own checks with their bounds; what is here is the second look at states that do not keep
+them. A state that violates loop closure is refused. Where the independent coordinates have become a poor choice, others
+are selected by pivoting. A motion without mass is named. At a singular configuration there is an error, or, on request,
+the minimum-norm solution and a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+
+from eslabon.arguments import floats
+from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
+from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
+from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError, shown, tell_of_singularity
+from eslabon.graph.evaluator import Formula, Request, evaluate, native, refuse_guards
+from eslabon.graph.native.signature import Argument
+from eslabon.model import Model
+from eslabon.quantities import MASSLESS, POOR, constraints, unbounded
+
+Floats = np.ndarray
+SINGULAR = 1e-13  # of a reciprocal condition number, which is squared: below it the answer has no digits
+MINIMUM_NORM = ("inverse_dynamics", "forward_dynamics")  # what has an answer at a singular configuration
+OF_MASS = ("forward_dynamics", "hybrid_dynamics", "reactions_under_forces")  # what needs the inverse of the mass matrix
+
+
+def all_equations(*arguments: Any, **options: Any) -> list[Any]:
+    """M, the forces, J and gamma with every row of the constraints."""
+    from eslabon.dynamics.loops import equations_of_all_rows
+
+    return equations_of_all_rows(*arguments, **options)
+
+
+EQUATIONS = Formula(
+    "all_equations",
+    all_equations,
+    ("q", "v", "tau"),
+    (
+        Argument("M", lambda m, **_: (m.nv, m.nv)),
+        Argument("force", lambda m, **_: (m.nv,)),
+        Argument("J", lambda m, **_: (constraints(m), m.nv)),
+        Argument("gamma", lambda m, **_: (constraints(m),)),
+    ),
+    external=True,
+    seldom=True,
+)
+
+
+def checked(
+    m: Model, request: Request, tolerance: float | None = None, singular: str | None = None
+) -> Callable[..., Floats]:
+    """The request as a call, with the tolerance and what is to become of singular configurations as the caller asked."""
+    name = request.formula.name
+    if singular not in (None, "error") and not (m.closed and name in MINIMUM_NORM and request.by is None):
+        raise ModelError(f"{name} of {m.name} has no answer at a singular configuration; leave singular out.")
+    looking = SecondLook(m, request, CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error")
+    if tolerance is not None or singular is not None:
+        return looking.called
+    call: Any = native(m, request)
+    call.__self__.on_violation = looking
+    return call
+
+
+@dataclass(frozen=True, eq=False)
+class SecondLook:
+    """A request on a mechanism, with what the caller allows."""
+
+    m: Model
+    request: Request
+    tolerance: float = CLOSURE_TOLERANCE
+    singular: str = "error"
+
+    @property
+    def name(self) -> str:
+        return self.request.formula.label
+
+    @cached_property
+    def unbounded(self) -> tuple[Request, Callable[..., Any]]:
+        """The same with its checks as outputs, for bounds of the caller's own."""
+        request = self.request._replace(formula=unbounded(self.request.formula))
+        return request, native(self.m, request)
+
+    def called(self, *arrays: Any, out: Any = None, **keywords: Any) -> Floats:
+        """The request with bounds of the caller's own."""
+        request, call = self.unbounded
+        given = [floats(x, name.name) for x, name in zip(arrays, request.inputs(self.m), strict=False)]
+        results = refuse_guards(self.m, request, given, list(call(*arrays, **keywords)))
+        return self._looked(given, results, {"out": out})
+
+    def __call__(self, arrays: list[Any], results: list[Floats], keywords: dict[str, Any]) -> Floats:
+        """The answer to all states of a call, of which some do not keep the default bounds."""
+        return self._looked(arrays, refuse_guards(self.m, self.request, arrays, results), keywords)
+
+    def _looked(self, arrays: list[Any], results: list[Floats], keywords: dict[str, Any]) -> Floats:
+        """A second look at the checks that follow the value."""
+        value, *checks = results
+        if self.m.closed and not np.max(checks[0], initial=0.0) <= self.tolerance:
+            self._refuse_violation(checks[0])
+        if np.all(checks[-1] > (POOR if self.m.closed else MASSLESS)):
+            return self._put(value, keywords.get("out"))
+        value, condition = np.array(value), np.nan_to_num(checks[-1], nan=0.0)
+        cores = [x.shape for x in self.request.inputs(self.m)]
+        pairs = zip(arrays, cores, strict=True)
+        states = [
+            np.broadcast_to(np.asarray(x, float), condition.shape + core).reshape(condition.size, *core)
+            for x, core in pairs
+        ]
+        values, conditions = value.reshape(condition.size, *value.shape[condition.ndim :]), condition.reshape(-1)
+        self._improve(states, values, conditions)
+        return self._put(value, keywords.get("out"))
+
+    def _put(self, value: Floats, out: Any) -> Floats:
+        """The value, in the caller's array if there is one."""
+        if out is None:
+            return value if value.ndim else value[()]
+        if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.flags.writeable:
+            raise InputError(f"out is the array of floats that {self.name} writes into; it is {shown(out)}.")
+        if out.shape != value.shape:
+            raise ModelError(f"out has shape {out.shape}, and the result {value.shape}.")
+        out[...] = value
+        return out
+
+    def _improve(self, states: list[Floats], values: Floats, conditions: Floats) -> None:
+        """Better values for the states that are near to singular, or an error."""
+        if self.name in OF_MASS:
+            self._refuse_massless(states, conditions)
+        if not self.m.closed:
+            return
+        if self.reselects:
+            self._reselect(states, values, conditions)
+        bad = np.flatnonzero(~(conditions > SINGULAR))
+        if len(bad) and self.singular == "error":
+            raise SingularityError(
+                f"{self.name}: {self.m.name} is at a singular configuration, or too near one for an answer (reciprocal "
+                f"condition number squared {conditions.min():.2g}, {SINGULAR:g} is the least); its actuators or its loops "
+                "lose a direction there."
+            )
+        if len(bad):
+            which = f" in {len(bad)} of {conditions.size} states" if conditions.size > 1 else ""
+            tell_of_singularity(
+                self.singular, f"{self.name}: {self.m.name} is at a singular configuration{which}; the minimum-norm "
+                "solution is given.")  # fmt: skip
+        for k in bad:
+            values[k] = self._minimum_norm([x[k] for x in states])
+
+    def _refuse_violation(self, residual: Floats) -> NoReturn:
+        worst = np.max(residual, initial=0.0)
+        at = f" (state {int(np.argmax(residual))})" if np.ndim(residual) else ""
+        raise AssemblyError(
+            f"{self.name}: the given motion violates loop closure of {self.m.name} by {worst:.3g}{at} in position, velocity "
+            f"or acceleration, more than the tolerance {self.tolerance:g}; complete it from the actuated joints with "
+            "m.complete, or project it onto the constraints with m.project."
+        )
+
+    def _refuse_massless(self, states: list[Floats], conditions: Floats) -> None:
+        """Name the motion that moves no mass, where there is one."""
+        for k in np.flatnonzero(~(conditions > (POOR if self.m.closed else LEAST))):
+            state = [x[k] for x in states]
+            if not all(np.isfinite(x).all() for x in state):
+                continue  # nothing in, nothing out
+            M, _, J, _ = self._equations(state)
+            if self.name == "hybrid_dynamics":
+                J = np.concatenate([J, np.eye(self.m.nv)[list(self.m.actuated_velocities)]])
+            name = unresisted(self.m, M, J)
+            if name is not None:
+                at = f" (state {k})" if len(conditions) > 1 else ""
+                raise massless(self.m, name, self.name, f" at this configuration{at}")
+
+    # -- other independent coordinates ---------------------------------------------------------------------------------
+
+    @cached_property
+    def reselects(self) -> bool:
+        """Whether the answer depends on which rows or velocities count as independent, so that others may do better."""
+        if not redundancy_is_constant(self.m):
+            return True
+        if self.name in ("inverse_dynamics", "reactions"):
+            return self.m.nu > len(partition(self.m).independent)
+        return dict(self.request.options)["constraints"] == "elimination"
+
+    def _reselect(self, states: list[Floats], values: Floats, conditions: Floats) -> None:
+        """Better values, and their condition, where the independent coordinates are a poor choice; each partitioning
+        serves all states that it suits, and is compiled once."""
+        # The hybrid problem is of the actuated velocities, and no others.
+        preferred = self.m.actuated_velocities if self.name == "hybrid_dynamics" else ()
+        waiting = np.flatnonzero(~(conditions > POOR))
+        while len(waiting):
+            chosen = partition_at(self.m, states[0][waiting[0]], preferred)
+            options = {**dict(self.request.options), "partition": chosen}
+            formula = unbounded(self.request.formula)
+            call = native(self.m, self.request._replace(formula=formula, options=tuple(options.items())))
+            made, _, found = call(*(x[waiting] for x in states))
+            better = found > conditions[waiting]
+            values[waiting[better]], conditions[waiting[better]] = made[better], found[better]
+            waiting = waiting[1:][~better[1:]]  # the first has had the partitioning that suits it
+
+    # -- the slow, rank-revealing way -----------------------------------------------------------------------------------
+
+    def _equations(self, state: list[Floats]) -> tuple[Floats, ...]:
+        numbers = evaluate(self.m, EQUATIONS, self.request.parameters, self.request.external)
+        forces = state[2] if "tau" in self.request.formula.inputs else np.zeros(self.m.nu)
+        return numbers(*state[:2], forces, *state[3:])
+
+    def _minimum_norm(self, state: list[Floats]) -> Floats:
+        """The minimum-norm solution at a singular configuration, from singular values."""
+        M, force, J, gamma = self._equations(state)
+        if self.name == "forward_dynamics":
+            return self._accelerations(M, force, J, gamma)
+        return self._forces(M @ state[2] - force, J)
+
+    def _accelerations(self, M: Floats, force: Floats, J: Floats, gamma: Floats) -> Floats:
+        """Udwadia and Kalaba's: a + M^-1/2 (J M^-1/2)^+ (gamma - J a)."""
+        rho = stiffening(self.m)
+        M, force = M + rho * J.T @ J, force + rho * J.T @ gamma
+        values, vectors = np.linalg.eigh(M)
+        root = vectors / np.sqrt(values)
+        a = root @ (root.T @ force)
+        a = a + root @ np.linalg.pinv(J @ root, rcond=np.sqrt(RANK)) @ (gamma - J @ a)
+        left = float(np.abs(J @ a - gamma).max(initial=0.0))
+        if not left < 1e-6 * max(1.0, float(np.abs(gamma).max(initial=0.0))):
+            tell_of_singularity(
+                "error", f"forward_dynamics: no acceleration of {self.m.name} keeps its loops closed at these velocities "
+                f"(it violates them by {left:.3g}): branches meet at this configuration, and the motion keeps to none.")  # fmt: skip
+        return a
+
+    def _forces(self, needed: Floats, J: Floats) -> Floats:
+        """The least actuator forces that do the work of `needed` in every motion that keeps the loops closed."""
+        _, size, V = np.linalg.svd(J)
+        motions = V[int((size > np.sqrt(RANK) * size.max(initial=0.0)).sum()) :]
+        places = list(self.m.actuated_velocities)
+        forces = np.linalg.lstsq(motions[:, places], motions @ needed, rcond=np.sqrt(RANK))[0]
+        left = float(np.abs(motions[:, places] @ forces - motions @ needed).max(initial=0.0))
+        if not left < 1e-6 * max(1.0, float(np.abs(needed).max(initial=0.0))):
+            tell_of_singularity(
+                "error", f"inverse_dynamics: at this singular configuration no actuators' forces give {self.m.name} this "
+                f"motion ({left:.3g} N or N m is missing in a direction they do not reach).")  # fmt: skip
+        return forces

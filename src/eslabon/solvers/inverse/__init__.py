@@ -1,0 +1,24 @@
+"""Inverse kinematics (Rojas, 3): configurations, rates and accelerations for poses, tool lines, points and paths.
+
+The way through the room: `tasks` say what is asked, `ranges` where the joints may be, `steps` make one native step of
+the search, `arm` holds the three together, `search` walks and starts again; `solve`, `motion` and `follow` are what
+users call. `newton_gauss` is the thesis' own method with its orthogonal factor, for the last digits and for the rates.
+"""
+
+from eslabon.errors import InverseKinematicsError, SingularityWarning
+from eslabon.solvers.inverse.follow import follow
+from eslabon.solvers.inverse.motion import JointMotion, inverse_motion
+from eslabon.solvers.inverse.newton_gauss import condition, well_conditioned
+from eslabon.solvers.inverse.solve import Configurations, inverse_kinematics
+
+__all__ = [
+    "Configurations",
+    "InverseKinematicsError",
+    "JointMotion",
+    "SingularityWarning",
+    "condition",
+    "follow",
+    "inverse_kinematics",
+    "inverse_motion",
+    "well_conditioned",
+]

@@ -1,0 +1,143 @@
+"""All that inverse kinematics has to know of one frame of one mechanism, made once: task, ranges, code, starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eslabon import quantities
+from eslabon.arguments import floats, text
+from eslabon.errors import InverseKinematicsError, ModelError
+from eslabon.graph.evaluator import evaluate
+from eslabon.kinematics.frames import chosen_frame
+from eslabon.kinematics.tree import chain
+from eslabon.model.builder import an_axis
+from eslabon.solvers.inverse.steps import SEARCH_STEP, moving_velocities
+from eslabon.solvers.inverse.tasks import Points, Task, WholePose
+from eslabon.solvers.ranges import Ranges, reach
+
+if TYPE_CHECKING:
+    from eslabon.model import Model
+
+Floats = NDArray[np.float64]
+Triples = tuple[tuple[float, float, float], ...]
+
+STARTS = 256
+ROWS = 64  # of a product that BLAS does not share between threads, which takes longer than the product
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Configurations to start from, and where each brings what the task is about, as its weighted numbers."""
+
+    q: Floats
+    reached: Floats
+    weights: Floats
+
+    def distances(self, x: Floats) -> Floats:
+        """How far each start is from each target: squares, up to a constant, in a row for each target."""
+        distances, wanted = np.empty((len(x), len(self.q))), -2.0 * self.weights * x
+        for k in range(0, len(x), ROWS):
+            np.matmul(wanted[k : k + ROWS], self.reached.T, out=distances[k : k + ROWS])
+        distances += np.sum(self.reached**2, axis=1)
+        return distances
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A frame of a mechanism, ready to be moved to where a task wants it."""
+
+    m: Model
+    task: Task
+    limited: Ranges
+    step: Callable[..., Floats]
+    moving: tuple[int, ...]
+    _starts: dict[bool, Starts] = field(default_factory=dict, compare=False)
+
+    def ranges(self, limits: bool) -> Ranges:
+        return self.limited if limits else self.limited.unlimited
+
+    def starts(self, limits: bool) -> Starts:
+        """Configurations spread over the ranges, with every joint that does not move the frame at home."""
+        if limits not in self._starts:
+            q = np.where(self.unmoved, self.m.home(), self.ranges(limits).spread(STARTS))
+            reached = self.task.of_pose(self.pose(q))
+            self._starts[limits] = Starts(q, reached * self.task.weights, self.task.weights)
+        return self._starts[limits]
+
+    @cached_property
+    def unmoved(self) -> NDArray[np.bool_]:
+        """The coordinates that do not move the frame."""
+        unmoved = np.ones(self.m.nq, dtype=bool)
+        for joint in chain(self.m, self.m.frame(self.task.frame).body):
+            unmoved[self.m.coordinates[joint.name]] = False
+        return unmoved
+
+    def pose(self, q: Floats) -> Floats:
+        """The pose of the frame."""
+        return quantities.evaluate(self.m, "pose", frame=self.task.frame)(q)
+
+    def missed(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """What is missing to the target in metres and radians, by the forward kinematics."""
+        return self.task.missed(self.pose(q), x)
+
+    def equations(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """The task's equations f and their Jacobian over the velocities that move the frame."""
+        f, S = self.task.equations(self.pose(q), x)
+        return f, S @ quantities.evaluate(self.m, "jacobian", frame=self.task.frame, axes="aligned")(q)[
+            ..., self.moving
+        ]
+
+    def velocities(self, moving: Floats) -> Floats:
+        """Velocities of the whole mechanism from those that move the frame; the others are zero."""
+        v = np.zeros((*moving.shape[:-1], self.m.nv))
+        v[..., self.moving] = moving
+        return v
+
+
+def prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
+    """The arm that moves a frame, or points of it."""
+    # Kept with the mechanism as its cached properties are: to hash a description takes longer than many a search.
+    arms: dict[Any, Arm] = vars(m).setdefault("_arms", {})
+    if (frame, points) not in arms:
+        arms[frame, points] = _prepared(m, frame, points)
+    return arms[frame, points]
+
+
+def _prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
+    if m.closed:
+        raise ModelError(
+            f"{m.name} has loops: m.assemble(pose=..., frame=...) brings a frame to a pose, and with continuation=True along "
+            "the poses of a path."
+        )
+    chosen = chosen_frame(m, frame)
+    moving = tuple(moving_velocities(m, chosen.name))
+    if not moving:
+        raise ModelError(f"{m.name}: no joint moves '{chosen.name}'.")
+    size = reach(m, chosen)
+    task: Task = WholePose(chosen.name, size) if points is None else Points(chosen.name, size, points)
+    ranges = Ranges.of(m, size)
+    return Arm(m, task, ranges, evaluate(m, SEARCH_STEP, task=task), moving)
+
+
+def arm_for(m: Model, frame: str | None, points: ArrayLike | None, axis: Any) -> Arm:
+    """The arm for the points that are given, for the origin and a point on an axis, or for the whole frame."""
+    if frame is not None:
+        text(frame, "frame")
+    if axis is not None:
+        if points is not None:
+            raise InverseKinematicsError("give either points or an axis of the tool, not both.")
+        u = np.array(an_axis(axis, "axis"), dtype=float)
+        # As far out as the arm is long, so that pointing and reaching weigh the same.
+        points = [np.zeros(3), u * (reach(m, chosen_frame(m, frame)) / np.linalg.norm(u))]
+    if points is None:
+        return prepared(m, frame, None)
+    array = floats(points, "points")
+    if array.ndim != 2 or array.shape[1] != 3 or not len(array) or not np.isfinite(array).all():
+        raise InverseKinematicsError(f"points of the frame are (k, 3) finite numbers; these have shape {array.shape}.")
+    return prepared(m, frame, tuple((float(a), float(b), float(c)) for a, b, c in array))

@@ -1,0 +1,240 @@
+"""What is asked of a frame: a whole pose, or that some points of it come to given places.
+
+A task sees a target as a row of numbers, says in symbols how far a configuration is from it and how that changes, and
+judges the answer in numbers. Lengths are divided by the reach of the arm, so that turning and moving weigh the same in
+a watch and in a crane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eslabon.algebra.arrays import matmul
+from eslabon.algebra.motions import check_pose, hat
+from eslabon.algebra.quaternions import rotation_vector_from_quaternion
+from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion, vect
+from eslabon.arguments import floats
+from eslabon.errors import InverseKinematicsError
+from eslabon.kinematics.frames import jacobian, placement
+from eslabon.model import Model
+
+Floats = NDArray[np.float64]
+
+# A start is near if its place is, more than its orientation, which the last joints mend: so measured on four arms.
+PLACE = 4.0
+ONE, LAST_ROW = np.eye(3), np.array([0.0, 0.0, 0.0, 1.0])
+
+
+class Task(Protocol):
+    """What every task answers."""
+
+    @property
+    def frame(self) -> str:
+        """Which frame is meant."""
+
+    @property
+    def reach(self) -> float:
+        """The unit of length."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers a target has."""
+
+    @property
+    def rank(self) -> int:
+        """How many degrees of freedom it takes from the frame."""
+
+    @property
+    def weights(self) -> Floats:
+        """What each number of a target counts when near targets are told from far ones."""
+
+    def of_pose(self, pose: Floats) -> Floats:
+        """The numbers that a pose of the frame gives."""
+
+    def residual(self, m: Model, q: Any, x: Any) -> Any:
+        """How far the configuration is from the target x, in symbols."""
+
+    def jacobian(self, m: Model, q: Any) -> Any:
+        """The matrix J with residual' = J v at the target, in symbols; J^T residual is the exact gradient."""
+
+    def missed(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """What is missing from a pose of the frame to the target, in metres and radians."""
+
+    def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """The equations f = 0 in numbers, and the matrix S with f' = S twist, the twist in ground axes."""
+
+    def centripetal(self, R: Floats, twist: Floats) -> Floats:
+        """The part of f'' = S acceleration + ... that the velocities make."""
+
+
+@dataclass(frozen=True)
+class WholePose:
+    """Position and orientation, six rows: the rotation vector of the error, and the way that is left.
+
+    Rojas (3.3.1) asks for vect P = vect R and tr P = tr R, four equations in the three degrees of freedom of a rotation. Written
+    for the error E = P R^T of the frame's rotation P against the target's R, their least-squares solution is a turn by
+    -vect E = -e sin φ. That goes to zero half a turn away, where the four equations stall; here it is lengthened to
+    -e φ, which has the same direction, the same derivative at the solution, and no such stall.
+    """
+
+    frame: str
+    reach: float
+    size: ClassVar[int] = 12
+    rank: ClassVar[int] = 6
+
+    @property
+    def weights(self) -> Floats:
+        return np.repeat([1.0, PLACE / self.reach], [9, 3])
+
+    def of_pose(self, pose: Floats) -> Floats:
+        return np.concatenate([pose[..., :3, :3].reshape(*pose.shape[:-2], 9), pose[..., :3, 3]], axis=-1)
+
+    def residual(self, m: Model, q: Any, x: Any) -> Any:
+        import casadi
+
+        P, p = placement(m, q, m.frame(self.frame))
+        E = matmul(P, x[:9].reshape((3, 3)))  # column by column, as CasADi fills it, this is R^T
+        return casadi.vertcat(rotation_vector_from_quaternion(quaternion_from_rotation(E)), (p - x[9:]) / self.reach)
+
+    def jacobian(self, m: Model, q: Any) -> Any:
+        import casadi
+
+        J = jacobian(m, q, self.frame, axes="aligned")
+        return casadi.vertcat(J[:3, :], J[3:, :] / self.reach)
+
+    def missed(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
+        # |P - R| = √8 sin(φ/2), in the norm of all nine entries.
+        chord = np.linalg.norm(self.of_pose(pose)[..., :9] - x[..., :9], axis=-1) / np.sqrt(8.0)
+        distance = np.linalg.norm(pose[..., :3, 3] - x[..., 9:], axis=-1)
+        return distance, 2.0 * np.arcsin(np.minimum(chord, 1.0))
+
+    def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """f = [2 vect E; tr E - 3; p - p*] and S = [1 tr E - E; -2 vect(E)^T; 1]: seven rows (Rojas, 3.3.1)."""
+        R = x[..., :9].reshape(*x.shape[:-1], 3, 3)
+        E = pose[..., :3, :3] @ np.swapaxes(R, -1, -2)
+        turn, cosines = 2.0 * vect(E), np.trace(E, axis1=-2, axis2=-1)[..., None]
+        f = np.concatenate([turn, cosines - 3.0, (pose[..., :3, 3] - x[..., 9:]) / self.reach], axis=-1)
+        S = np.zeros((*f.shape, 6))
+        S[..., :3, :3] = cosines[..., None] * np.eye(3) - E
+        S[..., 3, :3] = -turn
+        S[..., 4:, 3:] = np.eye(3) / self.reach
+        return f, S
+
+    def centripetal(self, R: Floats, twist: Floats) -> Floats:
+        return np.zeros((*twist.shape[:-1], 7))
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points of the frame and where they are to be: one is a position, two are the line of a five-axis tool.
+
+    f = [h - p; s - p'] of Rojas (3.5): six equations for five degrees of freedom, compatible if and only if the two places are as
+    far apart as the two points of the tool.
+    """
+
+    frame: str
+    reach: float
+    points: tuple[tuple[float, float, float], ...]
+
+    @property
+    def size(self) -> int:
+        return 3 * len(self.points)
+
+    @cached_property
+    def rank(self) -> int:
+        _, S = self.equations(np.eye(4), np.zeros(self.size))
+        return int(np.linalg.matrix_rank(S))
+
+    @property
+    def weights(self) -> Floats:
+        return np.full(self.size, 1.0 / self.reach)
+
+    @cached_property
+    def local(self) -> Floats:
+        """The points in the frame's own axes, (k, 3)."""
+        return np.array(self.points)
+
+    def of_pose(self, pose: Floats) -> Floats:
+        places = self._arms(pose[..., :3, :3]) + pose[..., None, :3, 3]
+        return places.reshape(*places.shape[:-2], self.size)
+
+    def residual(self, m: Model, q: Any, x: Any) -> Any:
+        import casadi
+
+        P, p = placement(m, q, m.frame(self.frame))
+        return (casadi.vertcat(*(p + matmul(P, casadi.DM(r)) for r in self.points)) - x) / self.reach
+
+    def jacobian(self, m: Model, q: Any) -> Any:
+        import casadi
+
+        P, _ = placement(m, q, m.frame(self.frame))
+        J = jacobian(m, q, self.frame, axes="aligned")
+        rows = [J[3:, :] - matmul(hat(matmul(P, casadi.DM(r))), J[:3, :]) for r in self.points]
+        return casadi.vertcat(*rows) / self.reach
+
+    def missed(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
+        gaps = self.of_pose(pose) - x
+        distance = np.linalg.norm(gaps.reshape(*gaps.shape[:-1], len(self.points), 3), axis=-1).max(axis=-1)
+        return distance, np.zeros_like(distance)
+
+    def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """f = [h - p; s - p'; ...], three rows for each point (Rojas, eq. 3.5.1.4)."""
+        arms = self._arms(pose[..., :3, :3])
+        S = np.zeros((*arms.shape, 6))
+        S[..., :3], S[..., 3:] = -hat(arms), np.eye(3)
+        return (self.of_pose(pose) - x) / self.reach, S.reshape(*S.shape[:-3], self.size, 6) / self.reach
+
+    def centripetal(self, R: Floats, twist: Floats) -> Floats:
+        w = twist[..., None, :3]
+        rows = np.cross(w, np.cross(w, self._arms(R))) / self.reach
+        return rows.reshape(*rows.shape[:-2], self.size)
+
+    def _arms(self, R: Floats) -> Floats:
+        """From the frame's origin to each point, in ground axes."""
+        return self.local @ np.swapaxes(R, -1, -2)
+
+
+def checked_places(task: Points, target: ArrayLike, tolerance: float) -> Floats:
+    """Places (..., k, 3) as an array (..., size), checked to be as far from one another as the points are."""
+    places, count = floats(target, "the target"), len(task.points)
+    if places.shape[-2:] != (count, 3) or not np.isfinite(places).all():
+        raise InverseKinematicsError(
+            f"{count} points of the frame need finite places ({count}, 3), or a batch (..., {count}, 3); this has "
+            f"shape {places.shape}."
+        )
+    first, second = np.triu_indices(count, 1)
+    own = np.linalg.norm(task.local[first] - task.local[second], axis=-1)
+    asked = np.linalg.norm(places[..., first, :] - places[..., second, :], axis=-1)
+    wrong = np.abs(asked - own)
+    if wrong.size and wrong.max() > 2 * tolerance + 1e-12 * task.reach:  # at least half of it is missed at either end
+        at = np.unravel_index(wrong.argmax(), wrong.shape)
+        raise InverseKinematicsError(
+            f"points {first[at[-1]]} and {second[at[-1]]} are {own[at[-1]]:.9g} m apart on the rigid tool, their places "
+            f"{asked[at]:.9g} m; move the places, or allow the difference with tolerance=."
+        )
+    return places.reshape(*places.shape[:-2], task.size)
+
+
+def checked_poses(target: ArrayLike) -> Floats:
+    """Poses (..., 4, 4), their rotations made exact where they were given with a few digits."""
+    poses = floats(target, "the target")
+    if poses.shape[-2:] != (4, 4):
+        raise InverseKinematicsError(f"a pose is a 4x4 matrix, or a batch (..., 4, 4); this has shape {poses.shape}.")
+    if _are_exact(poses):
+        return poses
+    poses = check_pose(poses).copy()
+    poses[..., :3, :3] = rotation_from_quaternion(quaternion_from_rotation(poses[..., :3, :3]))
+    return poses
+
+
+def _are_exact(poses: Floats) -> bool:
+    """Whether the poses are poses to the last digits."""
+    R = poses[..., :3, :3]
+    error = np.abs(R @ np.swapaxes(R, -1, -2) - ONE).max(initial=0.0)
+    proper = error < 1e-14 and np.linalg.det(R).min(initial=1.0) > 0 and np.isfinite(poses[..., :3, 3]).all()
+    return bool(proper and (poses[..., 3, :] == LAST_ROW).all())

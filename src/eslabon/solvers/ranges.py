@@ -1,0 +1,129 @@
+"""Where coordinates may be: limits, whole turns that change nothing, the size of an arm, and configurations to start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eslabon.coordinates.closing import per_model
+from eslabon.kinematics.tree import chain
+from eslabon.model import Frame, Model
+from eslabon.model.configuration import (
+    angles,
+    coordinate_names,
+    coordinate_units,
+    difference,
+    lengths,
+    limits,
+    normalize,
+    periodic,
+)
+
+Floats = NDArray[np.float64]
+TURN = 2 * np.pi
+SLACK = 1e-9  # metres or radians beyond a limit that are round-off
+
+
+def reach(m: Model, frame: Frame) -> float:
+    """The length of the arm from the ground to a frame, stretched out, with its longest strokes; 1 for a mere point."""
+    joints = chain(m, frame.body)
+    strokes = [
+        max(map(abs, pair))
+        for j in joints
+        for c, pair in zip(j.kind.coordinates, j.limits or (), strict=False)
+        if c.unit == "m" and np.isfinite(pair).all()
+    ]
+    offsets = [np.linalg.norm(np.array(at.position, dtype=float)) for at in (*(j.at for j in joints), frame.at)]
+    return float(sum(offsets) + sum(strokes)) or 1.0
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The coordinates of a mechanism as intervals.
+
+    Attributes
+    ----------
+    lower, upper : the limits, infinite where there are none.
+    size : a length that stands for the stroke of a slide without limits.
+    """
+
+    m: Model
+    lower: Floats
+    upper: Floats
+    size: float
+
+    @staticmethod
+    @per_model
+    def of(m: Model, size: float = 1.0) -> Ranges:
+        return Ranges(m, *limits(m), size)
+
+    @cached_property
+    def unlimited(self) -> Ranges:
+        """The same coordinates without limits."""
+        none = np.full(len(self.lower), np.inf)
+        return Ranges(self.m, -none, none, self.size)
+
+    @cached_property
+    def turning(self) -> NDArray[np.bool_]:
+        """The coordinates for which a whole turn changes nothing."""
+        return periodic(self.m)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.bool_]:
+        """The coordinates that are lengths."""
+        return lengths(self.m)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether every coordinate is an angle or a length."""
+        return all(j.kind.plain for j in self.m.joints)
+
+    def admitted(self, q: Floats) -> Floats:
+        """The nearest configuration within the limits, quaternions of unit length."""
+        if not self.contain(q).all():
+            q = np.clip(self.turned(q, q), self.lower, self.upper)
+        return normalize(self.m, q)
+
+    def contain(self, q: Floats) -> NDArray[np.bool_]:
+        """Whether configurations are within the limits."""
+        return np.asarray(((q >= self.lower - SLACK) & (q <= self.upper + SLACK)).all(axis=-1))
+
+    def turned(self, q: Floats, reference: Floats) -> Floats:
+        """The same configuration with each angle as near to the reference as whole turns and the limits let it be."""
+        fewest, most = np.ceil((self.lower - q) / TURN), np.floor((self.upper - q) / TURN)
+        turns = np.clip(np.round((reference - q) / TURN), fewest, most)
+        return np.where(self.turning & (fewest <= most), q + TURN * turns, q)
+
+    def spread(self, count: int) -> Floats:
+        """Configurations spread evenly over the ranges, the same ones every time (Roberts' additive recurrence).
+
+        Coordinate j of configuration k is the fractional part of k / g^j, with g the root of g^(n+1) = g + 1.
+        """
+        n = len(self.lower)
+        g = 2.0
+        for _ in range(60):
+            g = (1.0 + g) ** (1.0 / (n + 1))
+        fractions = (0.5 + np.outer(np.arange(1, count + 1), g ** -np.arange(1.0, n + 1))) % 1.0
+        half = np.select([self.lengths, angles(self.m)], [self.size, np.pi], 1.0)
+        low = np.where(
+            np.isfinite(self.lower), self.lower, np.where(np.isfinite(self.upper), self.upper - 2 * half, -half)
+        )
+        high = np.where(np.isfinite(self.upper), self.upper, np.where(np.isfinite(self.lower), low + 2 * half, half))
+        # Limits wider than a turn repeat themselves.
+        high = np.where(self.turning, np.minimum(high, low + TURN), high)
+        return self.admitted(low + (high - low) * fractions)
+
+    def apart(self, first: Floats, second: Floats) -> Floats:
+        """The largest difference of two configurations in any velocity, whole turns and signs of quaternions aside."""
+        first, second = np.broadcast_arrays(first, second)
+        return np.abs(difference(self.m, first, second)).max(axis=-1, initial=0.0)
+
+    def outside(self, q: Floats) -> str:
+        """Which joint of a configuration is beyond its limits, as a part of a sentence."""
+        beyond = np.maximum(q - self.upper, self.lower - q)
+        k = int(beyond.argmax())
+        name, unit = coordinate_names(self.m)[k], coordinate_units(self.m)[k]
+        return f"'{name}' at {q[k]:.6g} {unit}, beyond its limits {self.lower[k]:.6g} to {self.upper[k]:.6g}"

@@ -1,0 +1,167 @@
+"""Where a mechanism can go, and how near to singular it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import choice, count, flag, mapping, text
+from eslabon.arguments import floats as as_floats
+from eslabon.coordinates.partition import partition
+from eslabon.errors import AssemblyError, ModelError
+from eslabon.kinematics.frames import chosen_frame
+from eslabon.model import Joint, Model
+from eslabon.plotting import new_figure
+from eslabon.quantities import evaluate
+from eslabon.solvers.assembly.assemble import Assembly
+from eslabon.solvers.assembly.continuation import follow
+from eslabon.solvers.assembly.prescription import Prescription, start
+from eslabon.solvers.ranges import Ranges
+from eslabon.solvers.singularities import Conditions, conditions
+
+Floats = np.ndarray
+ROUNDS = 6  # of going on from what was reached to what was not
+
+
+@dataclass(frozen=True, eq=False)
+class Workspace:
+    """Configurations spread evenly over what the actuated joints may do, as far as the mechanism closes on its branch."""
+
+    name: str
+    frame: str
+    q: Floats
+    poses: Floats
+    conditions: Conditions
+    asked: int  # samples that were tried
+
+    @property
+    def reached(self) -> float:
+        """The share of the samples at which the mechanism closes."""
+        return len(self.q) / self.asked
+
+    def __repr__(self) -> str:
+        worst = f"parallel from {self.conditions.parallel.min():.2g}, serial from {self.conditions.serial.min():.2g}"
+        return f"<Workspace of {self.name}: {len(self.q):,} of {self.asked:,} samples reached, {worst}>"
+
+    def plot(self, of: str = "parallel") -> Any:
+        """A matplotlib figure: where the frame goes, coloured by the reciprocal condition number `of` that kind."""
+        choice(of, "what a workspace is coloured by", ("parallel", "serial"))
+        position = self.poses[:, :3, 3]
+        a, b = np.sort(np.argsort(np.ptp(position, axis=0))[1:])  # the two directions of most extent
+        figure = new_figure(figsize=(7, 5.5))
+        axes = figure.add_subplot()
+        order = np.argsort(getattr(self.conditions, of))[::-1]  # the singular ones on top
+        drawn = axes.scatter(
+            position[order, a], position[order, b], c=getattr(self.conditions, of)[order], s=6, cmap="viridis", vmin=0
+        )
+        axes.set_aspect("equal")
+        axes.set_xlabel(f"{'xyz'[a]} of {self.frame} in m")
+        axes.set_ylabel(f"{'xyz'[b]} of {self.frame} in m")
+        axes.set_title(f"{self.name}: {self.reached:.0%} of {self.asked:,} samples reached")
+        figure.colorbar(drawn, label=f"reciprocal condition number, {of} kind")
+        return figure
+
+
+def workspace(
+    m: Model, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
+    guess: Any = None, *, limits: bool = True,
+) -> Workspace:  # fmt: skip
+    """Sample what the actuated joints may do.
+
+    From the guess the mechanism is moved straight to every sample, and from samples that were reached on to those that
+    were not; a sample that is not reached without passing a singular configuration, or only beyond the limits of a
+    joint, does not count.
+    """
+    from scipy.stats import qmc
+
+    samples, limits = count(samples, "samples", 1), flag(limits, "limits")
+    chosen = chosen_frame(m, frame if frame is None else text(frame, "frame")).name
+    joints = _spanning(m)
+    lower, upper = np.array(_ranges(m, joints, mapping(ranges, "ranges"), limits)).T
+    values = lower + qmc.Halton(len(lower), rng=0).random(samples) * (upper - lower)
+    given, begin = Prescription(joints), np.array(start(m, guess))
+    if begin.ndim != 1:
+        raise ModelError(f"guess is one configuration to start from; it has shape {begin.shape}.")
+    if m.closed:
+        q = _reached(m, begin, values, given)
+    else:
+        q = np.tile(begin, (samples, 1))
+        q[:, given.coordinates(m)] = values
+    if limits:
+        own = Ranges.of(m)
+        q = own.turned(q, q)
+        q = q[own.contain(q)]
+    if not len(q):
+        raise AssemblyError(
+            f"{m.name} closes at none of {samples} samples; narrow the ranges, give a guess nearer to them, or pass limits=False."
+        )
+    return Workspace(m.name, chosen, q, evaluate(m, "pose", frame=chosen)(q), conditions(m, q, chosen), samples)
+
+
+def _spanning(m: Model) -> tuple[str, ...]:
+    """The actuated joints; of more than there are degrees of freedom, those that the others follow."""
+    if not m.closed:
+        return tuple(m.actuated)
+    independent = set(partition(m).independent)
+    return tuple(j for j in m.actuated if set(range(m.nv)[m.velocities[j]]) <= independent)
+
+
+def _ranges(
+    m: Model, joints: tuple[str, ...], given: Mapping[str, Any], limits: bool = True
+) -> list[tuple[float, float]]:
+    """A lower and an upper value for each coordinate that spans the workspace."""
+    for name in given:
+        if name not in joints:
+            raise ModelError(
+                f"ranges names '{name}', which is no actuated joint that spans the workspace of {m.name} "
+                f"({', '.join(joints) or 'it has none'})."
+            )
+    made: list[tuple[float, float]] = []
+    for name in joints:
+        joint = m.joint(name)
+        if name in given:
+            pair = as_floats(given[name], f"the range of '{name}'")
+            if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1] or joint.nq != 1:
+                raise ModelError(
+                    f"the range of '{name}' is a lower and a greater upper value of one coordinate; it is {given[name]!r}."
+                )
+            made.append((float(pair[0]), float(pair[1])))
+        else:
+            made += _own_range(m, joint, limits)
+    if not made:
+        raise ModelError(f"{m.name} has no actuated joints, so nothing spans its workspace; actuate some.")
+    return made
+
+
+def _own_range(m: Model, joint: Joint, limits: bool) -> list[tuple[float, float]]:
+    if limits and joint.limits is not None and np.isfinite(np.array(joint.limits, dtype=float)).all():
+        return [(float(a), float(b)) for a, b in joint.limits]
+    if not all(c.periodic for c in joint.kind.coordinates):
+        raise ModelError(
+            f"the actuated joint '{joint.name}' of {m.name} has no limits; say how far it goes, as in "
+            f"ranges={{'{joint.name}': (0.1, 0.5)}}."
+        )
+    middle = start(m, None)[m.coordinates[joint.name]]
+    return [(float(x) - np.pi, float(x) + np.pi) for x in middle]
+
+
+def _reached(m: Model, begin: Floats, values: Floats, given: Prescription) -> Floats:
+    """Closed configurations on the branch of the start."""
+    from scipy.spatial import cKDTree
+
+    started = Assembly(m, given, Ranges.of(m).unlimited).started(begin[None])[0]
+    q = np.broadcast_to(started, (len(values), m.nq)).copy()
+    there = np.zeros(len(values), dtype=bool)
+    for _ in range(ROUNDS):
+        tried = np.flatnonzero(~there)
+        motion = follow(m, given, q[tried], values[tried, None])
+        good = ~motion.lost[:, 0]
+        good[[c.lane for c in motion.crossings]] = False
+        q[tried[good]], there[tried[good]] = motion.q[good, 0], True
+        if not good.any() or there.all():
+            break
+        q[~there] = q[there][cKDTree(values[there]).query(values[~there])[1]]
+    return q[there]

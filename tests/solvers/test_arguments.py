@@ -1,0 +1,83 @@
+"""Nonsense for every argument of every verb of this room ends in a sentence, or works because it means something."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import eslabon as es
+from eslabon import paths
+
+NONSENSE = {
+    "nothing": None, "number": 5, "negative": -1, "fraction": 1.5, "not a number": np.nan, "endless": np.inf, "text": "zz",
+    "no text": "", "true": True, "list": ["a"], "table": {"a": 1}, "empty": [], "ragged": [[1.0], [1.0, 2.0]],
+    "object": object(), "complex": 1j, "function": len, "cube": np.zeros((2, 2, 5)), "nan array": np.full(7, np.nan),
+    "set": {1}, "bytes": b"abc",
+}  # fmt: skip
+
+
+def loops():
+    m = es.load("five_bar")
+    q = m.project(m.home())
+    x, frame = q[[0, 2]], m.bodies[-1].name
+    T = m.pose(q, frame)
+    both = {"joints": m.actuated, "guess": q, "limits": True}
+    return m, {
+        "assemble": (lambda **k: m.assemble(**k), {"actuated": x, **both, "strict": True, "continuation": False, "singular": "warn"}),
+        "assemble a pose": (lambda **k: m.assemble(**k), {"pose": T, "frame": frame, "guess": q}),
+        "complete": (lambda **k: m.complete(**k), {"qa": x, "va": x, "aa": x, **both, "continuation": False, "passive": "refuse", "singular": "warn"}),
+        "project": (lambda **k: m.project(**k), {"q": q, "v": q, "a": q, "limits": True}),
+        "assembly_modes": (lambda **k: m.assembly_modes(**k), {"actuated": x, "joints": m.actuated, "limits": True}),
+        "conditions": (lambda **k: m.conditions(**k), {"q": q, "frame": frame}),
+        "workspace": (lambda **k: m.workspace(**k), {"frame": frame, "ranges": {m.actuated[0]: (1.9, 2.1)}, "samples": 5, "guess": q, "limits": True}),
+        "inverse_kinematics": (lambda **k: m.inverse_kinematics(**k), {"pose": T, "guess": q, "frame": frame, "limits": True, "report": False}),
+        "follow": (lambda **k: m.follow(**k), {"path": None}),
+    }  # fmt: skip
+
+
+def trees():
+    m = es.load("puma560")
+    q, T = m.home(), m.pose(m.home())
+    path = paths.along(paths.line(T[:3, 3], T[:3, 3] + [0, 0, 0.01]), paths.cycloidal(1.0), T[:3, :3])
+    return m, {
+        "inverse_kinematics": (lambda **k: m.inverse_kinematics(**k), {
+            "pose": T, "guess": q, "frame": "tool", "axis": "x", "solutions": 1, "limits": True, "tolerance": 1e-9,
+            "restarts": 1, "strict": True, "threads": 1, "report": False}),
+        "points": (lambda **k: m.inverse_kinematics(**k), {"pose": T[None, :3, 3], "points": [[0.0, 0.0, 0.0]]}),
+        "follow": (lambda **k: m.follow(**k), {
+            "path": path, "guess": q, "frame": "tool", "times": [0.0, 1.0], "axis": "x", "limits": True, "tolerance": 1e-9,
+            "strict": True, "singular": "warn"}),
+        "conditions": (lambda **k: m.conditions(**k), {"q": q, "frame": "tool"}),
+        "workspace": (lambda **k: m.workspace(**k), {"frame": "tool", "ranges": {}, "samples": 5, "guess": q, "limits": True}),
+        "assemble": (lambda **k: m.assemble(**k), {"actuated": q, "guess": q, "limits": True}),
+        "project": (lambda **k: m.project(**k), {"q": q, "v": q, "a": q, "limits": True}),
+    }  # fmt: skip
+
+
+# What has a meaning after all.
+MEANS = {
+    "nothing": {"guess", "joints", "frame", "actuated", "ranges", "v", "a", "axis", "points", "strict", "threads", "times", "singular", "pose"},
+    "number": {"samples", "solutions", "tolerance", "threads", "restarts"},
+    "negative": set(), "fraction": {"tolerance"}, "true": {"limits", "strict", "report", "continuation"},
+    "table": set(), "empty": {"joints"}, "text": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", [loops, trees])
+def test_nonsense_ends_in_a_sentence(family):
+    _, verbs = family()
+    wrong = []
+    for verb, (call, good) in verbs.items():
+        for name in good:
+            for what, value in NONSENSE.items():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    try:
+                        call(**{**good, name: value})
+                    except es.EslabonError as error:
+                        assert str(error)
+                    except Exception as error:
+                        wrong.append(f"{verb}({name}={what}): {type(error).__name__}: {error}")
+                    else:
+                        wrong += [f"{verb}({name}={what}) was accepted"] * (name not in MEANS.get(what, set()))
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,38 @@
+"""A file is written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from eslabon.errors import ReadError
+from eslabon.files import write
+
+
+def test_an_old_file_survives_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "deep" / "a.txt", "old")
+
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fails)
+    with pytest.raises(ReadError, match="No space left on device"):
+        write(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(path.parent) == ["a.txt"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    target, link = write(tmp_path / "target", "old"), tmp_path / "link"
+    link.symlink_to(target)
+    write(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300, ""])
+def test_what_cannot_be_a_file_is_a_sentence(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="cannot be written"):
+        write(f"{tmp_path}/{name}", "text")
