@@ -53,7 +53,7 @@ def _rates_matrix(joint: Joint, q: Array) -> Array:
 
 def coordinate_velocities(m: Model, q: Array, v: Array) -> Array:
     """dq/dt = N v."""
-    return _jointwise(m, lambda j, q, v: j.kind.coordinate_rates(q, v), (q, coordinates), (v, velocities))
+    return _jointwise(m, "coordinate_rates", (q, coordinates), (v, velocities))
 
 
 def integrate(m: Model, q: Array, v: Array) -> Array:
@@ -66,19 +66,19 @@ def integrate(m: Model, q: Array, v: Array) -> Array:
     >>> integrate(ball, ball.neutral(), np.array([np.pi, 0.0, 0.0])).round(15)
     array([0., 1., 0., 0.])
     """
-    return _jointwise(m, lambda j, q, v: j.kind.integrate(q, v), (q, coordinates), (v, velocities))
+    return _jointwise(m, "integrate", (q, coordinates), (v, velocities))
 
 
 def difference(m: Model, q1: Array, q0: Array) -> Array:
     """The velocities that lead from q0 to q1 in a unit of time, angles the short way round and quaternions up to sign."""
-    return _jointwise(m, lambda j, q1, q0: j.kind.difference(q1, q0), (q1, coordinates), (q0, coordinates))
+    return _jointwise(m, "difference", (q1, coordinates), (q0, coordinates))
 
 
 def normalize(m: Model, q: Array) -> Array:
     """The configuration brought back onto its manifold: quaternions of unit length."""
     if all(j.kind.plain for j in m.joints):
         return q
-    return _jointwise(m, lambda j, q: j.kind.normalize(q), (q, coordinates))
+    return _jointwise(m, "normalize", (q, coordinates))
 
 
 def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
     return {name: x for name, x in found.items() if x is not None}
 
 
-def _jointwise(m: Model, apply: Callable[..., Array], *arguments: tuple[Array, Callable[..., Array]]) -> Array:
-    """A function of each joint and its own part of every argument, joined in the order of the joints."""
+def _jointwise(m: Model, method: str, *arguments: tuple[Array, Callable[..., Array]]) -> Array:
+    """What each joint's kind makes of its own part of every argument, joined in the order of the joints."""
     if is_symbolic(*(x for x, _ in arguments)):
         import casadi
 
@@ -98,7 +98,7 @@ def _jointwise(m: Model, apply: Callable[..., Array], *arguments: tuple[Array, C
     moving = [j for j in m.joints if j.nv]
     if not moving:
         return arguments[0][0] if is_symbolic(arguments[0][0]) else np.broadcast_arrays(*(x for x, _ in arguments))[0]
-    return joined(*(apply(j, *(part(m, x, j) for x, part in arguments)) for j in moving))
+    return joined(*(getattr(j.kind, method)(*(part(m, x, j) for x, part in arguments)) for j in moving))
 
 
 def limits(m: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -108,23 +108,19 @@ def limits(m: Model) -> tuple[np.ndarray, np.ndarray]:
     return lower, upper
 
 
-def _of_coordinates(m: Model, what: Callable[[Any], bool]) -> np.ndarray:
-    return np.array([what(c) for j in m.joints for c in j.kind.coordinates], dtype=bool)
-
-
 def periodic(m: Model) -> np.ndarray:
     """Which coordinates are angles whose whole turn changes nothing."""
-    return _of_coordinates(m, lambda c: c.periodic)
+    return np.array([c.periodic for j in m.joints for c in j.kind.coordinates], dtype=bool)
 
 
 def angles(m: Model) -> np.ndarray:
     """Which coordinates are angles, those of screws among them."""
-    return _of_coordinates(m, lambda c: c.unit == "rad")
+    return np.array([unit == "rad" for unit in coordinate_units(m)], dtype=bool)
 
 
 def lengths(m: Model) -> np.ndarray:
     """Which coordinates are lengths."""
-    return _of_coordinates(m, lambda c: c.unit == "m")
+    return np.array([unit == "m" for unit in coordinate_units(m)], dtype=bool)
 
 
 def coordinate_names(m: Model) -> tuple[str, ...]:

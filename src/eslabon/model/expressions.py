@@ -290,7 +290,8 @@ def _parsed(text: str, what: str) -> Number:
     try:
         value = _meaning(ast.parse(" ".join(_tokens(text, names)), mode="eval").body, names)
     except (SyntaxError, ModelError) as error:
-        why = error.msg if isinstance(error, SyntaxError) else str(error).rstrip(".")
+        why = str(error).rstrip(".") if isinstance(error, ModelError) else error.msg
+        why = "a sign or a value is missing" if "invalid syntax" in why else why  # Python's words say less
         raise ModelError(f"{what} cannot be read as an expression: {why} in {text!r}.") from None
     except (RecursionError, MemoryError):
         raise ModelError(f"{what} cannot be read as an expression: it is nested too deeply.") from None
@@ -335,4 +336,4 @@ def _meaning(node: ast.expr, names: list[str]) -> Number:
             if len(inner_ones) != (count := FUNCTIONS[name][0]):
                 raise ModelError(f"{name} takes {count} argument{'s' * (count > 1)} and has {len(inner_ones)}")
             return _combine(name, *(_meaning(x, names) for x in inner_ones))
-    raise ModelError("a bracket holds something else than one number")
+    raise ModelError("a list stands where one number is expected")
