@@ -96,7 +96,7 @@ def test_degrees_names_and_joint_data():
         ([], {}, "no rows"),
         ([(1, 2, 3)], {}, "row 1 of the table needs four numbers"),
         (["abcd"], {}, "row 1 of the table needs four numbers"),
-        ([{"alfa": 1}], {}, "row 1 of the table: the key 'alfa' is not known; did you mean 'alpha'?"),
+        ([{"alfa": 1}], {}, "row 1 of the table has the unknown key 'alfa'; did you mean 'alpha'?"),
         ([{"kind": "S"}], {}, "revolute and prismatic"),
         ([{"alpha": 1, "alpha_deg": 1}], {}, "both alpha and alpha_deg"),
         ([{"a": "x"}], {}, "uses the parameter 'x'"),

@@ -12,7 +12,8 @@ from dataclasses import fields
 from typing import Any
 
 from eslabon.algebra.rotations import rpy_from_rotation
-from eslabon.errors import ModelError, shown, suggest
+from eslabon.arguments import known_words, mapping
+from eslabon.errors import ModelError, shown
 from eslabon.model import Builder, Description, Joint, Pose
 from eslabon.model.builder import listed, pose, six_moments, triple
 from eslabon.model.expressions import Number, call, number
@@ -45,9 +46,7 @@ def from_dh(
     <Mechanism planar_2r: 2 bodies, 2 joints, 0 loops, 2 actuators>
     """
     b = Builder(name, gravity, note)
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise ModelError(f"parameters is a mapping of names to values; it is {shown(parameters)}.")
-    for parameter, value in (parameters or {}).items():
+    for parameter, value in mapping(parameters, "parameters").items():
         b.parameter(parameter, value)
     add_dh(b, rows, convention, degrees=degrees, base=base, tool=tool)
     return b.describe()
@@ -92,10 +91,7 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
         if len(values) != 4:
             raise ModelError(f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {shown(row)}.")
         row = dict(zip(COLUMNS, values, strict=True))
-    known = (*ROW_KEYS, "theta_deg", "alpha_deg")
-    for key in row:
-        if key not in known:
-            raise ModelError(f"{what}: the key {shown(key)} is not known{suggest(key, known)}")
+    known_words(row, (*ROW_KEYS, "theta_deg", "alpha_deg"), f"{what} has the unknown key")
     made = {**{key: x for key, x in row.items() if not key.endswith("_deg")}, "kind": long_kind(row)}
     if made["kind"] not in LETTERS.values():
         raise ModelError(

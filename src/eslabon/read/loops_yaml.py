@@ -40,6 +40,7 @@ from typing import Any
 
 import yaml
 
+from eslabon.arguments import known_words
 from eslabon.errors import ModelWarning, ReadError, shown, suggest
 
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
@@ -162,9 +163,7 @@ def _from_file(path: Path, otherwise: str = "") -> Closures:
 
 
 def _closures(data: Mapping[Any, Any], where: str, otherwise: str = "") -> Closures:
-    for key in data:
-        if key not in KEYS and key not in OLDER_KEYS:
-            raise ReadError(f"{where}: the key {shown(key)} is not known{otherwise}{suggest(key, KEYS)}")
+    known_words(data, (*KEYS, *OLDER_KEYS), f"{where}{otherwise} has the unknown key", ReadError)
     names = _texts(data.get("joint_name"), f"{where}: joint_name")
     for name, count in Counter(names).items():
         if count > 1:
@@ -266,9 +265,7 @@ def _known_type(text: str, where: str) -> str:
 def _cut(entry: Any, text: str, where: str) -> CutJoint:
     """A pair of frames, or a mapping with `frames` and whatever else the cut joint needs."""
     entry = entry if isinstance(entry, Mapping) else {"frames": entry}
-    for key in entry:
-        if key not in CUT_KEYS:
-            raise ReadError(f"{where}: a loop has the unknown key {shown(key)}{suggest(key, CUT_KEYS)}")
+    known_words(entry, CUT_KEYS, f"{where}: a loop has the unknown key", ReadError)
     frames = entry.get("frames")
     if not isinstance(frames, list | tuple) or len(frames) != 2 or not all(isinstance(f, str) for f in frames):
         raise ReadError(f"{where}: a loop is a pair of frame names, as in ['a', 'b']; it is {shown(frames)}.")
@@ -284,9 +281,7 @@ def _cut(entry: Any, text: str, where: str) -> CutJoint:
 
 
 def _joint_type(name: str, text: str, where: str) -> tuple[str, Any]:
-    if text.upper() not in JOINT_TYPES:
-        hint = suggest(text.upper(), JOINT_TYPES)
-        raise ReadError(f"{where}: the joint_type {shown(text)} of the joint '{name}' is not known{hint}")
+    known_words([text.upper()], JOINT_TYPES, f"{where}: the joint '{name}' has the unknown joint_type", ReadError)
     return JOINT_TYPES[text.upper()]
 
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from eslabon.errors import ReadError, shown, suggest
+from eslabon.arguments import known_words
+from eslabon.errors import ReadError, shown
 from eslabon.model import KINDS, Builder, Description
 from eslabon.model.expressions import number
 from eslabon.read.dh import add_dh, long_kind
@@ -54,7 +55,7 @@ def read_toml(text: str) -> Description:
 
 
 def _described(data: Mapping[str, Any]) -> Description:
-    _known(data, (*TOP, *SECTIONS, MODES), "the file")
+    known_words(data, (*TOP, *SECTIONS, MODES), "the file has the unknown key", ReadError)
     if not isinstance(data.get("name"), str):
         raise ReadError('the file needs a name, as in: name = "four_bar".')
     b = Builder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)), data.get("note", ""))
@@ -75,7 +76,7 @@ def _described(data: Mapping[str, Any]) -> Description:
 
 
 def _read_dh(b: Builder, table: Mapping[str, Any]) -> None:
-    _known(table, ("convention", "links", "base", "tool"), "the table 'dh'")
+    known_words(table, ("convention", "links", "base", "tool"), "the table 'dh' has the unknown key", ReadError)
     links = table.get("links", [])
     if not isinstance(links, list):
         raise ReadError("dh.links is a list of tables, written [[dh.links]] before each link.")
@@ -92,7 +93,7 @@ def _arguments(section: str, name: str, entry: Any) -> dict[str, Any]:
     """The keys of an entry as the arguments of the Builder's method."""
     what = f"{section}.{name}"
     table = dict(_table(entry, what))
-    _known(table, _keys(section), what)
+    known_words(table, _keys(section), f"{what} has the unknown key", ReadError)
     for key in REQUIRED.get(section, ()):
         if key not in table:
             raise ReadError(f"{what} needs the key '{key}'.")
@@ -147,7 +148,7 @@ def _degrees(value: Any, what: str) -> Any:
 
 def _pose(table: Mapping[str, Any], what: str) -> Any:
     """xyz or (xyz, rpy) or a 4x4 matrix from the keys at, rpy and rpy_deg."""
-    _known(table, ("at", "rpy", "rpy_deg"), what)
+    known_words(table, ("at", "rpy", "rpy_deg"), f"{what} has the unknown key", ReadError)
     table = _in_radians(table, "revolute", what)
     at = table.get("at", (0.0, 0.0, 0.0))
     if "rpy" not in table:
@@ -158,7 +159,7 @@ def _pose(table: Mapping[str, Any], what: str) -> Any:
 
 
 def _point(table: Mapping[str, Any], what: str) -> Any:
-    _known(table, ("at",), what)
+    known_words(table, ("at",), f"{what} has the unknown key", ReadError)
     return table.get("at", (0.0, 0.0, 0.0))
 
 
@@ -166,9 +167,3 @@ def _table(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise ReadError(f"{what} must be a table of keys and values; it is {shown(value)}.")
     return value
-
-
-def _known(table: Mapping[str, Any], known: Any, what: str) -> None:
-    for key in table:
-        if key not in known:
-            raise ReadError(f"{what} has the unknown key '{key}'{suggest(key, known)}")
