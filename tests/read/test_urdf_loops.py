@@ -348,8 +348,8 @@ def test_a_mistake_is_a_sentence_that_names_the_yaml(case, beside):
         ([{"frames": ("tip_A", "tip_B"), "kind": "sperical"}], "no joint kind 'sperical'; did you mean 'spherical'"),
         ([{"frames": ("tip_A", "tip_B"), "kind": "free"}], "a free joint closes nothing"),
         ([{"frames": ("tip_A", "tip_B"), "kind": "fixed", "axis": "z"}], "a fixed joint has no axis"),
-        ({"closed_lop": []}, "loops has the unknown key 'closed_lop'; did you mean 'closed_loop'"),
-        ({3: []}, "loops has the unknown key 3"),
+        ({"closed_lop": []}, "loops: this has the unknown key 'closed_lop'; did you mean 'closed_loop'"),
+        ({3: []}, "loops: this has the unknown key 3"),
     ],
 )
 def test_mistakes_in_code(loops, sentence):

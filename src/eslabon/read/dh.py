@@ -14,7 +14,7 @@ from typing import Any
 from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import known_words, mapping
 from eslabon.errors import ModelError, shown
-from eslabon.model import Builder, Description, Joint, Pose
+from eslabon.model import KINDS, Builder, Description, Joint, Pose
 from eslabon.model.builder import listed, pose, six_moments, triple
 from eslabon.model.expressions import Number, call, number
 from eslabon.model.items import Triple
@@ -22,7 +22,8 @@ from eslabon.model.items import Triple
 COLUMNS = ("theta", "d", "a", "alpha")
 BODY_KEYS = ("mass", "com", "inertia")
 JOINT_KEYS = tuple(f.name for f in fields(Joint) if f.name not in ("name", "kind", "parent", "child", "at"))
-ROW_KEYS = (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS)
+ANGLES = ("rpy", "offset", "theta", "alpha")  # whatever the joint does
+TURNING = [name for name, kind in KINDS.items() if {c.unit for c in kind.coordinates} == {"rad"}]  # angles alone
 LETTERS = {"R": "revolute", "P": "prismatic"}
 
 
@@ -91,29 +92,40 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
         if len(values) != 4:
             raise ModelError(f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {shown(row)}.")
         row = dict(zip(COLUMNS, values, strict=True))
-    known_words(row, (*ROW_KEYS, "theta_deg", "alpha_deg"), f"{what} has the unknown key")
-    made = {**{key: x for key, x in row.items() if not key.endswith("_deg")}, "kind": long_kind(row)}
-    if made["kind"] not in LETTERS.values():
-        raise ModelError(
-            f"{what}: the kind {shown(made['kind'])} is not known; a table has revolute and prismatic joints."
-        )
+    kind = row.get("kind", "revolute")
+    kind = LETTERS.get(kind, kind) if isinstance(kind, str) else kind
+    if kind not in LETTERS.values():
+        raise ModelError(f"{what}: the kind {shown(kind)} is not known; a table has revolute and prismatic joints.")
+    made = {**in_radians(row, kind, what), "kind": kind}
+    known_words(made, (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS), f"{what} has the unknown key")
     for column in COLUMNS:
-        angle = column in ("theta", "alpha")
-        if angle and f"{column}_deg" in row:
-            if column in row:
-                raise ModelError(f"{what} gives both {column} and {column}_deg; keep one.")
-            made[column] = number(row[f"{column}_deg"], f"{what}: {column}_deg") * number("deg")
-        else:
-            made[column] = number(made.get(column, 0.0), f"{what}: {column}") * (
-                number("deg") if angle and degrees else 1.0
-            )
+        unit = number("deg") if degrees and column in ("theta", "alpha") and f"{column}_deg" not in row else 1.0
+        made[column] = number(made.get(column, 0.0), f"{what}: {column}") * unit
     return made
 
 
-def long_kind(row: Mapping[str, Any]) -> Any:
-    """The kind of a row's joint, letters spelled out."""
-    kind = row.get("kind", "revolute")
-    return LETTERS.get(kind, kind) if isinstance(kind, str) else kind
+def in_radians(table: Mapping[str, Any], kind: Any, what: str) -> dict[str, Any]:
+    """The table with `key_deg` entries turned into `key` entries."""
+    made: dict[str, Any] = {}
+    for key, value in table.items():
+        plain = key.removesuffix("_deg") if isinstance(key, str) else key
+        if plain in made or (plain != key and plain in table):
+            raise ModelError(f"{what} gives both {plain} and {plain}_deg; keep one.")
+        if plain != key and plain not in ANGLES and kind not in TURNING:
+            kind = kind if isinstance(kind, str) else shown(kind)
+            raise ModelError(
+                f"{what}: {key} is in degrees, and a {kind} joint does not only turn; write {plain} in SI units."
+            )
+        made[plain] = value if plain == key else _degrees(value, f"{what}: {key}")
+    return made
+
+
+def _degrees(value: Any, what: str) -> Any:
+    if isinstance(value, list | tuple):
+        return [_degrees(x, what) for x in value]
+    if isinstance(value, float) and abs(value) == float("inf"):
+        return value
+    return number(value, what) * number("deg")
 
 
 def _carried(row: Mapping[str, Any], frame: Pose, what: str) -> dict[str, Any]:

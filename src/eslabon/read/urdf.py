@@ -41,7 +41,7 @@ from eslabon.errors import ModelWarning, ReadError, shown, suggest
 from eslabon.model import GROUND, Body, Builder, Description, Pose
 from eslabon.model.items import ORIGIN
 from eslabon.model.joints import OneAxis
-from eslabon.read.loops_yaml import Closures, read_closures, spelled_out
+from eslabon.read.loops_yaml import Closures, read_closures
 
 KINDS = {
     "revolute": "revolute",
@@ -135,13 +135,12 @@ def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Descript
     if base not in BASES:
         raise ReadError(f"base is {shown(base)}; it is 'fixed', 'free' or 'planar'.")
     robot = _parse(path.read_bytes())
-    closures = read_closures(path, loops)
     links, joints = _named(robot, "link"), _named(robot, "joint")
     ends = {name: _ends(joint, links) for name, joint in joints.items()}
     root = _root(links, ends)
     ground = root if _is_ground(root, links, base) else None
     moving = [name for name, joint in joints.items() if _kind(joint) != "fixed"]
-    closures = spelled_out(closures, moving, [*links, *joints])
+    closures = read_closures(path, loops, moving, [*links, *joints])
     if closures.cuts:
         _round_turns(joints, path.name)
 
