@@ -6,7 +6,6 @@ where it is negative, or no number, `check_numbers` finds the sentence.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from math import hypot
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from eslabon.algebra.arrays import is_symbolic
 from eslabon.errors import ModelError
+from eslabon.model.expressions import leaves
 from eslabon.model.items import Body, Joint, Loop
 from eslabon.model.joints import LEAST
 
@@ -72,7 +72,7 @@ def margin(m: Model) -> Any:
     import casadi
 
     items = (m.gravity, m.bodies, m.joints, m.loops, m.couplings, m.springs, m.wrenches, m.frames)
-    margins = [LARGEST - abs(x) for x in _numbers(items) if is_symbolic(x)]
+    margins = [LARGEST - abs(x) for x in leaves(items) if is_symbolic(x)]
     margins += [x for x, *_ in requirements(m)] + [x for body in m.bodies for x in _inertia_margins(body)]
     least = casadi.SX(1.0)
     for x in margins:
@@ -80,17 +80,6 @@ def margin(m: Model) -> Any:
             # A margin that is no number counts as a violation, which `fmin` alone would pass over.
             least = casadi.if_else(x >= 0, casadi.fmin(least, x), -1.0)
     return least
-
-
-def _numbers(item: Any) -> Iterator[Any]:
-    """Every number inside dataclasses and tuples."""
-    if dataclasses.is_dataclass(item):
-        item = tuple(getattr(item, field.name) for field in dataclasses.fields(item))
-    if isinstance(item, tuple):
-        for x in item:
-            yield from _numbers(x)
-    else:
-        yield item
 
 
 def _inertia_margins(body: Body) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import Array, is_symbolic, joined
+from eslabon.algebra.arrays import Array, is_symbolic, joined, transpose
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
 
@@ -33,22 +33,10 @@ def coordinate_rates(m: Model, q: Array) -> Array:
     if is_symbolic(q):
         import casadi
 
-        return casadi.diagcat(*(_rates_matrix(j, coordinates(m, q, j)) for j in m.joints))
-    q = np.asarray(q, dtype=float)
-    N = np.zeros((*q.shape[:-1], m.nq, m.nv))
-    for j in m.joints:
-        N[..., m.coordinates[j.name], m.velocities[j.name]] = _rates_matrix(j, coordinates(m, q, j))
-    return N
-
-
-def _rates_matrix(joint: Joint, q: Array) -> Array:
-    """A joint's block of N, column by column: the rates of its coordinates at one unit velocity each."""
-    columns = [] if joint.kind.plain else [joint.kind.coordinate_rates(q, unit) for unit in np.eye(joint.nv)]
-    if is_symbolic(q):
-        import casadi
-
-        return casadi.horzcat(*columns) if columns else casadi.SX.eye(joint.nv)
-    return np.stack(columns, axis=-1) if columns else np.eye(joint.nv)
+        v = casadi.SX.sym("v", m.nv)
+        return casadi.jacobian(coordinate_velocities(m, q, v), v)
+    units = np.broadcast_to(np.eye(m.nv), (*np.shape(q)[:-1], m.nv, m.nv))
+    return transpose(coordinate_velocities(m, np.asarray(q)[..., None, :], units))
 
 
 def coordinate_velocities(m: Model, q: Array, v: Array) -> Array:

@@ -32,7 +32,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "sqrt": (1, arrays.sqrt),
     "abs": (1, arrays.absolute),
 }
-_LONGEST_TEXT = 1000
+_LONGEST_TEXT = 10_000
 _DEEPEST = 200  # operations on one another, such as a sum of so many terms: what recursion can take
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/(),]))"
@@ -177,16 +177,14 @@ def substitute(item: Any, values: Mapping[str, Any]) -> Any:
     return item
 
 
-def expressions(item: Any) -> Iterator[Expression]:
-    """Every expression inside dataclasses and tuples."""
-    if isinstance(item, Expression):
+def leaves(item: Any) -> Iterator[Any]:
+    """Every number, expression and text inside dataclasses and tuples."""
+    inner = item if isinstance(item, tuple) else [getattr(item, name) for name in _field_names(item.__class__)]
+    if isinstance(item, Expression) or not (inner or isinstance(item, tuple)):
         yield item
-    elif isinstance(item, tuple):
-        for x in item:
-            yield from expressions(x)
     else:
-        for name in _field_names(item.__class__):
-            yield from expressions(getattr(item, name))
+        for x in inner:
+            yield from leaves(x)
 
 
 @cache  # asked of every item of every model
@@ -228,15 +226,7 @@ def _combine(operation: str, *arguments: Number) -> Number:
         return number(Expression(operation, arguments).evaluate({}))
     known: tuple[Any, ...] = (operation, *arguments)
     match known:
-        case (
-            ("+", 0.0, x)
-            | ("+", x, 0.0)
-            | ("-", x, 0.0)
-            | ("*", 1.0, x)
-            | ("*", x, 1.0)
-            | ("/", x, 1.0)
-            | ("**", x, 1.0)
-        ):
+        case ("+" | "-", x, 0.0) | ("+", 0.0, x) | ("*" | "/" | "**", x, 1.0) | ("*", 1.0, x):
             return x
         case ("*", 0.0, _) | ("*", _, 0.0) | ("/", 0.0, _):
             return 0.0

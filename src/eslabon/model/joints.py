@@ -147,7 +147,7 @@ class JointKind:
 
     def neutral(self) -> tuple[float, ...]:
         """The coordinates at which the outer frame is the inner one."""
-        return (0.0,) * self.nq
+        return tuple(float(c.name == "w") for c in self.coordinates)
 
     def coordinate_rates(self, q: Array, v: Array) -> Array:
         """dq/dt for the velocities v."""
@@ -165,8 +165,10 @@ class JointKind:
         return vector(*(x - TURN * floor(x / TURN + 0.5) if c.periodic else x for x, c in change))
 
     def length(self, q: Array) -> Scalar | None:
-        """The squared length of what has length one on the manifold, if there is such a thing."""
-        return None
+        """The squared length of the quaternion among the coordinates, if there is one."""
+        if self.plain:
+            return None
+        return sum(x * x for x, c in zip(parts(q, self.nq), self.coordinates, strict=True) if not c.unit)
 
     def normalize(self, q: Array) -> Array:
         """The coordinates brought back onto their manifold; what is not a number stays so."""
@@ -360,9 +362,6 @@ class Spherical(JointKind):
     coordinates = QUATERNION
     velocities = ANGULAR
 
-    def neutral(self) -> tuple[float, ...]:
-        return (1.0, 0.0, 0.0, 0.0)
-
     def transform(self, q: Array) -> tuple[Array, Array]:
         return rotation_from_quaternion(q), vector(*ZERO)
 
@@ -377,9 +376,6 @@ class Spherical(JointKind):
 
     def difference(self, q1: Array, q0: Array) -> Array:
         return rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(q0), q1))
-
-    def length(self, q: Array) -> Scalar | None:
-        return sum(x * x for x in parts(q, 4))
 
     def normalize(self, q: Array) -> Array:
         return unit_quaternion(q)
@@ -436,9 +432,6 @@ class Free(JointKind):
     coordinates = (*(Coordinate(f"p{letter}", "m") for letter in "xyz"), *QUATERNION)
     velocities = (*ANGULAR, *LINEAR)
 
-    def neutral(self) -> tuple[float, ...]:
-        return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-
     def transform(self, q: Array) -> tuple[Array, Array]:
         return rotation_from_quaternion(vector(*parts(q, 7)[3:])), vector(*parts(q, 7)[:3])
 
@@ -458,9 +451,6 @@ class Free(JointKind):
         (p1, turned), (p0, quaternion) = halves(q1), halves(q0)
         w = rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(quaternion), turned))
         return joined(w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0)))
-
-    def length(self, q: Array) -> Scalar | None:
-        return sum(x * x for x in parts(q, 7)[3:])
 
     def normalize(self, q: Array) -> Array:
         p, quaternion = halves(q)

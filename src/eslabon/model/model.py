@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from eslabon.arguments import known_words
 from eslabon.errors import ModelError, ModelWarning, shown, suggest
 from eslabon.model.admissible import check_numbers, suspicions
 from eslabon.model.expressions import Expression, dependency_order, number, substitute
@@ -158,15 +159,13 @@ class Model:
 
     def check_parameters(self, names: Iterable[str]) -> None:
         """Refuse names that are not free parameters of this mechanism."""
+        definitions = dict(self.description.parameters)
         for name in names:
-            if name in self.parameters:
-                continue
-            definition = dict(self.description.parameters).get(name)
-            if definition is not None:
+            if isinstance(definitions.get(name), Expression):
                 raise ModelError(
-                    f"{self.name}: parameter '{name}' is defined as '{definition}'; change what it is made of."
+                    f"{self.name}: parameter '{name}' is defined as '{definitions[name]}'; change what it is made of."
                 )
-            raise ModelError(f"{self.name}: there is no parameter '{name}'{suggest(name, self.parameters)}")
+            known_words([name], self.parameters, f"{self.name}: there is no parameter")
 
     # -- structure ----------------------------------------------------------------------------------------------
 

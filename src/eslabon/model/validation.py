@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any
 from unicodedata import category
 
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.expressions import check_parameter_name, dependency_order, expressions
+from eslabon.model.expressions import Expression, check_parameter_name, dependency_order, leaves
 from eslabon.model.items import GROUND, Description, Joint
 
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
@@ -61,8 +62,8 @@ def _check_parameters(d: Description) -> None:
     known = {check_parameter_name(name) for name, _ in d.parameters}
     items = (d.bodies, d.joints, d.loops, d.couplings, d.springs, d.wrenches, d.frames, d.modes)
     for owner in (d.gravity, *(value for _, value in d.parameters), *(item for kind in items for item in kind)):
-        for expression in expressions(owner):
-            for name in expression.names():
+        for expression in leaves(owner):
+            for name in expression.names() if isinstance(expression, Expression) else ():
                 if name not in known:
                     label = f"'{owner.name}' uses" if hasattr(owner, "name") else "the mechanism uses"
                     raise ModelError(
@@ -135,23 +136,17 @@ def _check_tree(d: Description) -> None:
                 "keep one and make the other a loop."
             )
         carrier[j.child] = j
-    hung = {GROUND}  # what is known to hang on the ground, so that no way up is walked twice
     for body in d.bodies:
-        name, path = body.name, dict.fromkeys([body.name])
-        while name not in hung:
-            if name not in carrier:
-                raise ModelError(
-                    f"the body '{name}' hangs on nothing; add a joint with '{name}' as its child "
-                    "(of kind free if it moves freely)."
-                )
-            name = carrier[name].parent
-            if name in path:
-                circle = [*path][[*path].index(name) :]
-                raise ModelError(
-                    f"the bodies {', '.join(reversed(circle))} hang on one another in a circle; hang one on the ground."
-                )
-            path[name] = None
-        hung.update(path)
+        if body.name not in carrier:
+            raise ModelError(
+                f"the body '{body.name}' hangs on nothing; add a joint with '{body.name}' as its child "
+                "(of kind free if it moves freely)."
+            )
+    try:
+        TopologicalSorter({child: [j.parent] for child, j in carrier.items()}).prepare()
+    except CycleError as error:
+        circle = ", ".join(error.args[1][1:])
+        raise ModelError(f"the bodies {circle} hang on one another in a circle; hang one on the ground.") from None
 
 
 def tree_order(d: Description) -> Description:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import known_words, mapping
 from eslabon.errors import ModelError, shown
-from eslabon.model import KINDS, Builder, Description, Joint, Pose
+from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.builder import listed, pose, six_moments, triple
-from eslabon.model.expressions import Number, call, number
-from eslabon.model.items import Triple
+from eslabon.model.expressions import number
+from eslabon.model.items import ORIGIN
+from eslabon.model.poses import compose, seen_from
 
 COLUMNS = ("theta", "d", "a", "alpha")
 BODY_KEYS = ("mass", "com", "inertia")
@@ -54,14 +54,8 @@ def from_dh(
 
 
 def add_dh(
-    b: Builder,
-    rows: Iterable[Any],
-    convention: str = "standard",
-    *,
-    degrees: bool = False,
-    base: Any = None,
-    tool: Any = None,
-) -> None:
+    b: Builder, rows: Iterable[Any], convention: str = "standard", *, degrees: bool = False, base: Any = None, tool: Any = None,
+) -> None:  # fmt: skip
     """Hang the arm of a table on the ground of a mechanism in the making."""
     if convention not in ("standard", "modified"):
         raise ModelError(f"the convention {shown(convention)} is not known; it is 'standard' or 'modified'.")
@@ -76,12 +70,17 @@ def add_dh(
         slides = row["kind"] == "prismatic"
         ahead = Pose() if standard else Pose((a, 0.0, 0.0), (alpha, 0.0, 0.0))
         turn = Pose((0.0, 0.0, d if slides or not standard else 0.0), (0.0, 0.0, theta))
-        at = _compose(before, _compose(ahead, turn))
+        at = compose(before, compose(ahead, turn))
         beyond = Pose((a, 0.0, 0.0 if slides else d), (alpha, 0.0, 0.0)) if standard else Pose()
-        b.body(link, **_carried(row, beyond, f"row {k} of the table"))
+        com, moments = (
+            triple(row.get("com", ORIGIN), f"row {k} of the table: com"),
+            six_moments(row.get("inertia"), f"row {k} of the table: inertia"),
+        )
+        seen = seen_from(beyond, Body(link, com=com, inertia=moments))
+        b.body(link, row.get("mass", 0.0), seen.com, seen.inertia)
         b.joint(joint, row["kind"], parent, link, at=at, axis="z", **{k: row[k] for k in JOINT_KEYS if k in row})
         before, parent = beyond, link
-    b.frame("tool", parent, _compose(before, pose(tool, "tool")))
+    b.frame("tool", parent, compose(before, pose(tool, "tool")))
 
 
 def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
@@ -126,51 +125,3 @@ def _degrees(value: Any, what: str) -> Any:
     if isinstance(value, float) and abs(value) == float("inf"):
         return value
     return number(value, what) * number("deg")
-
-
-def _carried(row: Mapping[str, Any], frame: Pose, what: str) -> dict[str, Any]:
-    """Mass, centre of mass and inertia taken from the table's frame, which stands turned about x, to the body's own."""
-    (x, y, z), alpha = frame.position, frame.rpy[0]
-    c, s = call("cos", alpha), call("sin", alpha)
-    cx, cy, cz = triple(row.get("com", (0.0, 0.0, 0.0)), f"{what}: com")
-    xx, yy, zz, xy, xz, yz = six_moments(row.get("inertia"), f"{what}: inertia")
-    return {
-        "mass": row.get("mass", 0.0),
-        "com": (x + cx, y + c * cy - s * cz, z + s * cy + c * cz),
-        "inertia": (
-            xx,
-            c * c * yy + s * s * zz - 2.0 * c * s * yz,
-            s * s * yy + c * c * zz + 2.0 * c * s * yz,
-            c * xy - s * xz,
-            s * xy + c * xz,
-            c * s * (yy - zz) + (c * c - s * s) * yz,
-        ),
-    }
-
-
-def _compose(first: Pose, second: Pose) -> Pose:
-    """One pose after another, with parameters where the first one only turns about x and the second about z."""
-    if first == Pose():
-        return second
-    if second == Pose():
-        return first
-    if all(isinstance(n, float) for p in (first, second) for n in (*p.position, *p.rpy)):
-        R = first.rotation()
-        p = R @ second.translation() + first.translation()
-        return Pose(triple(p, "a pose"), triple(rpy_from_rotation(R @ second.rotation()), "a pose"))
-    (alpha, pitch, yaw), (roll, pitch2, theta) = first.rpy, second.rpy
-    if (pitch, yaw, roll, pitch2) != (0.0,) * 4:
-        raise ModelError("a base or tool that is turned about several axes needs plain numbers, without parameters.")
-    c, s = call("cos", alpha), call("sin", alpha)
-    (x, y, z), (ax, ay, az) = second.position, first.position
-    return Pose((ax + x, ay + c * y - s * z, az + s * y + c * z), _x_then_z(alpha, theta))
-
-
-def _x_then_z(alpha: Number, theta: Number) -> Triple:
-    """Roll, pitch and yaw of Rx(alpha) Rz(theta)."""
-    if theta == 0.0:
-        return (alpha, 0.0, 0.0)
-    if alpha == 0.0:
-        return (0.0, 0.0, theta)
-    ca, sa, ct, st = (call(f, x) for x in (alpha, theta) for f in ("cos", "sin"))
-    return (call("atan2", sa * ct, ca), call("asin", -sa * st), call("atan2", ca * st, ct))

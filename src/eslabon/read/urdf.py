@@ -437,17 +437,13 @@ def _actuate(b: Builder, joints: Tags, moving: list[str], mimics: set[str], clos
 
 def _motors(closures: Closures, driven: list[str]) -> Iterator[str]:
     asked = closures.motors or ()
-    if isinstance(asked, str):
-        found = [name for name in driven if asked in name]
+    part = isinstance(asked, str)
+    for name in [asked] if isinstance(asked, str) else dict.fromkeys(asked):
+        found = [x for x in driven if (name in x if part else name == x)]
         if not found:
-            _warn(closures, f"name_mot is '{asked}', and no moving joint's name contains it", asked, driven)
+            has = "'s name contains it" if part else " has that name"
+            _warn(closures, f"name_mot names '{name}', and no moving joint{has}", name, driven)
         yield from found
-        return
-    for name in dict.fromkeys(asked):
-        if name in driven:
-            yield name
-        else:
-            _warn(closures, f"name_mot names '{name}', and no moving joint has that name", name, driven)
 
 
 def _warn(closures: Closures, sentence: str, word: str, known: list[str]) -> None:
