@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.errors import InputError, ModelError, depth_of_user, shown, suggest
+from eslabon.errors import EslabonError, InputError, ModelError, depth_of_user, shown, suggest
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -102,7 +102,7 @@ def choice(value: Any, name: str, known: Iterable[str]) -> str:
 
 def text(value: Any, name: str) -> str:
     """A text."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):  # half a character
         raise ModelError(f"{name} is a text; it is {shown(value)}.")
     return value
 
@@ -125,12 +125,28 @@ def mapping(value: Any, name: str) -> Mapping[str, Any]:
     return value
 
 
-def known_options(verb: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+def known_words(
+    words: Iterable[Any], known: Iterable[str], refusal: str, error: type[EslabonError] = ModelError
+) -> None:
+    """Refuse words that nobody knows.
+
+    >>> known_words(["mas"], ("mass", "com"), "bodies.rod has no key")
+    Traceback (most recent call last):
+    ...
+    eslabon.errors.ModelError: bodies.rod has no key 'mas'; did you mean 'mass'?
+    """
+    words_known = [*known]
+    for word in words:
+        if word not in words_known:
+            raise error(f"{refusal} {shown(word)}{suggest(word, words_known)}")
+
+
+def known_options(
+    verb: str, function: Callable[..., Any], options: Iterable[str], error: type[EslabonError] = ModelError
+) -> None:
     """Refuse options that a verb does not have."""
     known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for option in options:
-        if option not in known:
-            raise ModelError(f"{verb} has no option '{option}'{suggest(option, known)}")
+    known_words(options, known, f"{verb} has no option", error)
 
 
 def renamed(old: str, new: str) -> None:

@@ -96,14 +96,13 @@ def test_degrees_names_and_joint_data():
         ([], {}, "no rows"),
         ([(1, 2, 3)], {}, "row 1 of the table needs four numbers"),
         (["abcd"], {}, "row 1 of the table needs four numbers"),
-        ([{"alfa": 1}], {}, "row 1 of the table: the key 'alfa' is not known; did you mean 'alpha'?"),
+        ([{"alfa": 1}], {}, "row 1 of the table has the unknown key 'alfa'; did you mean 'alpha'?"),
         ([{"kind": "S"}], {}, "revolute and prismatic"),
         ([{"alpha": 1, "alpha_deg": 1}], {}, "both alpha and alpha_deg"),
         ([{"a": "x"}], {}, "uses the parameter 'x'"),
         ([{"a": "b+"}], {}, "row 1 of the table: a cannot be read"),
         ([(0, 0, 0, 0)], {"convention": "craig"}, "'standard' or 'modified'"),
         ([{"theta": "t"}], {"base": (0.1, 0.2, 0.3), "parameters": {"t": 1}, "tool": np.eye(3)}, "a pose is xyz"),
-        ([{"alpha": "t"}], {"parameters": {"t": 1}, "tool": ((0, 0, 0), (1, 1, 1))}, "plain numbers"),
     ],
 )
 def test_mistakes(table, options, sentence):
@@ -128,3 +127,27 @@ def test_rojas_3r_formulas():
         ],
     )
     assert np.trace(R) == pytest.approx(c1 * c2 * c3 - (s1 - s2) * s3 - s1 * s2)
+
+
+@pytest.mark.parametrize("convention", ["standard", "modified"])
+def test_lengths_and_angles_by_parameters_are_those_by_numbers(convention):
+    """Quarter turns among them, at which roll, pitch and yaw are not unique."""
+    rng = np.random.default_rng(3)
+    for k in range(20):
+        names = [f"x{i}" for i in range(12)]
+        numbers = np.where(rng.random(12) < 0.5, np.pi / 2 * rng.integers(-2, 3, 12), rng.normal(size=12))
+        by_name = rng.random(12) < 0.6
+        rows = np.where(by_name, np.array(names, dtype=object), numbers).reshape(3, 4).tolist()
+        extra = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (1.0, 2.0, 2.5, 0.1, -0.2, 0.3)}
+        table = [dict(zip(("theta", "d", "a", "alpha"), row, strict=True)) | extra for row in rows]
+        plain = [
+            dict(zip(("theta", "d", "a", "alpha"), row, strict=True)) | extra for row in numbers.reshape(3, 4).tolist()
+        ]
+        values = dict(zip(names, numbers.tolist(), strict=True))
+        base = ((0.1, 0.2, 0.3), (0.3, "x0", 0.2)) if k % 2 else None
+        turned = ((0.1, 0.2, 0.3), (0.3, numbers[0], 0.2)) if k % 2 else None
+        arm = es.from_dh(table, convention, parameters=values, base=base)
+        other = es.from_dh(plain, convention, base=turned)
+        q = rng.normal(size=3)
+        assert np.allclose(arm.pose(q), other.pose(q), atol=1e-12)
+        assert np.allclose(arm.mass_matrix(q), other.mass_matrix(q), atol=1e-12)

@@ -1,8 +1,7 @@
 """Rigid motions, SE(3): poses, twists and wrenches, and the operators between them (Yime, eqs. 1 to 15).
 
 A pose T is 4x4, [[R, r], [0, 1]]. A twist is (angular; linear) and a wrench (moment; force), angular part first, in the
-body's own frame. Twists move from frame to frame with `adjoint`, wrenches with `coadjoint`, and their product, the
-power, is the same in every frame.
+body's own frame. The operators are matrices here; `spatial` applies the same ones to six-vectors without forming them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from eslabon.algebra.arrays import (
     matrix,
     parts,
     require,
-    scalar,
     stumpff,
     times,
     transpose,
@@ -29,9 +27,9 @@ from eslabon.algebra.arrays import (
 )
 from eslabon.algebra.quaternions import TOLERANCE, rotation_vector_from_quaternion
 from eslabon.algebra.rotations import check_rotation, quaternion_from_rotation, rotation_from_rotation_vector
+from eslabon.algebra.spatial import skew
 
-_ZERO, _ONE = np.zeros((3, 3)), np.eye(3)
-
+hat = skew  # the name it has in the papers on Lie groups
 
 # --- poses -------------------------------------------------------------------------------------------------------
 
@@ -99,28 +97,7 @@ def pose_inverse(pose: Array) -> Array:
     return matrix([*([*row, 0.0 - dot(row, r)] for row in rows), [0.0, 0.0, 0.0, 1.0]])
 
 
-def compose(first: Array, *others: Array) -> Array:
-    """The product T1 T2 ... Tn of poses, frame after frame (Yime, eq. 3).
-
-    >>> position_of(compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0])))
-    array([1., 2., 0.])
-    """
-    return matmul(first, *others)
-
-
-# --- vectors as matrices -----------------------------------------------------------------------------------------
-
-
-def hat(v: Array) -> Array:
-    """The skew matrix of a 3-vector: hat(v) u = v × u (Yime, eq. 6).
-
-    >>> hat([1, 2, 3])
-    array([[ 0., -3.,  2.],
-           [ 3.,  0., -1.],
-           [-2.,  1.,  0.]])
-    """
-    x, y, z = parts(v, 3)
-    return matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+# --- vectors as matrices, operators on twists and wrenches --------------------------------------------------------
 
 
 def vee(m: Array) -> Array:
@@ -133,32 +110,6 @@ def vee(m: Array) -> Array:
     return vector(rows[2][1], rows[0][2], rows[1][0])
 
 
-def hat6(twist: Array) -> Array:
-    """The 4x4 matrix [[hat(w), v], [0, 0]] of a twist; of the body twist, T⁻¹ dT/dt (Yime, eq. 7).
-
-    >>> hat6([1, 2, 3, 4, 5, 6])
-    array([[ 0., -3.,  2.,  4.],
-           [ 3.,  0., -1.,  5.],
-           [-2.,  1.,  0.,  6.],
-           [ 0.,  0.,  0.,  0.]])
-    """
-    x, y, z, *v = parts(twist, 6)
-    return matrix([[0.0, -z, y, v[0]], [z, 0.0, -x, v[1]], [-y, x, 0.0, v[2]], [0.0, 0.0, 0.0, 0.0]])
-
-
-def vee6(m: Array) -> Array:
-    """The twist of its 4x4 matrix: `hat6` undone.
-
-    >>> vee6(hat6([1, 2, 3, 4, 5, 6]))
-    array([1., 2., 3., 4., 5., 6.])
-    """
-    rows = entries(m, 4, 4)
-    return vector(rows[2][1], rows[0][2], rows[1][0], *(row[3] for row in rows[:3]))
-
-
-# --- operators on twists and wrenches ----------------------------------------------------------------------------
-
-
 def adjoint(pose: Array) -> Array:
     """Ad_T = [[R, 0], [hat(r) R, R]]: a twist in the outer frame to the inner one (Yime, eq. 8).
 
@@ -166,17 +117,7 @@ def adjoint(pose: Array) -> Array:
     array([ 0.,  0.,  1.,  0., -1.,  0.])
     """
     rotation = rotation_of(pose)
-    return block([[rotation, _ZERO], [matmul(hat(position_of(pose)), rotation), rotation]])
-
-
-def coadjoint(pose: Array) -> Array:
-    """Ad*_T = Ad_T^-T = [[R, hat(r) R], [0, R]]: a wrench in the outer frame to the inner one (Yime, eq. 9).
-
-    >>> coadjoint(pose(np.eye(3), [1, 0, 0])) @ [0, 0, 0, 0, 1, 0]  # a force along y at x = 1
-    array([0., 0., 1., 0., 1., 0.])
-    """
-    rotation = rotation_of(pose)
-    return block([[rotation, matmul(hat(position_of(pose)), rotation)], [_ZERO, rotation]])
+    return block([[rotation, np.zeros((3, 3))], [matmul(hat(position_of(pose)), rotation), rotation]])
 
 
 def bracket(twist: Array) -> Array:
@@ -185,22 +126,16 @@ def bracket(twist: Array) -> Array:
     >>> bracket([0, 0, 1, 0, 0, 0]) @ [0, 0, 0, 1, 0, 0]
     array([0., 0., 0., 0., 1., 0.])
     """
-    w, v = _halves(twist)
-    return block([[hat(w), _ZERO], [hat(v), hat(w)]])
+    w, v = (hat(half) for half in _halves(twist))
+    return block([[w, np.zeros((3, 3))], [v, w]])
 
 
 def cobracket(twist: Array) -> Array:
-    """ad*_V = -ad_V^T = [[hat(w), hat(v)], [0, hat(w)]], the bracket for wrenches (Yime, eq. 39).
-
-    >>> cobracket([0, 0, 1, 0, 0, 0]) @ [0, 0, 0, 1, 0, 0]
-    array([0., 0., 0., 0., 1., 0.])
-    """
-    w, v = _halves(twist)
-    return block([[hat(w), hat(v)], [_ZERO, hat(w)]])
+    """ad*_V = -ad_V^T, the bracket for wrenches (Yime, eq. 39)."""
+    return 0.0 - transpose(bracket(twist))
 
 
 def _halves(twist: Array) -> tuple[Array, Array]:
-    """The angular and the linear half of a 6-vector."""
     components = parts(twist, 6)
     return vector(*components[:3]), vector(*components[3:])
 
@@ -258,29 +193,3 @@ def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:
     once = times(hat(w), v)
     twice = times(hat(w), once)
     return vector(*(x + a * y + b * z for x, y, z in zip(parts(v, 3), parts(once, 3), parts(twice, 3), strict=True)))
-
-
-# --- inertia -----------------------------------------------------------------------------------------------------
-
-
-def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
-    """A body's 6x6 inertia M = [[I - m hat(c)², m hat(c)], [-m hat(c), m 1]] in its frame (Yime, eq. 38).
-
-    Parameters
-    ----------
-    mass : float
-        The mass m.
-    com : array_like, 3
-        The centre of mass c in the body's frame.
-    inertia : array_like, 3x3
-        The moments of inertia I about the centre of mass, in the body's axes.
-
-    >>> np.diag(inertia_matrix(2, [1, 0, 0], np.diag([1, 1, 1])))
-    array([1., 3., 3., 2., 2., 2.])
-    """
-    m, c = scalar(mass), parts(com, 3)
-    central = entries(inertia, 3, 3)
-    second = [[m * (dot(c, c) * _ONE[i, j] - c[i] * c[j]) for j in range(3)] for i in range(3)]  # of mass, about 0
-    rotary = matrix([[central[i][j] + second[i][j] for j in range(3)] for i in range(3)])
-    coupling = hat(vector(*(m * x for x in c)))
-    return block([[rotary, coupling], [transpose(coupling), matrix([[m * x for x in row] for row in _ONE])]])

@@ -1,6 +1,6 @@
 """Quaternions (w, x, y, z), scalar first: their algebra (Mendez, eqs. 1 to 9) and the rotations they stand for.
 
-Here live the product and its kin, the exponential and the rates, and the conversions between the unit quaternion and
+Here live the product and its kin, interpolation and rates, and the conversions between the unit quaternion and
 the representations that share its axis: axis and angle, rotation vector, Rodrigues parameters, linear invariants.
 What needs a matrix lives in `rotations`. A zero quaternion or axis is a RotationError for numbers; symbols are taken
 at their word.
@@ -43,15 +43,6 @@ SMALLEST_SCALAR_PART = 4 * np.finfo(float).eps
 # --- algebra -----------------------------------------------------------------------------------------------------
 
 
-def quaternion_from_scalar(a: Scalar) -> Array:
-    """The quaternion (a, 0) of a real number (Mendez, eqs. 3 to 5).
-
-    >>> quaternion_from_scalar(2.0)
-    array([2., 0., 0., 0.])
-    """
-    return vector(scalar(a), 0.0, 0.0, 0.0)
-
-
 def quaternion_from_vector(v: Array) -> Array:
     """The pure quaternion (0, v) of a vector (Mendez, eqs. 3 to 5).
 
@@ -61,15 +52,6 @@ def quaternion_from_vector(v: Array) -> Array:
     return vector(0.0, *parts(v, 3))
 
 
-def scalar_part(q: Array) -> Scalar:
-    """The real number in a quaternion, w (Mendez, eqs. 3 to 5).
-
-    >>> scalar_part([1.0, 2.0, 3.0, 4.0])
-    1.0
-    """
-    return parts(q, 4)[0]
-
-
 def vector_part(q: Array) -> Array:
     """The vector in a quaternion, (x, y, z) (Mendez, eqs. 3 to 5).
 
@@ -77,15 +59,6 @@ def vector_part(q: Array) -> Array:
     array([2., 3., 4.])
     """
     return vector(*parts(q, 4)[1:])
-
-
-def quaternion_sum(p: Array, q: Array) -> Array:
-    """The sum, component by component (Mendez, eq. 1).
-
-    >>> quaternion_sum([1, 2, 3, 4], [4, 3, 2, 1])
-    array([5., 5., 5., 5.])
-    """
-    return vector(*(a + b for a, b in zip(parts(p, 4), parts(q, 4), strict=True)))
 
 
 def quaternion_product(p: Array, q: Array) -> Array:
@@ -110,15 +83,6 @@ def quaternion_conjugate(q: Array) -> Array:
     """
     w, x, y, z = parts(q, 4)
     return vector(w, -x, -y, -z)
-
-
-def quaternion_norm(q: Array) -> Scalar:
-    """The norm |q|, the square root of q times its conjugate.
-
-    >>> float(quaternion_norm([2, 4, 5, 6]))
-    9.0
-    """
-    return norm(parts(q, 4))
 
 
 def quaternion_inverse(q: Array) -> Array:
@@ -156,7 +120,7 @@ def quaternion_rotate(p: Array, v: Array) -> Array:
 
 def _length(q: Array) -> Scalar:
     """The norm, which for numbers must be one to divide by."""
-    length = quaternion_norm(q)
+    length = norm(parts(q, 4))
     if not is_symbolic(length):
         require(
             (length > 0) & np.isfinite(length),
@@ -167,39 +131,7 @@ def _length(q: Array) -> Scalar:
     return length
 
 
-# --- exponential, interpolation, rates ---------------------------------------------------------------------------
-
-
-def quaternion_exp(v: Array) -> Array:
-    """The unit quaternion exp(0, v) = (cos |v|, v sin |v| / |v|), which turns about v by 2|v|.
-
-    >>> quaternion_exp([0, 0, np.pi / 2])
-    array([0., 0., 0., 1.])
-    """
-    v = parts(v, 3)
-    squared = dot(v, v)
-    return vector(stumpff(0, squared), *(stumpff(1, squared) * c for c in v))
-
-
-def quaternion_log(q: Array) -> Array:
-    """The vector v, |v| <= π/2, whose exponential turns as q does: half of q's rotation vector.
-
-    q and -q are the same rotation; the one with w >= 0 is taken, so `quaternion_exp(quaternion_log(q))` is ±q/|q|.
-    At half a turn, w = 0, the axis keeps its sign.
-
-    >>> quaternion_log([0, 0, 0, 1]) / np.pi
-    array([0. , 0. , 0.5])
-    """
-    w, *v = _shortest(q)
-    squared = dot(v, v)
-    # atan(t)/t by its series for t = |v|/w up to a tenth: smooth at no turn, where |v| has no derivative.
-    small = squared < 0.01 * w * w
-    near, far = where(small, squared / where(small, w * w, 1.0), 0.0), sqrt(where(small, 1.0, squared))
-    series = 0.0
-    for k in reversed(range(9)):
-        series = 1 / (2 * k + 1) - near * series
-    factor = where(small, series / where(small, w, 1.0), atan2(far, w) / far)
-    return vector(*(factor * c for c in v))
+# --- interpolation, rates ----------------------------------------------------------------------------------------
 
 
 def slerp(p: Array, q: Array, t: Scalar) -> Array:
@@ -211,8 +143,8 @@ def slerp(p: Array, q: Array, t: Scalar) -> Array:
     array([0.5, 0. , 0. , 0.5])
     """
     t, p, q = scalar(t), quaternion_normalize(p), quaternion_normalize(q)
-    way = parts(quaternion_log(quaternion_product(quaternion_conjugate(p), q)), 3)
-    return quaternion_product(p, quaternion_exp(vector(*(t * c for c in way))))
+    way = parts(rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(p), q)), 3)
+    return quaternion_product(p, quaternion_from_rotation_vector(vector(*(t * c for c in way))))
 
 
 def quaternion_rate(q: Array, angular_velocity: Array) -> Array:
@@ -222,16 +154,6 @@ def quaternion_rate(q: Array, angular_velocity: Array) -> Array:
     array([0., 0., 0., 1.])
     """
     return quaternion_product(q, vector(0.0, *(0.5 * c for c in parts(angular_velocity, 3))))
-
-
-def body_rates(q: Array, rate: Array) -> Array:
-    """The angular velocity in body axes, ω = 2 vec(q⁻¹ dq/dt): `quaternion_rate` undone.
-
-    >>> body_rates([1, 0, 0, 0], [0, 0, 0, 1])
-    array([0., 0., 2.])
-    """
-    _, x, y, z = parts(quaternion_product(quaternion_inverse(q), rate), 4)
-    return vector(2.0 * x, 2.0 * y, 2.0 * z)
 
 
 def _shortest(q: Array) -> tuple[Scalar, ...]:
@@ -297,21 +219,32 @@ def axis_angle_from_quaternion(q: Array) -> Array:
 
 
 def quaternion_from_rotation_vector(v: Array) -> Array:
-    """The quaternion of the rotation vector e φ: the exponential of its half.
+    """The unit quaternion (cos φ/2, e sin φ/2) of the rotation vector e φ: the exponential of its half.
 
     >>> quaternion_from_rotation_vector([0, 0, np.pi])
     array([0., 0., 0., 1.])
     """
-    return quaternion_exp(vector(*(0.5 * c for c in parts(v, 3))))
+    half = tuple(0.5 * c for c in parts(v, 3))
+    squared = dot(half, half)
+    return vector(stumpff(0, squared), *(stumpff(1, squared) * c for c in half))
 
 
 def rotation_vector_from_quaternion(q: Array) -> Array:
-    """The rotation vector e φ with φ <= π: twice the logarithm.
+    """The rotation vector e φ with φ <= π, twice the logarithm; at half a turn, w = 0, the axis keeps its sign.
 
     >>> rotation_vector_from_quaternion([0, 0, 0, 1]) / np.pi
     array([0., 0., 1.])
     """
-    return vector(*(2.0 * c for c in parts(quaternion_log(q), 3)))
+    w, *v = _shortest(q)
+    squared = dot(v, v)
+    # atan(t)/t by its series for t = |v|/w up to a tenth: smooth at no turn, where |v| has no derivative.
+    small = squared < 0.01 * w * w
+    near, far = where(small, squared / where(small, w * w, 1.0), 0.0), sqrt(where(small, 1.0, squared))
+    series = 0.0
+    for k in reversed(range(9)):
+        series = 1 / (2 * k + 1) - near * series
+    half = where(small, series / where(small, w, 1.0), atan2(far, w) / far)
+    return vector(*(2.0 * half * c for c in v))
 
 
 def quaternion_from_rodrigues(p: Array) -> Array:

@@ -30,7 +30,6 @@ from eslabon.algebra.arrays import (
     scalar,
     sin,
     stumpff,
-    times,
     transpose,
     vector,
     where,
@@ -220,8 +219,9 @@ def rotation_from_quaternion(q: Array) -> Array:
     array([0., 1., 0.])
     """
     if is_symbolic(q):
-        components = parts(q, 4)
-        return _polynomial(components, 2.0 / dot(components, components))  # one division, no root in the graph
+        w, *u = components = parts(q, 4)
+        s = 2.0 / dot(components, components)  # one division, no root in the graph
+        return _rodrigues(u, s * w, s)
     return rotation_from_unit_quaternion(quaternions.quaternion_normalize(q))
 
 
@@ -233,20 +233,20 @@ def rotation_from_unit_quaternion(q: Array) -> Array:
     >>> rotation_from_unit_quaternion([0, 0, 0, 1]) @ [1, 0, 0]
     array([-1.,  0.,  0.])
     """
-    return _polynomial(parts(q, 4), 2.0)
+    w, *u = parts(q, 4)
+    return _rodrigues(u, 2.0 * w, 2.0)
 
 
-def _polynomial(q: Sequence[Scalar], s: Scalar) -> Array:
-    """The rotation of a quaternion of squared length 2/s.
-
-    2 q0² - 1 + 2 x² is written 1 - 2 (y² + z²), the same on unit length and exact near the identity.
-    """
-    w, x, y, z = q
+def _rodrigues(u: Sequence[Scalar], a: Scalar, b: Scalar) -> Array:
+    """1 + a û + b û², Rodrigues' formula, exact near the identity."""
+    (x, y, z), (bx, by, bz) = u, (b * c for c in u)
+    xx, yy, zz, xy, xz, yz = bx * x, by * y, bz * z, bx * y, bx * z, by * z
+    ax, ay, az = (a * c for c in u)
     return matrix(
         [
-            [1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)],
-            [s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x)],
-            [s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)],
+            [1.0 - (yy + zz), xy - az, xz + ay],
+            [xy + az, 1.0 - (xx + zz), yz - ax],
+            [xz - ay, yz + ax, 1.0 - (xx + yy)],
         ]
     )
 
@@ -296,16 +296,9 @@ def rotation_from_rotation_vector(v: Array) -> Array:
     >>> rotation_from_rotation_vector([0, 0, np.pi / 2]) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    x, y, z = parts(v, 3)
-    squared = x * x + y * y + z * z
-    a, b = stumpff(1, squared), stumpff(2, squared)
-    return matrix(
-        [
-            [1.0 - b * (y * y + z * z), b * x * y - a * z, b * x * z + a * y],
-            [b * x * y + a * z, 1.0 - b * (x * x + z * z), b * y * z - a * x],
-            [b * x * z - a * y, b * y * z + a * x, 1.0 - b * (x * x + y * y)],
-        ]
-    )
+    u = parts(v, 3)
+    squared = dot(u, u)
+    return _rodrigues(u, stumpff(1, squared), stumpff(2, squared))
 
 
 def vect(m: Array) -> Array:
@@ -347,28 +340,9 @@ def rotation_from_invariants(invariants: Array) -> Array:
     >>> rotation_from_invariants([0, 0, 0, 1]) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    c, (x, y, z) = quaternions.unit_invariants(invariants)
+    c, u = quaternions.unit_invariants(invariants)
     obtuse, larger = c < 0, 1.0 + absolute(c)
-    f = where(obtuse, larger / where(obtuse, dot((x, y, z), (x, y, z)), 1.0), 1.0 / larger)
-    return matrix(
-        [
-            [c + f * x * x, f * x * y - z, f * x * z + y],
-            [f * x * y + z, c + f * y * y, f * y * z - x],
-            [f * x * z - y, f * y * z + x, c + f * z * z],
-        ]
-    )
-
-
-def invariant_rates(rotation: Array, angular_velocity: Array) -> Array:
-    """The rates of (λ0, λ): dλ0/dt = -λ·ω and dλ/dt = ½ (1 tr R - R) ω, ω in fixed axes (Rojas, 3.3.2).
-
-    >>> invariant_rates(rotation_z(np.pi / 2), [0, 0, 1])
-    array([-1.,  0.,  0.,  0.])
-    """
-    w, turned = parts(angular_velocity, 3), parts(times(rotation, angular_velocity), 3)
-    tr = trace(rotation)
-    cosine_rate = -dot(parts(vect(rotation), 3), w)
-    return vector(cosine_rate, *((tr * a - b) / 2.0 for a, b in zip(w, turned, strict=True)))
+    return _rodrigues(u, 1.0, where(obtuse, larger / where(obtuse, dot(u, u), 1.0), 1.0 / larger))
 
 
 # --- every representation from every other -----------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import Array, Scalar, entries, is_symbolic, joined, matrix, times, transpose
+from eslabon.algebra.arrays import Array, Scalar, block, entries, is_symbolic, joined, matrix, parts, times, transpose
 
 Pose = tuple[Array, Array]  # rotation and position
 
@@ -23,14 +23,20 @@ def halves(x: Array) -> tuple[Array, Array]:
 
 
 def skew(u: Array) -> Array:
-    """The matrix of u x, of a column or an array (..., 3)."""
+    """hat(u), the matrix of u x, of a column or an array (..., 3) (Yime, eq. 6).
+
+    >>> skew([1, 2, 3])
+    array([[ 0., -3.,  2.],
+           [ 3.,  0., -1.],
+           [-2.,  1.,  0.]])
+    """
     if is_symbolic(u):
         import casadi
 
         return casadi.skew(u)
     u = np.asarray(u, dtype=float)
-    u = u[..., 0] if u.shape[-2:] == (3, 1) else u
-    return -np.cross(u[..., None, :], np.eye(3))
+    x, y, z = parts(u[..., 0] if u.shape[-2:] == (3, 1) else u, 3)
+    return matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def cross(u: Array, w: Array) -> Array:
@@ -148,10 +154,8 @@ class Inertia:
 
     def matrix(self) -> Array:
         """The 6x6 inertia about the frame's origin (Yime, eq. 38)."""
-        import casadi
-
-        h, eye = skew(self.first), casadi.SX.eye(3)
-        return casadi.blockcat([[self.rotary, h], [h.T, self.mass * eye]])
+        h = skew(self.first)
+        return block([[self.rotary, h], [h.T, self.mass * np.eye(3)]])
 
     def momentum(self, twists: Array) -> Array:
         """The inertia times twists, J w + h x v and m v - h x w: momenta, or wrenches for accelerations."""

@@ -1,39 +1,20 @@
 """The model: a mechanism as plain immutable data, with its checks. Nothing here knows an algorithm."""
 
-from eslabon.model.builder import Builder
-from eslabon.model.expressions import Expression, number
+# ruff: noqa: I001
+from eslabon.model.builder import Builder as Builder
+from eslabon.model.expressions import Expression as Expression, number as number
 from eslabon.model.items import (
-    GROUND,
-    Body,
-    Coupling,
-    Description,
-    End,
-    Frame,
-    Joint,
-    Loop,
-    Pose,
-    Spring,
-    Wrench,
+    GROUND as GROUND,
+    Body as Body,
+    Coupling as Coupling,
+    Description as Description,
+    End as End,
+    Frame as Frame,
+    Joint as Joint,
+    Loop as Loop,
+    Pose as Pose,
+    Spring as Spring,
+    Wrench as Wrench,
 )
-from eslabon.model.joints import KINDS, JointKind
-from eslabon.model.model import Model
-
-__all__ = [
-    "GROUND",
-    "KINDS",
-    "Body",
-    "Builder",
-    "Coupling",
-    "Description",
-    "End",
-    "Expression",
-    "Frame",
-    "Joint",
-    "JointKind",
-    "Loop",
-    "Model",
-    "Pose",
-    "Spring",
-    "Wrench",
-    "number",
-]
+from eslabon.model.joints import KINDS as KINDS, JointKind as JointKind
+from eslabon.model.model import Model as Model

@@ -1,71 +1,90 @@
-"""Which values parameters may take, as expressions: what `check_numbers` says of numbers, for symbols.
+"""Which values the numbers of a model may take, with the sentence for those they may not: on numbers and symbols alike.
 
-Values given for one call are not checked one by one in Python: the least of these margins is computed beside the result, and
+Values given for one call are not checked one by one in Python: the least of the margins is computed beside the result, and
 where it is negative, or no number, `check_numbers` finds the sentence.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from math import hypot
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from eslabon.algebra.arrays import is_symbolic
-from eslabon.model.items import Body
-from eslabon.model.model import Model
-from eslabon.model.validation import ROUNDING
+from eslabon.errors import ModelError
+from eslabon.model.expressions import leaves
+from eslabon.model.items import Body, Joint, Loop
+from eslabon.model.joints import LEAST
 
+if TYPE_CHECKING:
+    from eslabon.model.model import Model
+
+# Published moments carry about six digits; what they miss by is no reason to refuse or to warn.
+ROUNDING = 1e-6
 LARGEST = 1e100  # of any number: what an expression has no value for is beyond
-LEAST = 1e-24  # of a squared axis or ratio that is not to be zero
 NOT_NEGATIVE = ("velocity_limit", "effort_limit", "viscous", "coulomb", "stiffness", "motor_inertia")
+NEGATIVE = "is {:g}; it cannot be negative."
+
+
+def requirements(m: Model) -> Iterator[tuple[Any, ...]]:
+    """What must not be negative, whose it is, and the sentence about it with the numbers it shows."""
+    for body in m.bodies:
+        yield body.mass, f"body '{body.name}'", f"the mass {NEGATIVE}", body.mass
+    jointed: dict[str, tuple[Joint | Loop, ...]] = {"joint": m.joints, "loop": m.loops}
+    for what, items in jointed.items():
+        for item in items:
+            yield from ((margin, f"{what} '{item.name}'", why) for margin, why in item.kind.requirements())
+    for j in m.joints:
+        owner = f"joint '{j.name}'"
+        for lower, upper in j.limits or ():
+            yield upper - lower, owner, "the lower limit {:g} is above the upper {:g}; exchange them.", lower, upper
+        for key in NOT_NEGATIVE:
+            yield from ((x, owner, f"the {key.replace('_', ' ')} {NEGATIVE}", x) for x in getattr(j, key) or ())
+        for ratio in j.gear_ratio or ():
+            yield ratio * ratio - LEAST, owner, "the gear ratio is zero; it is motor turns a joint turn."
+    for spring in m.springs:
+        for key in ("stiffness", "damping", "length"):
+            yield getattr(spring, key), f"spring '{spring.name}'", f"the {key} {NEGATIVE}", getattr(spring, key)
+    for c in m.couplings:
+        yield c.ratio * c.ratio - LEAST, f"coupling '{c.name}'", f"the ratio is zero; make the joint '{c.joint}' fixed."
+
+
+def check_numbers(m: Model) -> None:
+    """Refuse numbers that no mechanism has."""
+    for margin, owner, why, *values in requirements(m):
+        if margin < 0:
+            raise ModelError(f"{owner}: {why.format(*values) if values else why}")
+    for body, moments in zip(m.bodies, _principal_moments(m), strict=True):
+        if moments[0] < -_round_off(body, moments):
+            raise ModelError(
+                f"body '{body.name}': the inertia has the negative principal value {moments[0]:g}; "
+                "check its entries and that it is about the centre of mass."
+            )
+    for j in m.joints:
+        if j.home is not None and (squared := j.kind.length(np.array(j.home))) is not None and abs(squared - 1) > 2e-6:
+            raise ModelError(f"joint '{j.name}': home's quaternion has the length {squared**0.5:g}; it must be 1.")
 
 
 def margin(m: Model) -> Any:
     """The least of all margins of a model with symbols, a CasADi scalar: zero or more where its parameters are admissible."""
     import casadi
 
+    items = (m.gravity, m.bodies, m.joints, m.loops, m.couplings, m.springs, m.wrenches, m.frames)
+    margins = [LARGEST - abs(x) for x in leaves(items) if is_symbolic(x)]
+    margins += [x for x, *_ in requirements(m)] + [x for body in m.bodies for x in _inertia_margins(body)]
     least = casadi.SX(1.0)
-    for x in _margins(m):
+    for x in margins:
         if is_symbolic(x):
             # A margin that is no number counts as a violation, which `fmin` alone would pass over.
             least = casadi.if_else(x >= 0, casadi.fmin(least, x), -1.0)
     return least
 
 
-def _numbers(item: Any) -> Iterator[Any]:
-    """Every number inside dataclasses and tuples."""
-    if isinstance(item, tuple):
-        for x in item:
-            yield from _numbers(x)
-    elif dataclasses.is_dataclass(item):
-        for field in dataclasses.fields(item):
-            yield from _numbers(getattr(item, field.name))
-    else:
-        yield item
-
-
-def _margins(m: Model) -> Iterator[Any]:
-    items = (m.gravity, m.bodies, m.joints, m.loops, m.couplings, m.springs, m.wrenches, m.frames)
-    yield from (LARGEST - abs(x) for x in _numbers(items) if is_symbolic(x))
-    for body in m.bodies:
-        yield body.mass
-        yield from _inertia_margins(body)
-    for kind in (*(j.kind for j in m.joints), *(x.kind for x in m.loops)):
-        for axis in kind.axes:
-            yield sum(x * x for x in axis) - LEAST
-        yield getattr(kind, "pitch", 1.0) ** 2 - LEAST
-    for j in m.joints:
-        yield from (upper - lower for lower, upper in j.limits or ())
-        yield from (value for what in NOT_NEGATIVE for value in getattr(j, what) or ())
-        yield from (ratio**2 - LEAST for ratio in j.gear_ratio or ())
-    for spring in m.springs:
-        yield from (spring.stiffness, spring.damping, spring.length)
-    yield from (coupling.ratio**2 - LEAST for coupling in m.couplings)
-
-
 def _inertia_margins(body: Body) -> Iterator[Any]:
     """A symmetric matrix has no negative principal value where no coefficient of its characteristic polynomial is."""
-    if not any(is_symbolic(x) for x in body.inertia):
+    if not is_symbolic(*body.inertia):
         return
     import casadi
 
@@ -74,3 +93,33 @@ def _inertia_margins(body: Body) -> Iterator[Any]:
     I = I / casadi.if_else(size > 0, size, 1.0) + ROUNDING * casadi.SX.eye(3)
     minors = (I[i, i] * I[j, j] - I[i, j] * I[j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
     yield from (casadi.trace(I), sum(minors), casadi.det(I))
+
+
+def _principal_moments(m: Model) -> np.ndarray:
+    """The principal moments of every body, a row each, smallest first."""
+    xx, yy, zz, xy, xz, yz = np.array([body.inertia for body in m.bodies], dtype=float).T
+    largest = np.abs([xx, yy, zz, xy, xz, yz]).max(axis=0) + np.finfo(float).tiny  # scaled, so that nothing overflows
+    matrices = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / largest
+    return np.linalg.eigvalsh(np.moveaxis(matrices, -1, 0)) * largest[:, None]
+
+
+def _round_off(body: Body, moments: Any) -> float:
+    """What the moments may miss by: their last published digit, and round-off of the m d^2 they were moved by."""
+    distance = hypot(*body.com)
+    return float(ROUNDING * np.abs(moments).max()) + 1e-15 * body.mass * distance * distance
+
+
+def suspicions(m: Model) -> Iterator[str]:
+    """What is legal and yet looks like a slip."""
+    for body, (small, middle, large) in zip(m.bodies, _principal_moments(m), strict=True):
+        if large > small + middle + _round_off(body, (small, middle, large)):
+            yield (
+                f"body '{body.name}' has the principal moments {small:.4g}, {middle:.4g}, {large:.4g}, and no solid "
+                "body can: the largest exceeds the sum of the others. Published tables often give only the moments that matter."
+            )
+        if body.mass == 0 and large > 0:
+            yield f"body '{body.name}' has moments of inertia and no mass."
+    for j in m.joints:
+        for value, (lower, upper) in zip(j.home or (), j.limits or (), strict=False):
+            if not lower <= value <= upper:
+                yield f"joint '{j.name}' starts at {value:.4g}, outside its limits {lower:.4g} to {upper:.4g}."

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
 
-from eslabon.algebra.rotations import check_rotation, rpy_from_rotation
-from eslabon.errors import ModelError, RotationError, shown, suggest
+from eslabon.algebra.motions import check_pose
+from eslabon.algebra.rotations import rpy_from_rotation
+from eslabon.arguments import known_words, text
+from eslabon.errors import ModelError, RotationError, shown
 from eslabon.model.expressions import Expression, Number, check_parameter_name, number, parameter
 from eslabon.model.items import (
     ORIGIN,
@@ -51,7 +53,7 @@ class Builder:
     """
 
     def __init__(self, name: str, gravity: Sequence[Any] = (0.0, 0.0, -9.81), note: str = "") -> None:
-        self._name, self._note = check_name(name, "mechanism"), _text(note, "the note")
+        self._name, self._note = check_name(name, "mechanism"), text(note, "the note")
         self._gravity = triple(gravity, "gravity")
         self._parameters: dict[str, Number] = {}
         self._items: dict[str, list[Any]] = {
@@ -92,7 +94,7 @@ class Builder:
         return self._add(
             "joints",
             Joint(
-                name, made, _text(parent, f"{what}: parent"), _text(child, f"{what}: child"), pose(at, what),
+                name, made, text(parent, f"{what}: parent"), text(child, f"{what}: child"), pose(at, what),
                 home=None if home is None else numbers(home, made.nq, f"{what}: home"),
                 limits=_limits(limits, made, what),
                 **{key: _per_velocity(value, made, f"{what}: {key}") for key, value in data.items()},
@@ -105,19 +107,15 @@ class Builder:
     ) -> Self:  # fmt: skip
         """A cut joint between two bodies: `first` is the pose of its frame on `body_a`, `second` on `body_b`."""
         what = _label("loop", name)
-        ends = (
-            End(_text(b, f"{what}: {side} body"), pose(at, f"{what}: {side}"))
-            for b, at, side in ((body_a, first, "first"), (body_b, second, "second"))
-        )
         made = joint_kind(kind, axis, pitch, what)
         if made.nv == 6:
             raise ModelError(f"{what}: a free joint closes nothing; take it out or choose another kind.")
-        return self._add("loops", Loop(name, made, *ends))
+        return self._add("loops", Loop(name, made, *_ends(what, pose, (body_a, first), (body_b, second))))
 
     def couple(self, name: str, joint: str, source: str, ratio: Any = 1.0, offset: Any = 0.0) -> Self:
         """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`."""
         what = _label("coupling", name)
-        joints = (_text(x, f"{what}: {key}") for key, x in (("joint", joint), ("source", source)))
+        joints = (text(x, f"{what}: {key}") for key, x in (("joint", joint), ("source", source)))
         law = (number(x, f"{what}: {key}") for key, x in (("ratio", ratio), ("offset", offset)))
         return self._add("couplings", Coupling(name, *joints, *law))
 
@@ -127,10 +125,7 @@ class Builder:
     ) -> Self:  # fmt: skip
         """A spring-damper between the point `first` of `body_a` and the point `second` of `body_b`."""
         what = _label("spring", name)
-        near, far = (
-            End(_text(b, f"{what}: {side} body"), Pose(triple(at, f"{what}: {side}")))
-            for b, at, side in ((body_a, first, "first"), (body_b, second, "second"))
-        )
+        near, far = _ends(what, lambda at, side: Pose(triple(at, side)), (body_a, first), (body_b, second))
         law = {"stiffness": stiffness, "damping": damping, "length": length}
         return self._add("springs", Spring(name, near, far, **{k: number(x, f"{what}: {k}") for k, x in law.items()}))
 
@@ -147,13 +142,13 @@ class Builder:
             None if x is None else triple(x, f"{what}: {k}") for x, k in ((force, "force"), (moment, "moment"))
         )
         return self._add(
-            "wrenches", Wrench(name, _text(body, f"{what}: body"), triple(at, f"{what}: at"), push, turn, axes)
+            "wrenches", Wrench(name, text(body, f"{what}: body"), triple(at, f"{what}: at"), push, turn, axes)
         )
 
     def frame(self, name: str, body: str, at: PoseLike = None) -> Self:
         """A named frame on a body."""
         what = _label("frame", name)
-        return self._add("frames", Frame(name, _text(body, f"{what}: body"), pose(at, what)))
+        return self._add("frames", Frame(name, text(body, f"{what}: body"), pose(at, what)))
 
     def mode(self, name: str, coordinates: Mapping[str, Any]) -> Self:
         """A named configuration, joint by joint; `guess=name` starts there. Joints that are left out stand at home."""
@@ -162,13 +157,8 @@ class Builder:
             raise ModelError(f"{what} gives coordinates by joint, as in {{'q1': 0.3}}; it is {shown(coordinates)}.")
         placed = []
         for joint, values in coordinates.items():
-            several = listed(values)
-            placed.append(
-                (
-                    _text(joint, f"{what}: joint"),
-                    tuple(number(x, what) for x in ([values] if several is None else several)),
-                )
-            )
+            several = [values] if (entries := listed(values)) is None else entries
+            placed.append((text(joint, f"{what}: joint"), tuple(number(x, what) for x in several)))
         return self._add("modes", Mode(name, tuple(placed)))
 
     def actuate(self, *joints: str) -> Self:
@@ -207,11 +197,10 @@ def _label(what: str, name: Any) -> str:
     return f"{what} '{check_name(name, what)}'"
 
 
-def _text(value: Any, what: str) -> str:
-    """A text, such as the name of another item."""
-    if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):  # half a character
-        raise ModelError(f"{what} is a text; it is {shown(value)}.")
-    return value
+def _ends(what: str, place: Callable[[Any, str], Pose], *ends: tuple[str, Any]) -> Iterator[End]:
+    """The two ends of a loop or spring, each a body and a place on it."""
+    for side, (body, at) in zip(("first", "second"), ends, strict=True):
+        yield End(text(body, f"{what}: {side} body"), place(at, f"{what}: {side}"))
 
 
 def listed(values: Any) -> list[Any] | None:
@@ -228,8 +217,7 @@ def joint_kind(kind: str | JointKind, axis: Any, pitch: Any, what: str) -> Joint
     """A kind from its name, axis and pitch."""
     if isinstance(kind, JointKind):
         return kind
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ModelError(f"{what}: there is no joint kind {shown(kind)}{suggest(kind, KINDS)}")
+    known_words([kind], KINDS, f"{what}: there is no joint kind")
     chosen = KINDS[kind]
     needed = [f.name for f in fields(chosen)]
     made: dict[str, Any] = {}
@@ -309,15 +297,11 @@ def _pose_of_matrix(at: Any, what: str) -> Pose:
         T = np.array(at, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: a 4x4 pose must be plain numbers; give (xyz, rpy) to use parameters.") from None
-    if not np.all(np.isfinite(T)):
-        raise ModelError(f"{what}: the 4x4 pose has an entry that is not finite.")
     try:
-        R = check_rotation(T[:3, :3])
+        check_pose(T)
     except RotationError as error:
         raise ModelError(f"{what}: the 4x4 pose: {error}") from None
-    if np.abs(T[3] - (0, 0, 0, 1)).max() > 1e-12:
-        raise ModelError(f"{what}: the last row of the 4x4 pose must be 0 0 0 1.")
-    return Pose(triple(T[:3, 3], what), triple(rpy_from_rotation(R), what))
+    return Pose(triple(T[:3, 3], what), triple(rpy_from_rotation(T[:3, :3]), what))
 
 
 def six_moments(inertia: Any, what: str) -> tuple[Number, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import Array, is_symbolic, joined
+from eslabon.algebra.arrays import Array, is_symbolic, joined, transpose
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
 
@@ -33,27 +33,15 @@ def coordinate_rates(m: Model, q: Array) -> Array:
     if is_symbolic(q):
         import casadi
 
-        return casadi.diagcat(*(_rates_matrix(j, coordinates(m, q, j)) for j in m.joints))
-    q = np.asarray(q, dtype=float)
-    N = np.zeros((*q.shape[:-1], m.nq, m.nv))
-    for j in m.joints:
-        N[..., m.coordinates[j.name], m.velocities[j.name]] = _rates_matrix(j, coordinates(m, q, j))
-    return N
-
-
-def _rates_matrix(joint: Joint, q: Array) -> Array:
-    """A joint's block of N, column by column: the rates of its coordinates at one unit velocity each."""
-    columns = [] if joint.kind.plain else [joint.kind.coordinate_rates(q, unit) for unit in np.eye(joint.nv)]
-    if is_symbolic(q):
-        import casadi
-
-        return casadi.horzcat(*columns) if columns else casadi.SX.eye(joint.nv)
-    return np.stack(columns, axis=-1) if columns else np.eye(joint.nv)
+        v = casadi.SX.sym("v", m.nv)
+        return casadi.jacobian(coordinate_velocities(m, q, v), v)
+    units = np.broadcast_to(np.eye(m.nv), (*np.shape(q)[:-1], m.nv, m.nv))
+    return transpose(coordinate_velocities(m, np.asarray(q)[..., None, :], units))
 
 
 def coordinate_velocities(m: Model, q: Array, v: Array) -> Array:
     """dq/dt = N v."""
-    return _jointwise(m, lambda j, q, v: j.kind.coordinate_rates(q, v), (q, coordinates), (v, velocities))
+    return _jointwise(m, "coordinate_rates", (q, coordinates), (v, velocities))
 
 
 def integrate(m: Model, q: Array, v: Array) -> Array:
@@ -66,19 +54,19 @@ def integrate(m: Model, q: Array, v: Array) -> Array:
     >>> integrate(ball, ball.neutral(), np.array([np.pi, 0.0, 0.0])).round(15)
     array([0., 1., 0., 0.])
     """
-    return _jointwise(m, lambda j, q, v: j.kind.integrate(q, v), (q, coordinates), (v, velocities))
+    return _jointwise(m, "integrate", (q, coordinates), (v, velocities))
 
 
 def difference(m: Model, q1: Array, q0: Array) -> Array:
     """The velocities that lead from q0 to q1 in a unit of time, angles the short way round and quaternions up to sign."""
-    return _jointwise(m, lambda j, q1, q0: j.kind.difference(q1, q0), (q1, coordinates), (q0, coordinates))
+    return _jointwise(m, "difference", (q1, coordinates), (q0, coordinates))
 
 
 def normalize(m: Model, q: Array) -> Array:
     """The configuration brought back onto its manifold: quaternions of unit length."""
     if all(j.kind.plain for j in m.joints):
         return q
-    return _jointwise(m, lambda j, q: j.kind.normalize(q), (q, coordinates))
+    return _jointwise(m, "normalize", (q, coordinates))
 
 
 def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
@@ -87,8 +75,8 @@ def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
     return {name: x for name, x in found.items() if x is not None}
 
 
-def _jointwise(m: Model, apply: Callable[..., Array], *arguments: tuple[Array, Callable[..., Array]]) -> Array:
-    """A function of each joint and its own part of every argument, joined in the order of the joints."""
+def _jointwise(m: Model, method: str, *arguments: tuple[Array, Callable[..., Array]]) -> Array:
+    """What each joint's kind makes of its own part of every argument, joined in the order of the joints."""
     if is_symbolic(*(x for x, _ in arguments)):
         import casadi
 
@@ -98,7 +86,7 @@ def _jointwise(m: Model, apply: Callable[..., Array], *arguments: tuple[Array, C
     moving = [j for j in m.joints if j.nv]
     if not moving:
         return arguments[0][0] if is_symbolic(arguments[0][0]) else np.broadcast_arrays(*(x for x, _ in arguments))[0]
-    return joined(*(apply(j, *(part(m, x, j) for x, part in arguments)) for j in moving))
+    return joined(*(getattr(j.kind, method)(*(part(m, x, j) for x, part in arguments)) for j in moving))
 
 
 def limits(m: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -108,23 +96,19 @@ def limits(m: Model) -> tuple[np.ndarray, np.ndarray]:
     return lower, upper
 
 
-def _of_coordinates(m: Model, what: Callable[[Any], bool]) -> np.ndarray:
-    return np.array([what(c) for j in m.joints for c in j.kind.coordinates], dtype=bool)
-
-
 def periodic(m: Model) -> np.ndarray:
     """Which coordinates are angles whose whole turn changes nothing."""
-    return _of_coordinates(m, lambda c: c.periodic)
+    return np.array([c.periodic for j in m.joints for c in j.kind.coordinates], dtype=bool)
 
 
 def angles(m: Model) -> np.ndarray:
     """Which coordinates are angles, those of screws among them."""
-    return _of_coordinates(m, lambda c: c.unit == "rad")
+    return np.array([unit == "rad" for unit in coordinate_units(m)], dtype=bool)
 
 
 def lengths(m: Model) -> np.ndarray:
     """Which coordinates are lengths."""
-    return _of_coordinates(m, lambda c: c.unit == "m")
+    return np.array([unit == "m" for unit in coordinate_units(m)], dtype=bool)
 
 
 def coordinate_names(m: Model) -> tuple[str, ...]:

@@ -70,20 +70,9 @@ class InPlane:
         return [(ZERO, turned_back(R, self.normal))]
 
 
-@dataclass(frozen=True)
-class OnLine:
-    """The second origin stays on the line through the first along the axis."""
-
-    axis: Vector
-
-    def _planes(self) -> list[InPlane]:
-        return [InPlane(b) for b in perpendicular(self.axis)]
-
-    def residual(self, R: Array, p: Array) -> list[Scalar]:
-        return [row for plane in self._planes() for row in plane.residual(R, p)]
-
-    def covectors(self, R: Array, p: Array) -> list[Covector]:
-        return [row for plane in self._planes() for row in plane.covectors(R, p)]
+def on_line(axis: Vector) -> tuple[InPlane, ...]:
+    """The second origin stays on the line through the first along the axis: in two planes."""
+    return tuple(InPlane(normal) for normal in perpendicular(axis))
 
 
 @dataclass(frozen=True)

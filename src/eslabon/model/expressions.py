@@ -6,11 +6,15 @@ prints as text that parses back to itself, and evaluates on floats and on CasADi
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +32,16 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "sqrt": (1, arrays.sqrt),
     "abs": (1, arrays.absolute),
 }
-_LONGEST_TEXT, _DEEPEST_NESTING = 1000, 50
+_LONGEST_TEXT = 10_000
 _DEEPEST = 200  # operations on one another, such as a sum of so many terms: what recursion can take
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/(),]))"
 )
+
+
+def _operator(sign: str) -> tuple[Operator, Operator]:
+    """A sign between an expression and what stands on its right, and on its left."""
+    return (lambda a, b: _combine(sign, a, number(b))), (lambda a, b: _combine(sign, number(b), a))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,35 +75,11 @@ class Expression:
     def __str__(self) -> str:
         return self.text or _text(self)[0]
 
-    def __add__(self, other: NumberLike) -> Number:
-        return _combine("+", self, number(other))
-
-    def __radd__(self, other: NumberLike) -> Number:
-        return _combine("+", number(other), self)
-
-    def __sub__(self, other: NumberLike) -> Number:
-        return _combine("-", self, number(other))
-
-    def __rsub__(self, other: NumberLike) -> Number:
-        return _combine("-", number(other), self)
-
-    def __mul__(self, other: NumberLike) -> Number:
-        return _combine("*", self, number(other))
-
-    def __rmul__(self, other: NumberLike) -> Number:
-        return _combine("*", number(other), self)
-
-    def __truediv__(self, other: NumberLike) -> Number:
-        return _combine("/", self, number(other))
-
-    def __rtruediv__(self, other: NumberLike) -> Number:
-        return _combine("/", number(other), self)
-
-    def __pow__(self, other: NumberLike) -> Number:
-        return _combine("**", self, number(other))
-
-    def __rpow__(self, other: NumberLike) -> Number:
-        return _combine("**", number(other), self)
+    __add__, __radd__ = _operator("+")
+    __sub__, __rsub__ = _operator("-")
+    __mul__, __rmul__ = _operator("*")
+    __truediv__, __rtruediv__ = _operator("/")
+    __pow__, __rpow__ = _operator("**")
 
     def __neg__(self) -> Number:
         return _combine("neg", self)
@@ -135,14 +120,15 @@ class Expression:
 
 Number = float | Expression
 NumberLike = float | int | str | Expression | np.floating[Any] | np.integer[Any]
+Operator = Callable[[Expression, NumberLike], Number]
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "**": lambda a, b: a**b,
-    "neg": lambda a: -a,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
+    "neg": operator.neg,
     **{name: function for name, (_, function) in FUNCTIONS.items()},
 }
 
@@ -156,7 +142,7 @@ def number(value: NumberLike, what: str = "this number") -> Number:
     if isinstance(value, Expression):
         return value
     if isinstance(value, str):
-        return _Parser(value).parse(what)
+        return _parsed(value, what)
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number | np.ndarray):
         raise ModelError(f"{what} must be a number or an expression of parameters; it is {shown(value)}.")
     try:
@@ -185,32 +171,26 @@ def substitute(item: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(item, tuple):
         made = [substitute(x, values) for x in item]
         return tuple(made) if any(x is not y for x, y in zip(made, item, strict=True)) else item
-    if names := _field_names(type(item)):
+    if names := _field_names(item.__class__):
         changed = {name: new for name in names if (new := substitute(old := getattr(item, name), values)) is not old}
         return dataclasses.replace(item, **changed) if changed else item
     return item
 
 
-def expressions(item: Any) -> Iterator[Expression]:
-    """Every expression inside dataclasses and tuples."""
-    if isinstance(item, Expression):
+def leaves(item: Any) -> Iterator[Any]:
+    """Every number, expression and text inside dataclasses and tuples."""
+    inner = item if isinstance(item, tuple) else [getattr(item, name) for name in _field_names(item.__class__)]
+    if isinstance(item, Expression) or not (inner or isinstance(item, tuple)):
         yield item
-    elif isinstance(item, tuple):
-        for x in item:
-            yield from expressions(x)
     else:
-        for name in _field_names(type(item)):
-            yield from expressions(getattr(item, name))
+        for x in inner:
+            yield from leaves(x)
 
 
-_FIELDS: dict[type, tuple[str, ...]] = {}
-
-
+@cache  # asked of every item of every model
 def _field_names(kind: type) -> tuple[str, ...]:
-    """The fields of a dataclass, none of anything else; asked so often that they are kept."""
-    if kind not in _FIELDS:
-        _FIELDS[kind] = tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
-    return _FIELDS[kind]
+    """The fields of a dataclass, none of anything else."""
+    return tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
 
 
 def dependency_order(definitions: Mapping[str, Number]) -> list[str]:
@@ -219,29 +199,14 @@ def dependency_order(definitions: Mapping[str, Number]) -> list[str]:
     >>> dependency_order({"a": number("b + 1"), "b": 2.0})
     ['b', 'a']
     """
-    order: dict[str, None] = {}
-    for first in definitions:
-        path: dict[str, Iterator[str]] = {
-            first: _needs(definitions[first])
-        }  # a walk without recursion: chains are long
-        while path:
-            name, needs = next(reversed(path.items()))
-            inner = next((n for n in needs if n not in order), None)
-            if inner is None:
-                order[name] = None
-                del path[name]
-            elif inner in path:
-                circle = [*path][[*path].index(inner) :]
-                raise ModelError(
-                    f"parameter '{inner}' is defined by itself ({' -> '.join([*circle, inner])}); give one of them a number."
-                )
-            else:
-                path[inner] = _needs(definitions[inner])
-    return list(order)
-
-
-def _needs(value: Number) -> Iterator[str]:
-    return value.names() if isinstance(value, Expression) else iter(())
+    needs = {name: [*x.names()] if isinstance(x, Expression) else [] for name, x in definitions.items()}
+    try:
+        return [*TopologicalSorter(needs).static_order()]
+    except CycleError as error:
+        *_, name = circle = error.args[1][::-1]
+        raise ModelError(
+            f"parameter '{name}' is defined by itself ({' -> '.join(circle)}); give one of them a number."
+        ) from None
 
 
 def check_parameter_name(name: str) -> str:
@@ -261,15 +226,7 @@ def _combine(operation: str, *arguments: Number) -> Number:
         return number(Expression(operation, arguments).evaluate({}))
     known: tuple[Any, ...] = (operation, *arguments)
     match known:
-        case (
-            ("+", 0.0, x)
-            | ("+", x, 0.0)
-            | ("-", x, 0.0)
-            | ("*", 1.0, x)
-            | ("*", x, 1.0)
-            | ("/", x, 1.0)
-            | ("**", x, 1.0)
-        ):
+        case ("+" | "-", x, 0.0) | ("+", 0.0, x) | ("*" | "/" | "**", x, 1.0) | ("*", 1.0, x):
             return x
         case ("*", 0.0, _) | ("*", _, 0.0) | ("/", 0.0, _):
             return 0.0
@@ -312,100 +269,61 @@ def _text(value: Number | str) -> tuple[str, int]:
     return f"{side(arguments[0], strength)}{sign}{side(arguments[1], strength + 1)}", strength
 
 
-class _Parser:
-    """Precedence climbing over ``+ - * / **``, parentheses, functions, constants and parameters."""
+_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 
-    def __init__(self, text: str) -> None:
-        self.text, self.position, self.depth = text, 0, 0
-        self.kind, self.token = "", ""
 
-    def parse(self, what: str) -> Number:
-        if len(self.text) > _LONGEST_TEXT:
-            raise ModelError(f"{what} is an expression of {len(self.text)} characters; {_LONGEST_TEXT} is the most.")
-        try:
-            self.advance()
-            value = self.binary(1)
-            if self.kind != "end":
-                self.fail(f"'{self.token}' was not expected")
-        except ModelError as error:
-            raise ModelError(f"{what} cannot be read as an expression: {error}") from None
-        return dataclasses.replace(value, text=" ".join(self.text.split())) if isinstance(value, Expression) else value
+def _parsed(text: str, what: str) -> Number:
+    """The number a text means. Python's grammar says what belongs to what; nothing is executed."""
+    if len(text) > _LONGEST_TEXT:
+        raise ModelError(f"{what} is an expression of {len(text)} characters; {_LONGEST_TEXT} is the most.")
+    names: list[str] = []
+    try:
+        value = _meaning(ast.parse(" ".join(_tokens(text, names)), mode="eval").body, names)
+    except (SyntaxError, ModelError) as error:
+        why = str(error).rstrip(".") if isinstance(error, ModelError) else error.msg
+        why = "a sign or a value is missing" if "invalid syntax" in why else why  # Python's words say less
+        raise ModelError(f"{what} cannot be read as an expression: {why} in {text!r}.") from None
+    except (RecursionError, MemoryError):
+        raise ModelError(f"{what} cannot be read as an expression: it is nested too deeply.") from None
+    return dataclasses.replace(value, text=" ".join(text.split())) if isinstance(value, Expression) else value
 
-    def fail(self, why: str) -> NoReturn:
-        raise ModelError(f"{why} in {self.text!r}.")
 
-    def advance(self) -> None:
-        rest = self.text[self.position :]
-        if not rest.strip():
-            self.kind, self.token = "end", "the end"
-            return
-        found = _TOKEN.match(rest)
+def _tokens(text: str, names: list[str]) -> Iterator[str]:
+    """The text as Python is to read it: numbers are ours, and names go by their place, for `lambda` may be one."""
+    position, end = 0, len(text.rstrip())
+    if not end:
+        raise ModelError("a number or a parameter is missing")
+    while position < end:
+        found = _TOKEN.match(text, position)
         if found is None:
-            self.fail(f"'{rest.strip()[0]}' was not expected")
-        self.position += found.end()
-        self.kind, self.token = str(found.lastgroup), found[str(found.lastgroup)]
+            raise ModelError(f"'{text[position:].lstrip()[0]}' was not expected")
+        position = found.end()
+        if found["name"]:
+            names.append(found["name"])
+            yield f"_{len(names) - 1}"
+        else:
+            yield found["sign"] or repr(number(float(found["number"]), found["number"]))
 
-    def binary(self, least: int) -> Number:
-        value = self.unary()
-        while self.kind == "sign" and _STRENGTH.get(self.token, 0) >= least:
-            operation = self.token
-            strength = _STRENGTH[operation]
-            self.advance()
-            # ** binds its right side first: a**b**c is a**(b**c)
-            right = self.binary(strength if operation == "**" else strength + 1)
-            value = _combine(operation, value, right)
-        return value
 
-    def unary(self) -> Number:
-        if self.kind == "sign" and self.token in "+-":
-            negative = self.token == "-"
-            self.advance()
-            value = self.nested(lambda: self.binary(_STRENGTH["neg"]))
-            return _combine("neg", value) if negative else value
-        return self.atom()
-
-    def nested(self, inner: Callable[[], Number]) -> Number:
-        self.depth += 1
-        if self.depth > _DEEPEST_NESTING:
-            self.fail(f"more than {_DEEPEST_NESTING} levels of nesting")
-        value = inner()
-        self.depth -= 1
-        return value
-
-    def atom(self) -> Number:
-        kind, token = self.kind, self.token
-        if kind == "number":
-            self.advance()
-            return number(float(token), token)
-        if kind == "name":
-            self.advance()
-            if self.token == "(" and self.kind == "sign":
-                return self.function(token)
-            if token in FUNCTIONS:
-                self.fail(f"the function {token} needs its argument in parentheses")
-            return CONSTANTS[token] if token in CONSTANTS else parameter(token)
-        if token == "(" and kind == "sign":
-            self.advance()
-            value = self.nested(lambda: self.binary(1))
-            self.expect(")")
-            return value
-        self.fail(f"a number or a parameter was expected and not {token if kind == 'end' else repr(token)}")
-
-    def function(self, name: str) -> Number:
-        if name not in FUNCTIONS:
-            self.fail(f"there is no function {name!r} (known: {', '.join(FUNCTIONS)})")
-        self.expect("(")
-        arguments = [self.nested(lambda: self.binary(1))]
-        while self.token == ",":
-            self.advance()
-            arguments.append(self.nested(lambda: self.binary(1)))
-        self.expect(")")
-        count = FUNCTIONS[name][0]
-        if len(arguments) != count:
-            self.fail(f"{name} takes {count} argument{'s' * (count > 1)} and has {len(arguments)}")
-        return _combine(name, *arguments)
-
-    def expect(self, sign: str) -> None:
-        if self.token != sign or self.kind != "sign":
-            self.fail(f"'{sign}' is missing")
-        self.advance()
+def _meaning(node: ast.expr, names: list[str]) -> Number:
+    match node:
+        case ast.Constant(value=float() as plain):
+            return plain
+        case ast.Name(id=place):
+            name = names[int(place[1:])]
+            if name in FUNCTIONS:
+                raise ModelError(f"the function {name} needs its argument in parentheses")
+            return CONSTANTS[name] if name in CONSTANTS else parameter(name)
+        case ast.UnaryOp(op=sign, operand=inner):
+            value = _meaning(inner, names)
+            return _combine("neg", value) if isinstance(sign, ast.USub) else value
+        case ast.BinOp(left=left, op=sign, right=right):
+            return _combine(_SIGNS[type(sign)], _meaning(left, names), _meaning(right, names))
+        case ast.Call(func=ast.Name(id=place), args=inner_ones):
+            name = names[int(place[1:])]
+            if name not in FUNCTIONS:
+                raise ModelError(f"there is no function {name!r} (known: {', '.join(FUNCTIONS)})")
+            if len(inner_ones) != (count := FUNCTIONS[name][0]):
+                raise ModelError(f"{name} takes {count} argument{'s' * (count > 1)} and has {len(inner_ones)}")
+            return _combine(name, *(_meaning(x, names) for x in inner_ones))
+    raise ModelError("a list stands where one number is expected")

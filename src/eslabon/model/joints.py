@@ -19,6 +19,7 @@ from eslabon.algebra.arrays import (
     Array,
     Scalar,
     cross,
+    dot,
     floor,
     is_symbolic,
     joined,
@@ -41,7 +42,7 @@ from eslabon.algebra.quaternions import (
     unit_axis,
 )
 from eslabon.algebra.rotations import rotation_about, rotation_from_quaternion
-from eslabon.errors import ModelError
+from eslabon.algebra.spatial import halves
 from eslabon.model.constraints import (
     AXES,
     ZERO,
@@ -49,11 +50,11 @@ from eslabon.model.constraints import (
     Constraint,
     FixedAngle,
     InPlane,
-    OnLine,
     OnThread,
     Point,
     SameOrientation,
     Vector,
+    on_line,
     perpendicular,
     turned_back,
 )
@@ -64,6 +65,7 @@ Homogeneous = tuple[Scalar, Scalar, Scalar, Scalar]  # a point (r, 1) or a direc
 ORIGIN: Homogeneous = (0.0, 0.0, 0.0, 1.0)
 DIRECTIONS: tuple[Homogeneous, ...] = tuple((*u, 0.0) for u in AXES)
 TURN = 2 * math.pi
+LEAST = 1e-24  # of the square of what is not to be zero
 
 
 class Coordinate(NamedTuple):
@@ -84,16 +86,13 @@ LINEAR = tuple(Coordinate(f"v{letter}", "m/s") for letter in "xyz")
 
 def columns(*twists: tuple[Vector, Vector]) -> Array:
     """A 6 x n matrix from (angular, linear) columns."""
+    if not twists:
+        return np.zeros((6, 0))
     return matrix([[twist[half][i] for twist in twists] for half in (0, 1) for i in range(3)])
 
 
 def scaled(factor: Scalar, u: Vector) -> Vector:
     return tuple(factor * x for x in u)
-
-
-def split(x: Array, n: int) -> tuple[Array, Array]:
-    """The first n components of a vector, and the others."""
-    return (x[:n], x[n:]) if is_symbolic(x) else (np.asarray(x)[..., :n], np.asarray(x)[..., n:])
 
 
 def unit_quaternion(q: Array) -> Array:
@@ -139,17 +138,16 @@ class JointKind:
         """The axes a person gave, for checks and tables."""
         return ()
 
-    def check(self) -> None:
-        """Refuse axes and a pitch that no joint of this kind can have."""
-        for axis in self.axes:
-            if not math.hypot(*axis) > 1e-12:
-                raise ModelError("the axis is zero; give it a direction, such as 'z' or [0, 0, 1].")
+    def requirements(self) -> list[tuple[Scalar, str]]:
+        """What must not be negative of axes and pitch, and the sentence said where it is."""
+        zero = "the axis is zero; give it a direction, such as 'z' or [0, 0, 1]."
+        return [(dot(axis, axis) - LEAST, zero) for axis in self.axes]
 
     # -- the geometry of the coordinates ------------------------------------------------------------------------
 
     def neutral(self) -> tuple[float, ...]:
         """The coordinates at which the outer frame is the inner one."""
-        return (0.0,) * self.nq
+        return tuple(float(c.name == "w") for c in self.coordinates)
 
     def coordinate_rates(self, q: Array, v: Array) -> Array:
         """dq/dt for the velocities v."""
@@ -167,8 +165,10 @@ class JointKind:
         return vector(*(x - TURN * floor(x / TURN + 0.5) if c.periodic else x for x, c in change))
 
     def length(self, q: Array) -> Scalar | None:
-        """The squared length of what has length one on the manifold, if there is such a thing."""
-        return None
+        """The squared length of the quaternion among the coordinates, if there is one."""
+        if self.plain:
+            return None
+        return sum(x * x for x, c in zip(parts(q, self.nq), self.coordinates, strict=True) if not c.unit)
 
     def normalize(self, q: Array) -> Array:
         """The coordinates brought back onto their manifold; what is not a number stays so."""
@@ -186,7 +186,7 @@ class JointKind:
 
     def motion_rate(self, q: Array, v: Array) -> Array:
         """dS/dt along the motion v."""
-        return matrix([[0.0] * self.nv for _ in range(6)]) if self.nv else vector_of_nothing()
+        return np.zeros((6, self.nv))
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         """The points (r, 1) and directions (d, 0) of the body that no motion of the joint moves, orthonormal.
@@ -203,17 +203,11 @@ class JointKind:
     def residual(self, R: Array, p: Array) -> Array:
         """The 6 - nv closure residuals of the cut joint for the pose (R, p) of its second frame in its first."""
         rows = [x for constraint in self.constraints() for x in constraint.residual(R, p)]
-        return vector(*rows) if rows else vector_of_nothing()[0]
+        return vector(*rows) if rows else np.zeros(0)
 
     def covectors(self, R: Array, p: Array) -> Array:
         """The constraint covectors C (6 x (6 - nv)) of a closed joint: its reaction wrenches, with C^T S = 0."""
-        rows = [x for constraint in self.constraints() for x in constraint.covectors(R, p)]
-        return columns(*rows) if rows else vector_of_nothing()
-
-
-def vector_of_nothing() -> Array:
-    """A 6 x 0 matrix: what a joint without degrees of freedom moves, and a joint without constraint holds."""
-    return np.zeros((6, 0))
+        return columns(*(x for constraint in self.constraints() for x in constraint.covectors(R, p)))
 
 
 @dataclass(frozen=True)
@@ -273,7 +267,7 @@ class Prismatic(OneAxis):
         return DIRECTIONS
 
     def constraints(self) -> tuple[Constraint, ...]:
-        return OnLine(self.unit), SameOrientation()
+        return *on_line(self.unit), SameOrientation()
 
 
 @dataclass(frozen=True)
@@ -285,12 +279,9 @@ class Helical(OneAxis):
     velocities = (TURNING,)
     pitch: Any = 0.0
 
-    def check(self) -> None:
-        super().check()
-        if self.pitch == 0.0:
-            raise ModelError(
-                "a helical joint needs a pitch (metres a radian) other than zero; without one it is revolute."
-            )
+    def requirements(self) -> list[tuple[Scalar, str]]:
+        zero = "a helical joint needs a pitch (metres a radian) other than zero; without one it is revolute."
+        return [*super().requirements(), (self.pitch * self.pitch - LEAST, zero)]
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         (theta,) = parts(q, 1)
@@ -300,7 +291,7 @@ class Helical(OneAxis):
         return columns((self.unit, scaled(self.pitch, self.unit)))
 
     def constraints(self) -> tuple[Constraint, ...]:
-        return OnLine(self.unit), OnThread(self.unit, self.pitch), Aligned(self.unit)
+        return *on_line(self.unit), OnThread(self.unit, self.pitch), Aligned(self.unit)
 
 
 @dataclass(frozen=True)
@@ -319,7 +310,7 @@ class Cylindrical(OneAxis):
         return columns((self.unit, ZERO), (ZERO, self.unit))
 
     def constraints(self) -> tuple[Constraint, ...]:
-        return OnLine(self.unit), Aligned(self.unit)
+        return *on_line(self.unit), Aligned(self.unit)
 
 
 @dataclass(frozen=True)
@@ -336,11 +327,10 @@ class Universal(JointKind):
     def axes(self) -> tuple[Axis, ...]:
         return self.first, self.second
 
-    def check(self) -> None:
-        super().check()
-        first, second = (np.array(unit_axis(axis)) for axis in self.axes)
-        if np.linalg.norm(np.cross(first, second)) < 1e-9:
-            raise ModelError("the two axes are parallel; a universal joint needs two directions.")
+    def requirements(self) -> list[tuple[Scalar, str]]:
+        parallel = "the two axes are parallel; a universal joint needs two directions."
+        across, lengths = cross(*self.axes), [dot(axis, axis) for axis in self.axes]
+        return [*super().requirements(), (dot(across, across) - 1e-18 * lengths[0] * lengths[1], parallel)]
 
     def transform(self, q: Array) -> tuple[Array, Array]:
         theta1, theta2 = parts(q, 2)
@@ -372,9 +362,6 @@ class Spherical(JointKind):
     coordinates = QUATERNION
     velocities = ANGULAR
 
-    def neutral(self) -> tuple[float, ...]:
-        return (1.0, 0.0, 0.0, 0.0)
-
     def transform(self, q: Array) -> tuple[Array, Array]:
         return rotation_from_quaternion(q), vector(*ZERO)
 
@@ -389,9 +376,6 @@ class Spherical(JointKind):
 
     def difference(self, q1: Array, q0: Array) -> Array:
         return rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(q0), q1))
-
-    def length(self, q: Array) -> Scalar | None:
-        return sum(x * x for x in parts(q, 4))
 
     def normalize(self, q: Array) -> Array:
         return unit_quaternion(q)
@@ -448,9 +432,6 @@ class Free(JointKind):
     coordinates = (*(Coordinate(f"p{letter}", "m") for letter in "xyz"), *QUATERNION)
     velocities = (*ANGULAR, *LINEAR)
 
-    def neutral(self) -> tuple[float, ...]:
-        return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-
     def transform(self, q: Array) -> tuple[Array, Array]:
         return rotation_from_quaternion(vector(*parts(q, 7)[3:])), vector(*parts(q, 7)[:3])
 
@@ -458,24 +439,21 @@ class Free(JointKind):
         return columns(*((u, ZERO) for u in AXES), *((ZERO, u) for u in AXES))
 
     def coordinate_rates(self, q: Array, v: Array) -> Array:
-        (_, quaternion), (w, u) = split(q, 3), split(v, 3)
+        (_, quaternion), (w, u) = halves(q), halves(v)
         return joined(times(rotation_from_quaternion(quaternion), u), quaternion_rate(quaternion, w))
 
     def integrate(self, q: Array, v: Array) -> Array:
-        (p, quaternion), (w, _) = split(q, 3), split(v, 3)
+        (p, quaternion), (w, _) = halves(q), halves(v)
         shift = times(rotation_from_quaternion(quaternion), position_of(motion_exp(v)))
         return joined(p + shift, quaternion_product(quaternion, quaternion_from_rotation_vector(w)))
 
     def difference(self, q1: Array, q0: Array) -> Array:
-        (p1, turned), (p0, quaternion) = split(q1, 3), split(q0, 3)
+        (p1, turned), (p0, quaternion) = halves(q1), halves(q0)
         w = rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(quaternion), turned))
         return joined(w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0)))
 
-    def length(self, q: Array) -> Scalar | None:
-        return sum(x * x for x in parts(q, 7)[3:])
-
     def normalize(self, q: Array) -> Array:
-        p, quaternion = split(q, 3)
+        p, quaternion = halves(q)
         return joined(p, unit_quaternion(quaternion))
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
@@ -497,7 +475,7 @@ class Fixed(JointKind):
         return matrix(AXES), vector(*ZERO)
 
     def motion(self, q: Array) -> Array:
-        return vector_of_nothing()
+        return columns()
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return *DIRECTIONS, ORIGIN

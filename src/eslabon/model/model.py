@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from eslabon.arguments import known_words
 from eslabon.errors import ModelError, ModelWarning, shown, suggest
+from eslabon.model.admissible import check_numbers, suspicions
 from eslabon.model.expressions import Expression, dependency_order, number, substitute
 from eslabon.model.items import (
     GROUND,
     Body,
-    Coupling,
     Description,
     Frame,
     Joint,
     Loop,
     Mode,
-    Spring,
-    Triple,
-    Wrench,
 )
-from eslabon.model.validation import check_name, check_numbers, check_structure, suspicions, tree_order
+from eslabon.model.validation import check_name, check_structure, tree_order
+
+T = TypeVar("T")
+
+
+def _put_in(items: Callable[[Description], T]) -> cached_property[T]:
+    """Items of the description with the parameters' values in place of expressions."""
+    return cached_property(lambda m: substitute(items(m.description), m._values))
 
 
 class Model:
@@ -57,37 +62,14 @@ class Model:
         """Where the numbers come from, and what was inferred."""
         return self.description.note
 
-    @cached_property
-    def gravity(self) -> Triple:
-        return self._put_in(self.description.gravity)
-
-    @cached_property
-    def bodies(self) -> tuple[Body, ...]:
-        return self._put_in(self.description.bodies)
-
-    @cached_property
-    def joints(self) -> tuple[Joint, ...]:
-        return self._put_in(self.description.joints)
-
-    @cached_property
-    def loops(self) -> tuple[Loop, ...]:
-        return self._put_in(self.description.loops)
-
-    @cached_property
-    def couplings(self) -> tuple[Coupling, ...]:
-        return self._put_in(self.description.couplings)
-
-    @cached_property
-    def springs(self) -> tuple[Spring, ...]:
-        return self._put_in(self.description.springs)
-
-    @cached_property
-    def wrenches(self) -> tuple[Wrench, ...]:
-        return self._put_in(self.description.wrenches)
-
-    @cached_property
-    def frames(self) -> tuple[Frame, ...]:
-        return self._put_in(self.description.frames)
+    gravity = _put_in(lambda d: d.gravity)
+    bodies = _put_in(lambda d: d.bodies)
+    joints = _put_in(lambda d: d.joints)
+    loops = _put_in(lambda d: d.loops)
+    couplings = _put_in(lambda d: d.couplings)
+    springs = _put_in(lambda d: d.springs)
+    wrenches = _put_in(lambda d: d.wrenches)
+    frames = _put_in(lambda d: d.frames)
 
     @property
     def actuated(self) -> tuple[str, ...]:
@@ -98,7 +80,7 @@ class Model:
     def modes(self) -> Mapping[str, np.ndarray]:
         """The named configurations."""
         made = {}
-        for mode in self._put_in(self.description.modes):
+        for mode in substitute(self.description.modes, self._values):
             made[mode.name] = self.home()
             for joint, values in mode.coordinates:
                 made[mode.name][self.coordinates[joint]] = values
@@ -131,9 +113,6 @@ class Model:
     def configuration(self, name: str) -> np.ndarray:
         """The coordinates of a mode."""
         return _find(self.modes, name, f"{self.name} has no mode", "; keep one with with_mode.")
-
-    def _put_in(self, items: Any) -> Any:
-        return substitute(items, self._values)
 
     # -- parameters ---------------------------------------------------------------------------------------------
 
@@ -180,15 +159,13 @@ class Model:
 
     def check_parameters(self, names: Iterable[str]) -> None:
         """Refuse names that are not free parameters of this mechanism."""
+        definitions = dict(self.description.parameters)
         for name in names:
-            if name in self.parameters:
-                continue
-            definition = dict(self.description.parameters).get(name)
-            if definition is not None:
+            if isinstance(definitions.get(name), Expression):
                 raise ModelError(
-                    f"{self.name}: parameter '{name}' is defined as '{definition}'; change what it is made of."
+                    f"{self.name}: parameter '{name}' is defined as '{definitions[name]}'; change what it is made of."
                 )
-            raise ModelError(f"{self.name}: there is no parameter '{name}'{suggest(name, self.parameters)}")
+            known_words([name], self.parameters, f"{self.name}: there is no parameter")
 
     # -- structure ----------------------------------------------------------------------------------------------
 

@@ -1,26 +1,19 @@
-"""Is this a mechanism? Every refusal names the item and the cure."""
+"""Is this a mechanism, whatever its numbers? Every refusal names the item and the cure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
-from math import hypot
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unicodedata import category
 
-import numpy as np
-
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.expressions import check_parameter_name, dependency_order, expressions
-from eslabon.model.items import GROUND, Body, Description, Joint
+from eslabon.model.expressions import Expression, check_parameter_name, dependency_order, leaves
+from eslabon.model.items import GROUND, Description, Joint
 
-if TYPE_CHECKING:
-    from eslabon.model.model import Model
-
-# Published moments carry about six digits; what they miss by is no reason to refuse or to warn.
-ROUNDING = 1e-6
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
 
@@ -32,6 +25,7 @@ def check_structure(d: Description) -> Description:
     _check_names(d)
     _check_parameters(d)
     _check_references(d)
+    _check_coordinates(d)
     _check_tree(d)
     return d
 
@@ -68,8 +62,8 @@ def _check_parameters(d: Description) -> None:
     known = {check_parameter_name(name) for name, _ in d.parameters}
     items = (d.bodies, d.joints, d.loops, d.couplings, d.springs, d.wrenches, d.frames, d.modes)
     for owner in (d.gravity, *(value for _, value in d.parameters), *(item for kind in items for item in kind)):
-        for expression in expressions(owner):
-            for name in expression.names():
+        for expression in leaves(owner):
+            for name in expression.names() if isinstance(expression, Expression) else ():
                 if name not in known:
                     label = f"'{owner.name}' uses" if hasattr(owner, "name") else "the mechanism uses"
                     raise ModelError(
@@ -80,45 +74,43 @@ def _check_parameters(d: Description) -> None:
 
 
 def _check_references(d: Description) -> None:
+    pairs = [
+        (f"{what} '{x.name}'", (x.first.body, x.second.body)) for what, x in _kinds(loop=d.loops, spring=d.springs)
+    ]
+    mentions = [(f"joint '{j.name}'", (j.parent, j.child)) for j in d.joints] + pairs
+    mentions += [(f"{what} '{x.name}'", (x.body,)) for what, x in _kinds(wrench=d.wrenches, frame=d.frames)]
     bodies = {GROUND, *(b.name for b in d.bodies)}
+    for owner, names in mentions:
+        for name in names:
+            if name not in bodies:
+                hint = suggest(name, bodies, "; add it.")
+                raise ModelError(f"{owner} refers to the body '{name}', and there is none{hint}")
+    for owner, (first, second) in pairs:
+        if first == second:
+            raise ModelError(f"{owner} joins the body '{first}' to itself; name two bodies.")
+
+
+def _kinds(**items: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    """Every item with the word for its kind."""
+    return ((what, item) for what, several in items.items() for item in several)
+
+
+def _check_coordinates(d: Description) -> None:
+    """What modes, actuators and couplings say of joints."""
     joints = {j.name: j for j in d.joints}
-
-    def body(name: str, owner: str) -> None:
-        if name not in bodies:
-            raise ModelError(
-                f"{owner} refers to the body '{name}', and there is none{suggest(name, bodies, '; add it.')}"
-            )
-
-    for j in d.joints:
-        body(j.parent, f"joint '{j.name}'")
-        body(j.child, f"joint '{j.name}'")
-    for what, ends in (("loop", d.loops), ("spring", d.springs)):
-        for x in ends:
-            body(x.first.body, f"{what} '{x.name}'")
-            body(x.second.body, f"{what} '{x.name}'")
-            if x.first.body == x.second.body:
-                raise ModelError(f"{what} '{x.name}' joins the body '{x.first.body}' to itself; name two bodies.")
-    for what, owners in (("wrench", d.wrenches), ("frame", d.frames)):
-        for y in owners:
-            body(y.body, f"{what} '{y.name}'")
-    for mode in d.modes:
-        for name, values in mode.coordinates:
-            if name not in joints:
-                raise ModelError(
-                    f"mode '{mode.name}' places the joint '{name}', and there is none{suggest(name, joints)}"
-                )
-            if len(values) != joints[name].nq:
-                raise ModelError(
-                    f"mode '{mode.name}': the joint '{name}' has {joints[name].nq} coordinates, not {len(values)}."
-                )
-    for name, owner in [(n, "the list of actuated joints") for n in d.actuated] + [
-        (n, f"coupling '{c.name}'") for c in d.couplings for n in (c.joint, c.source)
-    ]:
+    mentions = [("the list of actuated joints", name) for name in d.actuated]
+    mentions += [(f"coupling '{c.name}'", name) for c in d.couplings for name in (c.joint, c.source)]
+    mentions += [(f"mode '{mode.name}'", name) for mode in d.modes for name, _ in mode.coordinates]
+    for owner, name in mentions:
         if name not in joints:
             hint = suggest(name, joints, "; add it.")
             if any(loop.name == name for loop in d.loops):
                 hint = "; it is a loop, and a cut joint carries no coordinate: make it a tree joint and cut another."
             raise ModelError(f"{owner} names the joint '{name}', and there is none{hint}")
+    for mode in d.modes:
+        for name, values in mode.coordinates:
+            if len(values) != (nq := joints[name].nq):
+                raise ModelError(f"mode '{mode.name}': the joint '{name}' has {nq} coordinates, not {len(values)}.")
     for name, count in Counter(d.actuated).items():
         if count > 1:
             raise ModelError(f"the joint '{name}' is actuated {count} times; name it once.")
@@ -129,9 +121,8 @@ def _check_references(d: Description) -> None:
             raise ModelError(f"coupling '{c.name}' couples the joint '{c.joint}' to itself; name two joints.")
         for name in (c.joint, c.source):
             if joints[name].nv != 1:
-                raise ModelError(
-                    f"coupling '{c.name}' needs joints of one degree of freedom; '{name}' is {joints[name].kind.kind}."
-                )
+                kind = joints[name].kind.kind
+                raise ModelError(f"coupling '{c.name}' needs joints of one degree of freedom; '{name}' is {kind}.")
 
 
 def _check_tree(d: Description) -> None:
@@ -145,23 +136,17 @@ def _check_tree(d: Description) -> None:
                 "keep one and make the other a loop."
             )
         carrier[j.child] = j
-    hung = {GROUND}  # what is known to hang on the ground, so that no way up is walked twice
     for body in d.bodies:
-        name, path = body.name, dict.fromkeys([body.name])
-        while name not in hung:
-            if name not in carrier:
-                raise ModelError(
-                    f"the body '{name}' hangs on nothing; add a joint with '{name}' as its child "
-                    "(of kind free if it moves freely)."
-                )
-            name = carrier[name].parent
-            if name in path:
-                circle = [*path][[*path].index(name) :]
-                raise ModelError(
-                    f"the bodies {', '.join(reversed(circle))} hang on one another in a circle; hang one on the ground."
-                )
-            path[name] = None
-        hung.update(path)
+        if body.name not in carrier:
+            raise ModelError(
+                f"the body '{body.name}' hangs on nothing; add a joint with '{body.name}' as its child "
+                "(of kind free if it moves freely)."
+            )
+    try:
+        TopologicalSorter({child: [j.parent] for child, j in carrier.items()}).prepare()
+    except CycleError as error:
+        circle = ", ".join(error.args[1][1:])
+        raise ModelError(f"the bodies {circle} hang on one another in a circle; hang one on the ground.") from None
 
 
 def tree_order(d: Description) -> Description:
@@ -183,82 +168,3 @@ def tree_order(d: Description) -> Description:
         bodies=tuple(bodies[j.child] for j in ordered),
         actuated=tuple(sorted(d.actuated, key=lambda name: rank[name])),
     )
-
-
-def check_numbers(m: Model) -> None:
-    """All that depends on the parameters' values."""
-    for body, moments in zip(m.bodies, _principal_moments(m), strict=True):
-        if body.mass < 0:
-            raise ModelError(f"body '{body.name}': the mass is {body.mass:g}; it cannot be negative.")
-        if moments[0] < -_round_off(body, moments):
-            raise ModelError(
-                f"body '{body.name}': the inertia has the negative principal value {moments[0]:g}; "
-                "check its entries and that it is about the centre of mass."
-            )
-    for what, kind in [(f"joint '{j.name}'", j.kind) for j in m.joints] + [
-        (f"loop '{x.name}'", x.kind) for x in m.loops
-    ]:
-        try:
-            kind.check()
-        except ModelError as error:
-            raise ModelError(f"{what}: {error}") from None
-    for j in m.joints:
-        _check_joint_data(j)
-    for spring in m.springs:
-        for what in ("stiffness", "damping", "length"):
-            if getattr(spring, what) < 0:
-                raise ModelError(
-                    f"spring '{spring.name}': the {what} is {getattr(spring, what):g}; it cannot be negative."
-                )
-    for coupling in m.couplings:
-        if coupling.ratio == 0:
-            raise ModelError(f"coupling '{coupling.name}': the ratio is zero; make the joint '{coupling.joint}' fixed.")
-
-
-def _check_joint_data(j: Joint) -> None:
-    for lower, upper in j.limits or ():
-        if lower > upper:
-            raise ModelError(
-                f"joint '{j.name}': the lower limit {lower:g} is above the upper {upper:g}; exchange them."
-            )
-    for what in ("velocity_limit", "effort_limit", "viscous", "coulomb", "stiffness", "motor_inertia"):
-        for value in getattr(j, what) or ():
-            if value < 0:
-                raise ModelError(f"joint '{j.name}': the {what.replace('_', ' ')} is {value:g}; it cannot be negative.")
-    for ratio in j.gear_ratio or ():
-        if ratio == 0:
-            raise ModelError(f"joint '{j.name}': the gear ratio is zero; it is motor turns a joint turn.")
-    if j.home is not None and not j.kind.plain:
-        length = hypot(*(x for x, c in zip(j.home, j.kind.coordinates, strict=True) if not c.unit))
-        if abs(length - 1) > 1e-6:
-            raise ModelError(f"joint '{j.name}': home's quaternion has the length {length:g}; it must be 1.")
-
-
-def _principal_moments(m: Model) -> np.ndarray:
-    """The principal moments of every body, a row each, smallest first."""
-    xx, yy, zz, xy, xz, yz = np.array([body.inertia for body in m.bodies], dtype=float).T
-    largest = np.abs([xx, yy, zz, xy, xz, yz]).max(axis=0) + np.finfo(float).tiny  # scaled, so that nothing overflows
-    matrices = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / largest
-    return np.linalg.eigvalsh(np.moveaxis(matrices, -1, 0)) * largest[:, None]
-
-
-def _round_off(body: Body, moments: Any) -> float:
-    """What the moments may miss by: their last published digit, and round-off of the m d^2 they were moved by."""
-    distance = hypot(*body.com)
-    return float(ROUNDING * np.abs(moments).max()) + 1e-15 * body.mass * distance * distance
-
-
-def suspicions(m: Model) -> Iterator[str]:
-    """What is legal and yet looks like a slip."""
-    for body, (small, middle, large) in zip(m.bodies, _principal_moments(m), strict=True):
-        if large > small + middle + _round_off(body, (small, middle, large)):
-            yield (
-                f"body '{body.name}' has the principal moments {small:.4g}, {middle:.4g}, {large:.4g}, and no solid "
-                "body can: the largest exceeds the sum of the others. Published tables often give only the moments that matter."
-            )
-        if body.mass == 0 and large > 0:
-            yield f"body '{body.name}' has moments of inertia and no mass."
-    for j in m.joints:
-        for value, (lower, upper) in zip(j.home or (), j.limits or (), strict=False):
-            if not lower <= value <= upper:
-                yield f"joint '{j.name}' starts at {value:.4g}, outside its limits {lower:.4g} to {upper:.4g}."

@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from eslabon.arguments import known_options
 from eslabon.errors import EslabonError, ReadError, shown, suggest
 from eslabon.model import Description
 from eslabon.read.dh import from_dh
@@ -32,7 +33,7 @@ def load(source: str | Path, **options: Any) -> Description:
     if names_library(source):
         if options:
             raise ReadError(f"a mechanism of the library takes no options; take away {', '.join(options)}.")
-        return _from_library(text)
+        return read_toml(library_text(text))
     return _from_file(Path(source), options)
 
 
@@ -51,10 +52,6 @@ def library_text(name: str) -> str:
     return (_library() / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def _from_library(name: str) -> Description:
-    return read_toml(library_text(name))
-
-
 def _from_file(path: Path, options: dict[str, Any]) -> Description:
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".urdf"):
@@ -65,7 +62,7 @@ def _from_file(path: Path, options: dict[str, Any]) -> Description:
         if suffix == ".urdf":
             from eslabon.read.urdf import read_urdf
 
-            _known_options(options)
+            known_options("a .urdf file", read_urdf, options, ReadError)
             return read_urdf(path, **options)
         if options:
             raise ReadError(f"{path}: a .toml file takes no options; take away {', '.join(options)}.")
@@ -79,13 +76,6 @@ def _from_file(path: Path, options: dict[str, Any]) -> Description:
     except (OSError, ValueError) as error:  # the latter for text in another encoding and for a NUL in the path
         name = str(path) if str(path).isprintable() else ascii(str(path))
         raise ReadError(f"{name}: the file cannot be read: {error}.") from None
-
-
-def _known_options(options: dict[str, Any]) -> None:
-    known = ("loops", "base")
-    for option in options:
-        if option not in known:
-            raise ReadError(f"there is no option '{option}' for a .urdf file{suggest(option, known)}")
 
 
 def _library() -> Any:

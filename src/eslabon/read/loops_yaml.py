@@ -33,13 +33,14 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from eslabon.arguments import known_words
 from eslabon.errors import ModelWarning, ReadError, shown, suggest
 
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
@@ -68,16 +69,6 @@ class CutJoint:
 
 
 @dataclass(frozen=True)
-class PartNames:
-    """What the older keys say by parts of names; a robot's own names make loops and joint kinds of it."""
-
-    loops: str = ""
-    type: str = "6d"
-    number: int = 0  # of the last loop; 0 takes them all
-    balls: str = ""
-
-
-@dataclass(frozen=True)
 class Closures:
     """What a tree needs to become the closed mechanism."""
 
@@ -85,7 +76,6 @@ class Closures:
     cuts: tuple[CutJoint, ...] = ()
     kinds: Mapping[str, tuple[str, Any]] = field(default_factory=dict)  # joint name -> kind and axes
     motors: tuple[str, ...] | str | None = None  # names; a plain text is a part of them
-    parts: PartNames = PartNames()
 
     def axis_motors(self, joint: str) -> tuple[str, str] | None:
         """The names of a universal joint's two axes, if there is a motor at one of them alone."""
@@ -100,8 +90,9 @@ class Closures:
         return (first, second) if asked else None
 
 
-def read_closures(urdf: Path, loops: Any = None) -> Closures:
-    """The closures of a URDF: from the YAML of the same name (None), from another one, from code, or none (False)."""
+def read_closures(urdf: Path, loops: Any, joints: Collection[str], frames: Collection[str]) -> Closures:
+    """The closures of a URDF with these moving joints and frames: from the YAML of the same name (None), from another
+    one, from code, or none (False)."""
     if loops is False:
         return Closures()
     if loops is None:
@@ -112,14 +103,15 @@ def read_closures(urdf: Path, loops: Any = None) -> Closures:
             )
         if not beside:
             _warn_of_another_name(urdf)
-        return _from_file(beside[0], " (loops=False leaves the file alone)") if beside else Closures()
+            return Closures()
+        return _closures(*_from_file(beside[0], " (loops=False leaves the file alone)"), joints, frames)
     if isinstance(loops, str | Path):
-        return _from_file(Path(loops))
+        return _closures(*_from_file(Path(loops)), joints, frames)
     if isinstance(loops, list | tuple):
         loops = {"closed_loop": list(loops)}
     if not isinstance(loops, Mapping):
         raise ReadError(f"loops is a YAML file, a list of pairs of frames, or False; it is {shown(loops)}.")
-    return _closures(loops, "loops")
+    return _closures(loops, "loops", "", joints, frames)
 
 
 def _warn_of_another_name(urdf: Path) -> None:
@@ -144,7 +136,8 @@ class _Loader(yaml.BaseLoader):
         return super().construct_mapping(node, deep)
 
 
-def _from_file(path: Path, otherwise: str = "") -> Closures:
+def _from_file(path: Path, otherwise: str = "") -> tuple[Mapping[Any, Any], str, str]:
+    """What a YAML file says, its name, and what to do if another file was meant."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise ReadError(f"{path.name}: the file has {path.stat().st_size} bytes; a list of loops is smaller.")
@@ -158,13 +151,13 @@ def _from_file(path: Path, otherwise: str = "") -> Closures:
         raise ReadError(f"{path.name}: the lists are nested too deeply.") from None
     if not isinstance(data, dict):
         raise ReadError(f"{path.name}: this has no keys such as closed_loop{otherwise}; it is {shown(data)}.")
-    return _closures(data, path.name, otherwise)
+    return data, path.name, otherwise
 
 
-def _closures(data: Mapping[Any, Any], where: str, otherwise: str = "") -> Closures:
-    for key in data:
-        if key not in KEYS and key not in OLDER_KEYS:
-            raise ReadError(f"{where}: the key {shown(key)} is not known{otherwise}{suggest(key, KEYS)}")
+def _closures(
+    data: Mapping[Any, Any], where: str, otherwise: str, joints: Collection[str], frames: Collection[str]
+) -> Closures:
+    known_words(data, (*KEYS, *OLDER_KEYS), f"{where}: this{otherwise} has the unknown key", ReadError)
     names = _texts(data.get("joint_name"), f"{where}: joint_name")
     for name, count in Counter(names).items():
         if count > 1:
@@ -174,10 +167,9 @@ def _closures(data: Mapping[Any, Any], where: str, otherwise: str = "") -> Closu
     _check_places(data, where)
     return Closures(
         where,
-        cuts=_cuts(data, where),
-        kinds={name: _joint_type(name, text, where) for name, text in zip(names, types, strict=True)},
+        cuts=_cuts(data, where, frames),
+        kinds=_balls(data, where, joints) | {name: _joint_type(name, text, where) for name, text in zip(names, types, strict=True)},
         motors=motors if motors is None or (isinstance(motors, str) and motors) else tuple(_texts(motors, f"{where}: name_mot")),
-        parts=_part_names(data, where),
     )  # fmt: skip
 
 
@@ -189,68 +181,65 @@ def _check_places(data: Mapping[Any, Any], where: str) -> None:
             warnings.warn(f"{where}: {key} is left out: name_mot gives the motors by name.", ModelWarning, stacklevel=2)
 
 
-def _part_names(data: Mapping[Any, Any], where: str) -> PartNames:
-    def text(key: str) -> str:
-        value = data.get(key, "")
-        if not isinstance(value, str) or (key in data and not value):
-            raise ReadError(f"{where}: {key} is a part of names, a text; it is {shown(value)}.")
-        return value
-
-    loops, number = text("name_closedloop"), str(data.get("closed_loop_number", 0))
-    if loops and data.get("closed_loop"):
-        raise ReadError(f"{where}: closed_loop and the older name_closedloop both give the loops; keep closed_loop.")
-    if not loops and "closed_loop_number" in data:
-        raise ReadError(f"{where}: closed_loop_number goes with name_closedloop; take it away, or give that too.")
-    if not re.fullmatch(r"-?\d{1,6}", number):
-        raise ReadError(f"{where}: closed_loop_number is the number of loops; it is {shown(number)}.")
-    type_of_loops = data.get("type", "6d") if loops else "6d"
-    if not isinstance(type_of_loops, str):
-        raise ReadError(f"{where}: with name_closedloop one type serves all loops; it is {shown(type_of_loops)}.")
-    return PartNames(loops, _known_type(type_of_loops, where), max(0, int(number)), text("rotule_name"))
+def _part_of_names(data: Mapping[Any, Any], key: str, where: str) -> str:
+    value = data.get(key, "")
+    if not isinstance(value, str) or (key in data and not value):
+        raise ReadError(f"{where}: {key} is a part of names, a text; it is {shown(value)}.")
+    return value
 
 
-def spelled_out(closures: Closures, joints: Collection[str], frames: Collection[str]) -> Closures:
-    """The closures with loops and joints by name, where the file gave parts of names."""
-    balls = closures.parts.balls
-    found = {name: JOINT_TYPES["SPHERICAL"] for name in joints if balls and balls in name}
-    if balls and not found:
-        hint = suggest(balls, joints, "; name the spherical joints under joint_name.")
-        raise ReadError(f"{closures.where}: rotule_name is '{balls}', and no moving joint's name contains it{hint}")
-    cuts = _numbered_cuts(closures, frames) if closures.parts.loops else ()
-    return replace(closures, cuts=(*closures.cuts, *cuts), kinds={**found, **closures.kinds}, parts=PartNames())
+def _balls(data: Mapping[Any, Any], where: str, joints: Collection[str]) -> dict[str, tuple[str, Any]]:
+    """The joints that `rotule_name` makes spherical."""
+    part = _part_of_names(data, "rotule_name", where)
+    found = {name: JOINT_TYPES["SPHERICAL"] for name in joints if part and part in name}
+    if part and not found:
+        hint = suggest(part, joints, "; name the spherical joints under joint_name.")
+        raise ReadError(f"{where}: rotule_name is '{part}', and no moving joint's name contains it{hint}")
+    return found
 
 
-def _numbered_cuts(closures: Closures, frames: Collection[str]) -> list[CutJoint]:
-    where, parts = f"{closures.where}: name_closedloop", closures.parts
-    pairs: dict[int, list[str]] = {}
-    for name in dict.fromkeys(frames):
-        number = re.search(re.escape(parts.loops) + r"(\d{1,6})(?!\d)", name)
-        if number and "frame" not in name and int(number[1]) <= (parts.number or math.inf):
-            pairs.setdefault(int(number[1]), []).append(name)
-    wanted = sorted(pairs) if not parts.number else range(1, parts.number + 1)
-    for k in wanted:
-        if len(pairs.get(k, [])) != 2:
-            names = ", ".join(f"'{name}'" for name in pairs.get(k, [])[:4]) or "none"
-            raise ReadError(
-                f"{where} asks for two frames with '{parts.loops}{k}' in their names; found: {names}; "
-                "list the pairs under closed_loop."
-            )
-    if not pairs:
-        raise ReadError(
-            f"{where} is '{parts.loops}', and no frame has it and a number in its name; "
-            "list the pairs of frames under closed_loop."
-        )
-    return [_cut(pairs[k], parts.type, where) for k in wanted]
-
-
-def _cuts(data: Mapping[Any, Any], where: str) -> tuple[CutJoint, ...]:
-    if "name_closedloop" in data:
-        return ()
+def _cuts(data: Mapping[Any, Any], where: str, frames: Collection[str]) -> tuple[CutJoint, ...]:
     entries = data.get("closed_loop") or []
+    if part := _part_of_names(data, "name_closedloop", where):
+        if entries:
+            raise ReadError(
+                f"{where}: closed_loop and the older name_closedloop both give the loops; keep closed_loop."
+            )
+        if not isinstance(data.get("type", "6d"), str):
+            raise ReadError(f"{where}: with name_closedloop one type serves all loops; it is {shown(data['type'])}.")
+        entries = _numbered_pairs(part, data.get("closed_loop_number", 0), where, frames)
+    elif "closed_loop_number" in data:
+        raise ReadError(f"{where}: closed_loop_number goes with name_closedloop; take it away, or give that too.")
     if not isinstance(entries, list | tuple):
         raise ReadError(f"{where}: closed_loop is a list of pairs of frames; it is {shown(entries)}.")
     types = _one_each(data.get("type", "6d"), entries, f"{where}: type", "closed_loop")
     return tuple(_cut(entry, _known_type(text, where), where) for entry, text in zip(entries, types, strict=True))
+
+
+def _numbered_pairs(part: str, last: Any, where: str, frames: Collection[str]) -> list[list[str]]:
+    """The pairs of frames with a part and the same number in their names; 0 for the last number takes them all."""
+    if not re.fullmatch(r"-?\d{1,6}", str(last)):
+        raise ReadError(f"{where}: closed_loop_number is the number of loops; it is {shown(last)}.")
+    count = max(0, int(last))
+    pairs: dict[int, list[str]] = {}
+    for name in dict.fromkeys(frames):
+        number = re.search(re.escape(part) + r"(\d{1,6})(?!\d)", name)
+        if number and "frame" not in name and int(number[1]) <= (count or math.inf):
+            pairs.setdefault(int(number[1]), []).append(name)
+    wanted = range(1, count + 1) if count else sorted(pairs)
+    for k in wanted:
+        if len(pairs.get(k, [])) != 2:
+            names = ", ".join(f"'{name}'" for name in pairs.get(k, [])[:4]) or "none"
+            raise ReadError(
+                f"{where}: name_closedloop asks for two frames with '{part}{k}' in their names; found: {names}; "
+                "list the pairs under closed_loop."
+            )
+    if not pairs:
+        raise ReadError(
+            f"{where}: name_closedloop is '{part}', and no frame has it and a number in its name; "
+            "list the pairs of frames under closed_loop."
+        )
+    return [pairs[k] for k in wanted]
 
 
 def _known_type(text: str, where: str) -> str:
@@ -266,9 +255,7 @@ def _known_type(text: str, where: str) -> str:
 def _cut(entry: Any, text: str, where: str) -> CutJoint:
     """A pair of frames, or a mapping with `frames` and whatever else the cut joint needs."""
     entry = entry if isinstance(entry, Mapping) else {"frames": entry}
-    for key in entry:
-        if key not in CUT_KEYS:
-            raise ReadError(f"{where}: a loop has the unknown key {shown(key)}{suggest(key, CUT_KEYS)}")
+    known_words(entry, CUT_KEYS, f"{where}: a loop has the unknown key", ReadError)
     frames = entry.get("frames")
     if not isinstance(frames, list | tuple) or len(frames) != 2 or not all(isinstance(f, str) for f in frames):
         raise ReadError(f"{where}: a loop is a pair of frame names, as in ['a', 'b']; it is {shown(frames)}.")
@@ -284,9 +271,7 @@ def _cut(entry: Any, text: str, where: str) -> CutJoint:
 
 
 def _joint_type(name: str, text: str, where: str) -> tuple[str, Any]:
-    if text.upper() not in JOINT_TYPES:
-        hint = suggest(text.upper(), JOINT_TYPES)
-        raise ReadError(f"{where}: the joint_type {shown(text)} of the joint '{name}' is not known{hint}")
+    known_words([text.upper()], JOINT_TYPES, f"{where}: the joint '{name}' has the unknown joint_type", ReadError)
     return JOINT_TYPES[text.upper()]
 
 

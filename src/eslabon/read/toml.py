@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from eslabon.errors import ReadError, shown, suggest
-from eslabon.model import KINDS, Builder, Description
-from eslabon.model.expressions import number
-from eslabon.read.dh import add_dh, long_kind
+from eslabon.arguments import known_words
+from eslabon.errors import ReadError, shown
+from eslabon.model import Builder, Description
+from eslabon.read.dh import add_dh, in_radians
 
 TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
 SECTIONS: Mapping[str, Callable[..., Any]] = {
@@ -38,7 +38,6 @@ REQUIRED = {
     "frames": ("body",),
 }
 ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset")  # keys that may end in _deg
-TURNING = [name for name, kind in KINDS.items() if {c.unit for c in kind.coordinates} == {"rad"}]  # angles alone
 
 
 def read_toml(text: str) -> Description:
@@ -54,7 +53,7 @@ def read_toml(text: str) -> Description:
 
 
 def _described(data: Mapping[str, Any]) -> Description:
-    _known(data, (*TOP, *SECTIONS, MODES), "the file")
+    known_words(data, (*TOP, *SECTIONS, MODES), "the file has the unknown key", ReadError)
     if not isinstance(data.get("name"), str):
         raise ReadError('the file needs a name, as in: name = "four_bar".')
     b = Builder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)), data.get("note", ""))
@@ -75,28 +74,23 @@ def _described(data: Mapping[str, Any]) -> Description:
 
 
 def _read_dh(b: Builder, table: Mapping[str, Any]) -> None:
-    _known(table, ("convention", "links", "base", "tool"), "the table 'dh'")
+    known_words(table, ("convention", "links", "base", "tool"), "the table 'dh' has the unknown key", ReadError)
     links = table.get("links", [])
     if not isinstance(links, list):
         raise ReadError("dh.links is a list of tables, written [[dh.links]] before each link.")
     poses = {key: _pose(_table(table[key], f"dh.{key}"), f"dh.{key}") for key in ("base", "tool") if key in table}
-    add_dh(b, [_row(link, k) for k, link in enumerate(links, start=1)], table.get("convention", "standard"), **poses)
-
-
-def _row(link: Any, k: int) -> Mapping[str, Any]:
-    entry = dict(_table(link, f"dh.links number {k}"))
-    return _in_radians(entry, long_kind(entry), f"dh.links number {k}", keep=("theta", "alpha"))
+    add_dh(b, [_table(link, "dh.links") for link in links], table.get("convention", "standard"), **poses)
 
 
 def _arguments(section: str, name: str, entry: Any) -> dict[str, Any]:
     """The keys of an entry as the arguments of the Builder's method."""
     what = f"{section}.{name}"
     table = dict(_table(entry, what))
-    _known(table, _keys(section), what)
+    known_words(table, _keys(section), f"{what} has the unknown key", ReadError)
     for key in REQUIRED.get(section, ()):
         if key not in table:
             raise ReadError(f"{what} needs the key '{key}'.")
-    table = _in_radians(table, table.get("kind", "revolute"), what)
+    table = in_radians(table, table.get("kind", "revolute"), what)
     if section in ("joints", "frames"):
         table["at"] = _pose({k: table.pop(k) for k in ("at", "rpy") if k in table}, what)
     if section in ("loops", "springs"):
@@ -118,37 +112,10 @@ def _keys(section: str) -> tuple[str, ...]:
     return (*known, *(f"{key}_deg" for key in ANGLES if key in known))
 
 
-def _in_radians(table: Mapping[str, Any], kind: Any, what: str, keep: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The table with `key_deg` entries turned into `key` entries."""
-    made: dict[str, Any] = {}
-    kind = kind if isinstance(kind, str) else shown(kind)
-    for key, value in table.items():
-        plain = key.removesuffix("_deg")
-        if plain == key or plain in keep:
-            made[key] = value
-            continue
-        if plain in table:
-            raise ReadError(f"{what} gives both {plain} and {key}; keep one.")
-        if plain not in ("rpy", "offset") and kind not in TURNING:
-            raise ReadError(
-                f"{what}: {key} is in degrees, and a {kind} joint does not only turn; write {plain} in SI units."
-            )
-        made[plain] = _degrees(value, f"{what}: {key}")
-    return made
-
-
-def _degrees(value: Any, what: str) -> Any:
-    if isinstance(value, list):
-        return [_degrees(x, what) for x in value]
-    if isinstance(value, float) and abs(value) == float("inf"):
-        return value
-    return number(value, what) * number("deg")
-
-
 def _pose(table: Mapping[str, Any], what: str) -> Any:
     """xyz or (xyz, rpy) or a 4x4 matrix from the keys at, rpy and rpy_deg."""
-    _known(table, ("at", "rpy", "rpy_deg"), what)
-    table = _in_radians(table, "revolute", what)
+    known_words(table, ("at", "rpy", "rpy_deg"), f"{what} has the unknown key", ReadError)
+    table = in_radians(table, "revolute", what)
     at = table.get("at", (0.0, 0.0, 0.0))
     if "rpy" not in table:
         return at
@@ -158,7 +125,7 @@ def _pose(table: Mapping[str, Any], what: str) -> Any:
 
 
 def _point(table: Mapping[str, Any], what: str) -> Any:
-    _known(table, ("at",), what)
+    known_words(table, ("at",), f"{what} has the unknown key", ReadError)
     return table.get("at", (0.0, 0.0, 0.0))
 
 
@@ -166,9 +133,3 @@ def _table(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise ReadError(f"{what} must be a table of keys and values; it is {shown(value)}.")
     return value
-
-
-def _known(table: Mapping[str, Any], known: Any, what: str) -> None:
-    for key in table:
-        if key not in known:
-            raise ReadError(f"{what} has the unknown key '{key}'{suggest(key, known)}")

@@ -25,9 +25,10 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import ParseError
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError
 
 import defusedxml.ElementTree
 import numpy as np
@@ -35,13 +36,12 @@ from defusedxml import DefusedXmlException
 
 from eslabon import model
 from eslabon.algebra.rotations import rotation_from_quaternion, rpy_from_rotation
+from eslabon.arguments import known_words
 from eslabon.errors import ModelWarning, ReadError, shown, suggest
-from eslabon.model import GROUND, Builder, Description, Pose
+from eslabon.model import GROUND, Body, Builder, Description, Pose
+from eslabon.model.items import ORIGIN
 from eslabon.model.joints import OneAxis
-from eslabon.read.loops_yaml import Closures, read_closures, spelled_out
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+from eslabon.read.loops_yaml import Closures, read_closures
 
 KINDS = {
     "revolute": "revolute",
@@ -62,7 +62,66 @@ MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 # What Drake closes loops and couples bodies with: not read, and too much to lose without a word.
 FOREIGN = ("loop_joint", "ball_constraint", "weld_constraint", "distance_constraint", "linear_bushing_rpy")
 
-Ends = Mapping[str, tuple[str, str]]  # a joint's parent and child links
+Ends = Mapping[str, tuple[str, ...]]  # a joint's parent and child links
+
+
+@dataclass(frozen=True)
+class Tag:
+    """An element of the file, the link or joint it belongs to, and how sentences call it."""
+
+    element: Element
+    owner: str
+    what: str
+    there: bool = True
+
+    def child(self, tag: str) -> Tag:
+        """The only child of that name; an empty one if it is not there."""
+        found = [e for e in self.element if _name(e) == tag]
+        if len(found) > 1:
+            raise ReadError(f"{self.owner} has {len(found)} elements <{tag}>; keep one.")
+        return Tag(found[0] if found else Element(tag), self.owner, f"{self.owner}: <{tag}>", bool(found))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.element.attrib
+
+    def text(self, key: str) -> str:
+        value = self.element.get(key)
+        if value is None or not value.strip():
+            raise ReadError(f'{self.what} has no {key}; write it as <{_name(self.element)} {key}="...">.')
+        return value
+
+    def numbers(self, key: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+        """So many numbers of an attribute; without a default it must be there."""
+        if default is not None and key not in self:
+            return default
+        values = self.text(key).split()
+        if len(values) != count:
+            raise ReadError(
+                f"{self.what} {key} needs {count} number{'s' * (count != 1)}; it is {shown(' '.join(values))}."
+            )
+        made = tuple(self._number(text, key) for text in values)
+        if not all(map(math.isfinite, made)):
+            raise ReadError(f"{self.what} {key} is {shown(' '.join(values))}; give a finite number.")
+        return made
+
+    def number(self, key: str) -> float:
+        return self.numbers(key, 1)[0]
+
+    def limit(self, key: str) -> float:
+        """A number that may be infinite."""
+        return self._number(self.text(key), key)
+
+    def _number(self, text: str, key: str) -> float:
+        try:
+            value = float(text.replace("_", "?"))  # Python would take 1_000
+        except ValueError:
+            value = math.nan
+        if math.isnan(value):
+            raise ReadError(f"{self.what} {key} is {shown(text)}; it must be a number.")
+        return value
+
+
+Tags = Mapping[str, Tag]
 
 
 def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Description:
@@ -76,13 +135,12 @@ def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Descript
     if base not in BASES:
         raise ReadError(f"base is {shown(base)}; it is 'fixed', 'free' or 'planar'.")
     robot = _parse(path.read_bytes())
-    closures = read_closures(path, loops)
     links, joints = _named(robot, "link"), _named(robot, "joint")
-    ends = {name: _ends(name, joint, links) for name, joint in joints.items()}
+    ends = {name: _ends(joint, links) for name, joint in joints.items()}
     root = _root(links, ends)
     ground = root if _is_ground(root, links, base) else None
-    moving = [name for name, joint in joints.items() if _kind(name, joint) != "fixed"]
-    closures = spelled_out(closures, moving, [*links, *joints])
+    moving = [name for name, joint in joints.items() if _kind(joint) != "fixed"]
+    closures = read_closures(path, loops, moving, [*links, *joints])
     if closures.cuts:
         _round_turns(joints, path.name)
 
@@ -97,13 +155,11 @@ def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Descript
     return b.describe()
 
 
-def _add_bodies(
-    b: Builder, links: Mapping[str, Element], root: str, ground: str | None, joints: Mapping[str, Element], base: str
-) -> None:
+def _add_bodies(b: Builder, links: Tags, root: str, ground: str | None, joints: Tags, base: str) -> None:
     """The bodies, and the joint that carries the root."""
     for name, link in links.items():
         if name != ground:
-            b.body(name, **_inertial(name, link))
+            b.body(name, **_inertial(link))
     if ground is None:
         taken = (f"root_joint{k}" for k in ("", *range(2, len(joints) + 3)))
         b.joint(next(name for name in taken if name not in joints), base, GROUND, root)
@@ -124,136 +180,74 @@ def _parse(text: bytes) -> Element:
         raise ReadError("the XML has a DTD or entities, and those are refused; take the DOCTYPE away.") from None
     except (ParseError, ValueError, LookupError) as error:  # the last two: encodings nobody knows
         raise ReadError(f"this is not well-formed XML: {error}.") from None
-    if _tag(robot) != "robot":
-        raise ReadError(f"the first element is <{_tag(robot)}>; a URDF starts with <robot name=...>.")
+    if _name(robot) != "robot":
+        raise ReadError(f"the first element is <{_name(robot)}>; a URDF starts with <robot name=...>.")
     for element in robot:
+        name = _name(element)
         if element.tag.startswith("{") and element.tag.split("}")[0].endswith("xacro"):
-            raise ReadError(f"this is a xacro file (it has <xacro:{_tag(element)}>); expand it with xacro first.")
-        if _tag(element) in FOREIGN:
-            warnings.warn(
-                f"the URDF has a <{_tag(element)}>, which is not read; close the loop with loops=.",
-                ModelWarning,
-                stacklevel=2,
-            )
+            raise ReadError(f"this is a xacro file (it has <xacro:{name}>); expand it with xacro first.")
+        if name in FOREIGN:
+            sentence = f"the URDF has a <{name}>, which is not read; close the loop with loops=."
+            warnings.warn(sentence, ModelWarning, stacklevel=2)
     return robot
 
 
-def _tag(element: Element) -> str:
+def _name(element: Element) -> str:
     """The name of an element without its namespace: <drake:joint> is a joint like any other."""
     return element.tag.rpartition("}")[2]
 
 
-def _named(robot: Element, tag: str) -> dict[str, Element]:
+def _named(robot: Element, tag: str) -> dict[str, Tag]:
     """The elements of a kind by name, in their order."""
-    found: dict[str, Element] = {}
-    for k, element in enumerate((e for e in robot if _tag(e) == tag), start=1):
-        name = _attribute(element, "name", f"{tag} number {k}")
+    found: dict[str, Tag] = {}
+    for k, element in enumerate((e for e in robot if _name(e) == tag), start=1):
+        name = Tag(element, "", f"{tag} number {k}").text("name")
         if name in found:
             raise ReadError(f"the {tag} '{name}' is defined twice; give one of them another name.")
-        found[name] = element
+        found[name] = Tag(element, f"{tag} '{name}'", f"{tag} '{name}'")
     return found
-
-
-def _only(parent: Element, tag: str, what: str) -> Element | None:
-    """The child of that name, if there is one."""
-    found = [e for e in parent if _tag(e) == tag]
-    if len(found) > 1:
-        raise ReadError(f"{what} has {len(found)} elements <{tag}>; keep one.")
-    return found[0] if found else None
-
-
-def _attribute(element: Element, key: str, what: str) -> str:
-    value = element.get(key)
-    if value is None or not value.strip():
-        raise ReadError(f'{what} has no {key}; write it as <{_tag(element)} {key}="...">.')
-    return value
-
-
-def _number(text: str, what: str) -> float:
-    """A number as XML writes it; infinite ones are for the caller to judge."""
-    try:
-        value = float(text.replace("_", "?"))  # Python would take 1_000
-    except ValueError:
-        raise ReadError(f"{what} is {shown(text)}; it must be a number.") from None
-    if math.isnan(value):
-        raise ReadError(f"{what} is not a number (nan); give it a value.")
-    return value
-
-
-def _finite(text: str, what: str) -> float:
-    value = _number(text, what)
-    if math.isinf(value):
-        raise ReadError(f"{what} is {shown(text)}; give a finite number.")
-    return value
-
-
-def _numbers(element: Element | None, key: str, count: int, what: str) -> tuple[float, ...] | None:
-    """The so many numbers of an attribute, if it is there."""
-    text = None if element is None else element.get(key)
-    if element is None or text is None:
-        return None
-    label = f"{what}: the {key} of <{_tag(element)}>"
-    values = tuple(_finite(part, label) for part in text.split())
-    if len(values) != count:
-        raise ReadError(f"{label} needs {count} number{'s' * (count != 1)}; it is {shown(text)}.")
-    return values
 
 
 # -- links --------------------------------------------------------------------------------------------------------
 
 
-def _inertial(name: str, link: Element) -> dict[str, Any]:
-    """Mass, centre of mass and inertia in the link's own axes; without <inertial> the link is massless."""
-    what = f"link '{name}'"
-    inertial = _only(link, "inertial", what)
-    if inertial is None:
-        return {}
-    at = _pose(inertial, f"{what}: <inertial>")
-    mass, inertia = (_only(inertial, tag, what) for tag in ("mass", "inertia"))
+def _inertial(link: Tag) -> dict[str, Any]:
+    """Mass, centre of mass and inertia in the link's own axes; what is not given is zero."""
+    inertial = link.child("inertial")
+    at, mass, inertia = _pose(inertial), inertial.child("mass"), inertial.child("inertia")
     made: dict[str, Any] = {"com": at.position}
-    if mass is not None:
-        made["mass"] = _finite(_attribute(mass, "value", f"{what}: <mass>"), f"{what}: the mass")
-    if inertia is not None:
-        entries = (_finite(_attribute(inertia, k, f"{what}: <inertia>"), f"{what}: {k}") for k in MOMENTS)
-        made["inertia"] = _turned(tuple(entries), at)
+    if mass.there:
+        made["mass"] = mass.number("value")
+    if inertia.there:
+        made["inertia"] = moments = tuple(inertia.number(key) for key in MOMENTS)
+        if at.rpy != ORIGIN:
+            R = at.rotation()
+            with np.errstate(all="ignore"):  # what overflows is refused by the model
+                I = R @ Body("", inertia=moments).inertia_matrix() @ R.T
+                made["inertia"] = (I + I.T) / 2
     return made
 
 
-def _turned(moments: tuple[float, ...], at: Pose) -> Any:
-    """R I R^T: the inertia in the link's axes from that in the axes of its own origin."""
-    if at.rpy == (0.0, 0.0, 0.0):
-        return moments
-    xx, yy, zz, xy, xz, yz = moments
-    R = at.rotation()
-    with np.errstate(all="ignore"):  # what overflows is refused by the model
-        I = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-        return (I + I.T) / 2
-
-
-def _pose(owner: Element, what: str) -> Pose:
+def _pose(owner: Tag) -> Pose:
     """The <origin> of an element: xyz with rpy or, since URDF 1.1, quat_xyzw."""
-    origin = _only(owner, "origin", what)
-    xyz, rpy = _numbers(origin, "xyz", 3, what), _numbers(origin, "rpy", 3, what)
-    quaternion = _numbers(origin, "quat_xyzw", 4, what)
-    if quaternion is not None:
-        if rpy is not None:
-            raise ReadError(f"{what}: the <origin> has rpy and quat_xyzw; keep one.")
-        length = math.hypot(*quaternion)
-        if not 1e-12 < length < 1e12:
-            raise ReadError(f"{what}: the quat_xyzw of <origin> has the length {length:g}; it must be 1.")
-        x, y, z, w = (n / length for n in quaternion)
-        rpy = tuple(float(angle) for angle in rpy_from_rotation(rotation_from_quaternion(np.array([w, x, y, z]))))
-    zero = (0.0, 0.0, 0.0)
-    return Pose(xyz or zero, rpy or zero)  # type: ignore[arg-type]
+    origin = owner.child("origin")
+    xyz, rpy = origin.numbers("xyz", 3, ORIGIN), origin.numbers("rpy", 3, ORIGIN)
+    if "quat_xyzw" in origin:
+        if "rpy" in origin:
+            raise ReadError(f"{origin.what} has rpy and quat_xyzw; keep one.")
+        x, y, z, w = origin.numbers("quat_xyzw", 4)
+        if not 1e-12 < (length := math.hypot(x, y, z, w)) < 1e12:
+            raise ReadError(f"{origin.what} quat_xyzw has the length {length:g}; it must be 1.")
+        rpy = tuple(rpy_from_rotation(rotation_from_quaternion(np.array([w, x, y, z]) / length)).tolist())
+    return Pose(xyz, rpy)  # type: ignore[arg-type]
 
 
 # -- joints -------------------------------------------------------------------------------------------------------
 
 
-def _joint(name: str, joint: Element, closures: Closures) -> dict[str, Any]:
+def _joint(name: str, joint: Tag, closures: Closures) -> dict[str, Any]:
     """A joint's kind, place and data, as the Builder takes them."""
-    what = f"joint '{name}'"
-    kind, at = _kind(name, joint), _pose(joint, what)
+    kind, at = _kind(joint), _pose(joint)
     if name in closures.kinds and kind != "fixed":
         # limits and friction in the file are those of the placeholder
         kind, axis = closures.kinds[name]
@@ -261,10 +255,11 @@ def _joint(name: str, joint: Element, closures: Closures) -> dict[str, Any]:
     return {
         "kind": kind,
         "at": at,
-        "axis": _axes(joint, kind, what),
-        "pitch": _pitch(joint, what) if kind == "helical" else None,
-        **(_limits(joint, what) if len(model.KINDS[kind].velocities) == 1 else {}),
-        **(_friction(joint, what) if kind != "fixed" else {}),
+        "axis": _axes(joint, kind),
+        # Drake's pitch is in metres a turn
+        "pitch": joint.child("screw_thread_pitch").number("value") / (2 * math.pi) if kind == "helical" else None,
+        **(_limits(joint) if len(model.KINDS[kind].velocities) == 1 else {}),
+        **(_friction(joint) if kind != "fixed" else {}),
     }
 
 
@@ -281,16 +276,16 @@ def _add_joint(
     b.joint(second, "revolute", first, child, axis=outer)
 
 
-def _round_turns(joints: Mapping[str, Element], where: str) -> None:
+def _round_turns(joints: Tags, where: str) -> None:
     """Quarter turns in the joints' rpy as exact as they are meant, where they are rounded."""
     rounded: dict[str, str] = {}
-    for name, joint in joints.items():
-        origin = _only(joint, "origin", f"joint '{name}'")
-        texts = origin.get("rpy", "").split() if origin is not None else []
+    for joint in joints.values():
+        origin = joint.child("origin").element
+        texts = origin.get("rpy", "").split()
         for text in texts:
             if (exact := _quarter_turns(text)) is not None:
                 rounded[text] = repr(exact)
-        if origin is not None and rounded.keys() & set(texts):
+        if rounded.keys() & set(texts):
             origin.set("rpy", " ".join(rounded.get(text, text) for text in texts))
     if rounded:
         few = ", ".join(list(rounded)[:4]) + ", ..." * (len(rounded) > 4)
@@ -310,87 +305,60 @@ def _quarter_turns(text: str) -> float | None:
     return exact if exact and 1e-15 < off < 10.0 ** -len(digits[1]) else None
 
 
-def _kind(name: str, joint: Element) -> str:
-    text = _attribute(joint, "type", f"joint '{name}'")
-    if text not in KINDS:
-        raise ReadError(f"joint '{name}': the type {shown(text)} is not known{suggest(text, KINDS)}")
+def _kind(joint: Tag) -> str:
+    known_words([text := joint.text("type")], KINDS, f"{joint.what} has the unknown type", ReadError)
     return KINDS[text]
 
 
-def _axes(joint: Element, kind: str, what: str) -> Any:
+def _axes(joint: Tag, kind: str) -> Any:
     """The axis of the kinds that have one, x by default, or the two of a universal joint."""
-    first, second = (_axis(joint, tag, what) for tag in ("axis", "axis2"))
+    first, second = (_axis(joint.child(tag)) for tag in ("axis", "axis2"))
     if kind == "universal":
         if (first is None) != (second is None):
-            raise ReadError(f"{what}: a universal joint has an <axis> and an <axis2>, or neither of them (x, then y).")
+            raise ReadError(f"{joint.what}: a universal joint has an <axis> and an <axis2>, or neither (x, then y).")
         return ("x", "y") if first is None else (first, second)
     return (first or (1.0, 0.0, 0.0)) if issubclass(model.KINDS[kind], OneAxis) else None
 
 
-def _axis(joint: Element, tag: str, what: str) -> tuple[float, ...] | None:
+def _axis(tag: Tag) -> tuple[float, ...] | None:
     """A direction of unit length; a zero one is left for the model to refuse."""
-    axis = _numbers(_only(joint, tag, what), "xyz", 3, what)
+    axis = tag.numbers("xyz", 3) if "xyz" in tag else None
     length = math.hypot(*axis) if axis else 0.0
     return tuple(x / length for x in axis) if axis and length > 1e-12 else axis
 
 
-def _pitch(joint: Element, what: str) -> float:
-    """Metres a radian, from Drake's metres a turn."""
-    thread = _only(joint, "screw_thread_pitch", what)
-    if thread is None:
-        raise ReadError(f'{what}: a screw needs its pitch, in metres a turn: <screw_thread_pitch value="...">.')
-    value = _attribute(thread, "value", f"{what}: <screw_thread_pitch>")
-    return _finite(value, f"{what}: the pitch") / (2 * math.pi)
-
-
-def _limits(joint: Element, what: str) -> dict[str, Any]:
-    limit = _only(joint, "limit", what)
-    if limit is None:
-        return {}
-    given = {
-        key: _number(limit.attrib[key], f"{what}: the {key} limit")
-        for key in ("lower", "upper", "velocity", "effort")
-        if key in limit.attrib
-    }
+def _limits(joint: Tag) -> dict[str, Any]:
+    limit = joint.child("limit")
+    given = {key: limit.limit(key) for key in ("lower", "upper", "velocity", "effort") if key in limit}
     made = {f"{key}_limit": given[key] for key in ("velocity", "effort") if given.get(key, math.inf) != math.inf}
-    if given.keys() & {"lower", "upper"} and joint.get("type") != "continuous":
+    if given.keys() & {"lower", "upper"} and joint.text("type") != "continuous":
         return {"limits": (given.get("lower", 0.0), given.get("upper", 0.0)), **made}
     return made
 
 
-def _friction(joint: Element, what: str) -> dict[str, Any]:
+def _friction(joint: Tag) -> dict[str, Any]:
     """Viscous and Coulomb friction; <joint_properties> is what exporters of an older habit call <dynamics>."""
-    dynamics = _only(joint, "dynamics", what)
-    if dynamics is None:
-        dynamics = _only(joint, "joint_properties", what)
-    if dynamics is None:
-        return {}
+    dynamics, older = joint.child("dynamics"), joint.child("joint_properties")
+    given = dynamics if dynamics.there else older
     keys = {"viscous": "damping", "coulomb": "friction"}
-    return {
-        name: _finite(dynamics.attrib[key], f"{what}: the {key}")
-        for name, key in keys.items()
-        if key in dynamics.attrib
-    }
+    return {name: given.number(key) for name, key in keys.items() if key in given}
 
 
-def _add_mimics(b: Builder, joints: Mapping[str, Element]) -> set[str]:
+def _add_mimics(b: Builder, joints: Tags) -> set[str]:
     """A coupling for each joint that mimics another; the names of those that do."""
     found = set()
     for name, joint in joints.items():
-        what = f"joint '{name}'"
-        mimic = _only(joint, "mimic", what)
-        if mimic is None:
+        mimic = joint.child("mimic")
+        if not mimic.there:
             continue
-        source = _attribute(mimic, "joint", f"{what}: <mimic>")
-        if source not in joints:
-            raise ReadError(f"{what} mimics the joint '{source}', and there is none{suggest(source, joints)}")
-        if joint.get("type") == "fixed":
+        source = mimic.text("joint")
+        known_words([source], joints, f"{joint.what} mimics the unknown joint", ReadError)
+        if joint.text("type") == "fixed":
             # exporters that freeze a gripper leave it behind
-            sentence = f"{what} is fixed and cannot mimic '{source}'; the <mimic> is left out."
+            sentence = f"{joint.what} is fixed and cannot mimic '{source}'; the <mimic> is left out."
             warnings.warn(sentence, ModelWarning, stacklevel=2)
             continue
-        (ratio,) = _numbers(mimic, "multiplier", 1, what) or (1.0,)
-        (offset,) = _numbers(mimic, "offset", 1, what) or (0.0,)
+        (ratio,), (offset,) = mimic.numbers("multiplier", 1, (1.0,)), mimic.numbers("offset", 1, (0.0,))
         b.couple(f"{name} mimics {source}", name, source, ratio, offset)
         found.add(name)
     return found
@@ -399,23 +367,14 @@ def _add_mimics(b: Builder, joints: Mapping[str, Element]) -> set[str]:
 # -- the tree and its closures --------------------------------------------------------------------------------------
 
 
-def _ends(name: str, joint: Element, links: Mapping[str, Element]) -> tuple[str, str]:
+def _ends(joint: Tag, links: Tags) -> tuple[str, ...]:
     """The parent and child links of a joint."""
-    what = f"joint '{name}'"
-
-    def end(tag: str) -> str:
-        element = _only(joint, tag, what)
-        if element is None:
-            raise ReadError(f'{what} has no {tag}; add <{tag} link="...">.')
-        link = _attribute(element, "link", f"{what}: <{tag}>")
-        if link not in links:
-            raise ReadError(f"{what}: the {tag} link '{link}' is not defined{suggest(link, links, '; add the link.')}")
-        return link
-
-    return end("parent"), end("child")
+    ends = tuple(joint.child(tag).text("link") for tag in ("parent", "child"))
+    known_words(ends, links, f"{joint.what} joins the unknown link", ReadError)
+    return ends
 
 
-def _root(links: Mapping[str, Element], ends: Ends) -> str:
+def _root(links: Tags, ends: Ends) -> str:
     """The one link that no joint carries."""
     if not links:
         raise ReadError("the robot has no links; add at least one <link>.")
@@ -433,9 +392,9 @@ def _root(links: Mapping[str, Element], ends: Ends) -> str:
     return roots[0]
 
 
-def _is_ground(root: str, links: Mapping[str, Element], base: str) -> bool:
+def _is_ground(root: str, links: Tags, base: str) -> bool:
     """Whether the root link stands for the ground and not for a body."""
-    stands = root == GROUND or (root == "world" and _only(links[root], "inertial", "link 'world'") is None)
+    stands = root == GROUND or (root == "world" and not links[root].child("inertial").there)
     if stands and base != "fixed":
         raise ReadError(
             f"the root link '{root}' stands for the ground and cannot be {base}; take it and its joint away, "
@@ -444,7 +403,7 @@ def _is_ground(root: str, links: Mapping[str, Element], base: str) -> bool:
     return stands
 
 
-def _add_loops(b: Builder, closures: Closures, links: Mapping[str, Element], ends: Ends, ground: str | None) -> None:
+def _add_loops(b: Builder, closures: Closures, links: Tags, ends: Ends, ground: str | None) -> None:
     def body(frame: str) -> str:
         """The link of a frame: a link's own name, or that of the joint that carries it."""
         carried = ends[frame][1] if frame in ends else None
@@ -464,9 +423,7 @@ def _add_loops(b: Builder, closures: Closures, links: Mapping[str, Element], end
         b.loop(cut.name, cut.kind, first, second, axis=cut.axis, pitch=cut.pitch)
 
 
-def _actuate(
-    b: Builder, joints: Mapping[str, Element], moving: list[str], mimics: set[str], closures: Closures
-) -> None:
+def _actuate(b: Builder, joints: Tags, moving: list[str], mimics: set[str], closures: Closures) -> None:
     """Motors where the YAML says; without it at every joint of a tree that moves, floats not and mimics none."""
     for name in closures.kinds:
         if name not in moving:
@@ -475,22 +432,18 @@ def _actuate(
     if closures.motors is not None:
         b.actuate(*_motors(closures, [axis for name in driven for axis in closures.axis_motors(name) or (name,)]))
     elif not closures.cuts:
-        b.actuate(*(n for n in driven if n not in mimics and joints[n].get("type") != "floating"))
+        b.actuate(*(n for n in driven if n not in mimics and joints[n].text("type") != "floating"))
 
 
 def _motors(closures: Closures, driven: list[str]) -> Iterator[str]:
     asked = closures.motors or ()
-    if isinstance(asked, str):
-        found = [name for name in driven if asked in name]
+    part = isinstance(asked, str)
+    for name in [asked] if isinstance(asked, str) else dict.fromkeys(asked):
+        found = [x for x in driven if (name in x if part else name == x)]
         if not found:
-            _warn(closures, f"name_mot is '{asked}', and no moving joint's name contains it", asked, driven)
+            has = "'s name contains it" if part else " has that name"
+            _warn(closures, f"name_mot names '{name}', and no moving joint{has}", name, driven)
         yield from found
-        return
-    for name in dict.fromkeys(asked):
-        if name in driven:
-            yield name
-        else:
-            _warn(closures, f"name_mot names '{name}', and no moving joint has that name", name, driven)
 
 
 def _warn(closures: Closures, sentence: str, word: str, known: list[str]) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import eslabon as es
-from eslabon.algebra import adjoint, bracket, cobracket, inertia_matrix, pose, pose_inverse
+from eslabon.algebra import adjoint, bracket, cobracket, pose, pose_inverse
+from eslabon.algebra.spatial import Inertia
 from eslabon.mechanism import Floats
 from eslabon.model import GROUND
 
@@ -113,7 +114,7 @@ def by_the_paper(m: es.Mechanism, q: Floats, va: Floats, aa: Floats, slips: Slip
         frame = Chain(m, q, places, body.name, np.eye(4))
         J, R = frame.jacobian(), places[body.name][:3, :3]
         V, A = J @ v, J @ a + frame.coriolis(v, RIGHT)
-        M = inertia_matrix(body.mass, np.array(body.com), body.inertia_matrix())
+        M = Inertia.of(body.mass, np.array([body.com]).T, body.inertia_matrix()).matrix()
         pull = body.mass * R.T @ np.array(m.gravity, dtype=float)
         weight = np.concatenate([np.cross(np.array(body.com, dtype=float), pull), pull])
         tau += (J @ rho).T @ (M @ A + cobracket(V) @ M @ V - slips.weight * weight)

@@ -1,0 +1,93 @@
+"""Poses composed, and mass properties seen from another frame, on numbers that may be expressions of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eslabon.algebra.arrays import dot
+from eslabon.algebra.rotations import rpy_from_rotation
+from eslabon.model.expressions import Expression, Number, call
+from eslabon.model.items import ORIGIN, Body, Pose, Triple
+
+Rows = Sequence[Sequence[Number]]
+SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # the entries of an inertia
+
+
+def compose(first: Pose, second: Pose) -> Pose:
+    """T1 T2: the pose of a frame that stands at `second` in a frame that stands at `first`.
+
+    >>> compose(Pose((1.0, 0.0, 0.0), (0.0, 0.0, np.pi / 2)), Pose((0.0, 2.0, 0.0)))
+    Pose(position=(-1.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.5707963267948966))
+    """
+    R = _rotation(first.rpy)
+    position = tuple(p + dot(row, second.position) for p, row in zip(first.position, R, strict=True))
+    if ORIGIN in (first.rpy, second.rpy):
+        return Pose(position, first.rpy if second.rpy == ORIGIN else second.rpy)
+    return Pose(position, _rpy(_product(R, _rotation(second.rpy))))
+
+
+def inverse(pose: Pose) -> Pose:
+    """T^-1: where the outer frame stands in the one at `pose`."""
+    back = _transpose(_rotation(pose.rpy))
+    position = tuple(0.0 - dot(row, pose.position) for row in back)
+    return Pose(position, ORIGIN if pose.rpy == ORIGIN else _rpy(back))
+
+
+def seen_from(at: Pose, body: Body) -> Body:
+    """A body whose frame stands at a pose, with its mass properties in the axes of the frame that the pose is given in."""
+    R = _rotation(at.rpy)
+    com = tuple(p + dot(row, body.com) for p, row in zip(at.position, R, strict=True))
+    xx, yy, zz, xy, xz, yz = body.inertia
+    I = _product(_product(R, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), _transpose(R))
+    return Body(body.name, body.mass, com, tuple(I[i][j] for i, j in SIX))
+
+
+def welded(body: Body, other: Body) -> Body:
+    """Two bodies that move as one, their mass properties in the same frame; the name is the first one's.
+
+    About the common centre of mass I = I1 + I2 + m1 m2 / (m1 + m2) (|d|^2 1 - d d^T), d from one centre to the other.
+    """
+    if other.mass == 0.0 or body.mass == 0.0:
+        com, reduced = (body if other.mass == 0.0 else other).com, 0.0
+    else:
+        mass = body.mass + other.mass
+        com = tuple((body.mass * a + other.mass * b) / mass for a, b in zip(body.com, other.com, strict=True))
+        reduced = body.mass * other.mass / mass
+    d = tuple(b - a for a, b in zip(body.com, other.com, strict=True))
+    squared = dot(d, d)
+    steiner = tuple(reduced * ((squared if i == j else 0.0) - d[i] * d[j]) for i, j in SIX)
+    inertia = tuple(sum(terms) for terms in zip(body.inertia, other.inertia, steiner, strict=True))
+    return Body(body.name, body.mass + other.mass, com, inertia)
+
+
+def _rotation(rpy: Triple) -> Rows:
+    """R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    (cr, sr), (cp, sp), (cy, sy) = ((call("cos", x), call("sin", x)) for x in rpy)
+    return [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [0.0 - sp, cp * sr, cp * cr],
+    ]
+
+
+def _rpy(R: Rows) -> Triple:
+    """The angles of a rotation. Roll follows from the yaw that was found, so that it is right where yaw is lost too."""
+    if not any(isinstance(x, Expression) for row in R for x in row):
+        roll, pitch, yaw = rpy_from_rotation(np.array(R)).tolist()
+        return roll, pitch, yaw
+    (r11, r12, r13), (r21, r22, r23), (r31, _, _) = R
+    yaw = call("atan2", r21, r11)
+    c, s = call("cos", yaw), call("sin", yaw)
+    pitch = call("atan2", 0.0 - r31, call("sqrt", r11 * r11 + r21 * r21))
+    return call("atan2", s * r13 - c * r23, c * r22 - s * r12), pitch, yaw
+
+
+def _product(A: Rows, B: Rows) -> Rows:
+    return [[dot(row, column) for column in _transpose(B)] for row in A]
+
+
+def _transpose(A: Rows) -> Any:
+    return [*zip(*A, strict=True)]
