@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.dynamics.applied import CREEP
+from eslabon.kinematics.tree import on_body, placements
 
 
 def load(path):
@@ -74,13 +76,14 @@ class Beside:
         return T.T @ M @ T
 
     def joint_forces(self, q, v, a):
-        """Inverse dynamics of the tree, with Coulomb friction, a soft constraint there, put in by hand."""
+        """Inverse dynamics of the tree, with Coulomb friction, a constraint there, put in as it is here."""
         off, on = int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT), self.mj.opt.disableflags
         self.mj.opt.disableflags |= off
         self.at(q, v).qacc = self.accelerations(q, v, a)
         mujoco.mj_inverse(self.mj, self.data)
         self.mj.opt.disableflags = on
-        friction = self.mj.dof_frictionloss * np.sign(self.data.qvel) * (1 - is_free(self.mj))
+        of_free = self.mj.jnt_type[self.mj.dof_jntid] == mujoco.mjtJoint.mjJNT_FREE  # theirs is left out
+        friction = np.where(of_free, 0.0, self.mj.dof_frictionloss * np.tanh(self.data.qvel / CREEP))
         return self.turned(q).T @ (self.data.qfrc_inverse + friction)
 
     def jacobian(self, q):
@@ -106,27 +109,23 @@ class Beside:
         return q
 
 
-def is_free(mj):
-    return (mj.jnt_type[mj.dof_jntid] == mujoco.mjtJoint.mjJNT_FREE).astype(float)
-
-
 def near(got, want, rtol=1e-9):
     assert np.abs(got - want).max(initial=0.0) <= rtol * max(1e-3, np.abs(want).max(initial=0.0))
 
 
 def places_agree(both, q):
-    data = both.at(q, np.zeros(both.mj.nv))
+    """Every body, and every site whose name was free."""
+    data, placed = both.at(q, np.zeros(both.mj.nv)), placements(both.m, q)
     for i in range(1, both.mj.nbody):
-        if name := both.mj.body(i).name:
-            T = both.m.pose(q, name)
-            near(T[:3, 3], data.xpos[i])
-            near(T[:3, :3], data.xmat[i].reshape(3, 3))
+        R, p = placed[both.mj.body(i).name or f"body{i}"]
+        near(p, data.xpos[i])
+        near(R, data.xmat[i].reshape(3, 3))
+    frames = {f.name: on_body(placed, f.body, f.at) for f in both.m.frames}
     for i in range(both.mj.nsite):
-        name = both.mj.site(i).name
-        if name in {f.name for f in both.m.frames}:
-            T = both.m.pose(q, name)
-            near(T[:3, 3], data.site_xpos[i])
-            near(T[:3, :3], data.site_xmat[i].reshape(3, 3))
+        if both.mj.site(i).name in frames:
+            R, p = frames[both.mj.site(i).name]
+            near(p, data.site_xpos[i])
+            near(R, data.site_xmat[i].reshape(3, 3))
 
 
 def tree_agrees(both, seeds=range(3), rtol=1e-8):
