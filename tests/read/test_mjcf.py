@@ -277,6 +277,10 @@ FOUR_BAR = """
       <site name="hole" pos="0 0 .5"/></body>
     <body name="wheel" pos="0 1 0"><joint name="q4" ref="-.2"/><geom type="cylinder" size=".1 .02"/></body>
   </worldbody>
+  <tendon>
+    <fixed name="sum"><joint joint="q3" coef="2"/><joint joint="q4" coef="-3"/></fixed>
+    <fixed name="more"><joint joint="q1" coef="2"/><joint joint="q2" coef="1"/><joint joint="q4" coef="-3"/></fixed>
+  </tendon>
   <equality>{}</equality>
 </mujoco>"""
 ARMS = """
@@ -301,6 +305,7 @@ ARMS = """
         (FOUR_BAR, '<connect body1="coupler" body2="rocker" anchor="1 0 .2"/>', ["spherical"]),
         (FOUR_BAR, '<connect site1="pin" site2="hole"/>', ["spherical"]),
         (FOUR_BAR, '<joint joint1="q1" joint2="q4" polycoef=".1 -2"/>', []),
+        (FOUR_BAR, '<tendon tendon1="sum" polycoef=".1"/>', []),
         (FOUR_BAR, '<joint joint1="q1" polycoef=".1"/>', ["fixed"]),
         (ARMS, '<connect body1="a3" anchor=".2 0 .1"/>', ["spherical"]),
         (ARMS, '<weld body1="a3" body2="raft"/>', ["fixed"]),
@@ -320,6 +325,8 @@ def test_equality_constraints_hold_and_act_as_in_mujoco(tmp_path, text, equality
     ("equality", "loss"),
     [
         ('<joint name="e" joint1="q1" joint2="q4" polycoef="0 1 .5"/>', "polynomial of higher order: 'e'"),
+        ('<tendon name="e" tendon1="more"/>', "tendons and flexes: 'e'"),
+        ('<tendon name="e" tendon1="sum" tendon2="more"/>', "tendons and flexes: 'e'"),
         ('<connect name="e" site1="pin" site2="hole" active="false"/>', "inactive equality constraints 'e'"),
         ('<weld name="e" body1="crank" body2="target"/>', "follow mocap bodies: 'e'"),
     ],

@@ -13,7 +13,7 @@ Where the two differ:
 * A joint is actuated where an actuator acts on it, and its force is that at the joint, gear included. ``armature`` is
   the motor's inertia as seen at the joint: ``motor_inertia`` times the square of ``gear_ratio``.
 * Equality constraints hold exactly, not softly: ``connect`` is a spherical cut joint, ``weld`` a fixed one, ``joint`` a
-  coupling or, for a single joint, a fixed cut joint across it.
+  coupling or, for a single joint, a fixed cut joint across it, ``tendon`` a coupling if it is of two joints.
 * A name that is taken, since MuJoCo lets a body and a site share one, gets its kind behind it: ``torso_site``.
 
 What has no place in a description is left out, and a warning and the mechanism's note say so.
@@ -295,7 +295,7 @@ class _Reader:
                 self._add_cut(e, name, weld=kind == "WELD")
             elif kind == "JOINT":
                 self._add_coupling(e, name)
-            else:
+            elif kind != "TENDON" or not self._add_tendon_coupling(e, name):
                 self.lose("the equality constraints of tendons and flexes:", name)
 
     def _add_cut(self, e: int, name: str, weld: bool) -> None:
@@ -330,6 +330,16 @@ class _Reader:
             held = at @ _moved(KINDS[mj.jnt_type[j]], mj.jnt_axis[j].tolist(), ref + a[0])
             self.b.loop(name, "fixed", parent, child, held)
 
+    def _add_tendon_coupling(self, e: int, name: str) -> bool:
+        """c1 q1 + c2 q2, the length of a fixed tendon over two joints, stays what it is at qpos0, plus a0."""
+        mj, t = self.mj, self.mj.eq_obj1id[e]
+        joints, factors = self._path(t, "JOINT"), mj.wrap_prm[mj.tendon_adr[t] :][: mj.tendon_num[t]]
+        if mj.eq_obj2id[e] >= 0 or len(joints) != 2 or not factors.all():
+            return False
+        (one, other), length = (self.joints[j] for j in joints), mj.tendon_length0[t] + mj.eq_data[e, 0]
+        self.b.couple(name, one, other, -factors[1] / factors[0], length / factors[0])
+        return True
+
     # -- tendons, and what is left ----------------------------------------------------------------------------------
 
     def _add_springs(self) -> None:
@@ -337,20 +347,25 @@ class _Reader:
         mj = self.mj
         more = ("frictionloss", "limited", "armature", "stiffnesspoly", "dampingpoly", "springyield")
         for t, name in enumerate(self._names("tendon", range(mj.ntendon), _Names())):
-            path = range(mj.tendon_adr[t], mj.tendon_adr[t] + mj.tendon_num[t])
             stiffness = mj.tendon_stiffness[t] * self._on("SPRING", "PASSIVE")
             damping = mj.tendon_damping[t] * self._on("DAMPER", "PASSIVE")
             short, long = mj.tendon_lengthspring[t]
-            straight = len(path) == 2 and all(self._word("mjtWrap", mj.wrap_type[w]) == "SITE" for w in path)
-            carried = straight and (short == long or not stiffness)
+            sites = self._path(t, "SITE")
+            carried = len(sites) == 2 and (short == long or not stiffness)
             if ((stiffness or damping) and not carried) or self._any(t, *(f"tendon_{what}" for what in more)):
                 self.lose("what acts in the tendons", name)
             if (stiffness or damping) and carried:
                 (one, first), (other, second) = (
-                    (self.bodies[mj.site_bodyid[s]], mj.site_pos[s].tolist()) for s in mj.wrap_objid[path]
+                    (self.bodies[mj.site_bodyid[s]], mj.site_pos[s].tolist()) for s in sites
                 )
                 if one != other:
                     self.b.spring(name, one, other, first, second, stiffness, damping, long)
+
+    def _path(self, t: int, kind: str) -> list[int]:
+        """The numbers of the sites or joints that a tendon goes over, if it goes over nothing else."""
+        wraps = range(self.mj.tendon_adr[t], self.mj.tendon_adr[t] + self.mj.tendon_num[t])
+        plain = all(self._word("mjtWrap", self.mj.wrap_type[w]) == kind for w in wraps)
+        return [int(self.mj.wrap_objid[w]) for w in wraps] if plain else []
 
     def _lose_the_rest(self) -> None:
         mj = self.mj
