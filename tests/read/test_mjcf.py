@@ -95,13 +95,14 @@ class Beside:
         return data.efc_J.reshape(-1, self.mj.nv) @ self.turned(q), data.efc_pos.copy()
 
     def constrained_accelerations(self, q, v, force):
-        """By the KKT system of MuJoCo's mass matrix, forces and constraint rows."""
-        step, (J, _) = 1e-6, self.jacobian(q)
+        """By the KKT system of MuJoCo's mass matrix, forces and independent combinations of its constraint rows."""
+        n, step, (J, _) = self.mj.nv, 1e-6, self.jacobian(q)
         there, back = (self.jacobian(self.moved(q, v, h))[0] @ v for h in (step, -step))
-        h = self.joint_forces(q, v, np.zeros(self.mj.nv))
-        K = np.block([[self.mass_matrix(q), J.T], [J, np.zeros((len(J), len(J)))]])
-        right = np.concatenate([force - h, -(there - back) / (2 * step)])
-        return np.linalg.lstsq(K, right, rcond=1e-11)[0][: self.mj.nv]
+        U, size, V = np.linalg.svd(J, full_matrices=False)
+        rank = np.sum(size > 1e-8)
+        N, rate = V[:rank], (U.T @ (there - back))[:rank] / (2 * step * size[:rank])
+        K = np.block([[self.mass_matrix(q), N.T], [N, np.zeros((rank, rank))]])
+        return np.linalg.solve(K, [*(force - self.joint_forces(q, v, np.zeros(n))), *-rate])[:n]
 
     def moved(self, q, v, step):
         q = q.copy()
@@ -159,7 +160,7 @@ TREE = """
     <site name="post" pos="0 0 2"/>
     <geom type="plane" size="1 1 1"/>
     <body name="trunk" pos="0 0 1" euler="10 20 30">
-      <freejoint name="root"/>
+      <joint name="root" type="free" damping=".3" armature="0"/>
       <geom type="box" size=".2 .1 .3" pos=".05 0 .1" euler="0 30 0"/>
       <geom type="sphere" size=".1" pos="0 .2 0" mass="2"/>
       <site name="trunk" pos=".1 .2 .3" euler="40 50 60"/>
@@ -329,10 +330,12 @@ def test_equality_constraints_hold_and_act_as_in_mujoco(tmp_path, text, equality
         ('<tendon name="e" tendon1="sum" tendon2="more"/>', "tendons and flexes: 'e'"),
         ('<connect name="e" site1="pin" site2="hole" active="false"/>', "inactive equality constraints 'e'"),
         ('<weld name="e" body1="crank" body2="target"/>', "follow mocap bodies: 'e'"),
+        ('<weld name="e" body1="wall" body2="world"/>', "within one rigid body: 'e'"),
     ],
 )
 def test_equality_constraints_that_are_left_out_are_named(tmp_path, equality, loss):
-    text = FOUR_BAR.format(equality).replace("</worldbody>", '<body name="target" mocap="true"/></worldbody>')
+    others = '<body name="target" mocap="true"/><body name="wall"/></worldbody>'
+    text = FOUR_BAR.format(equality).replace("</worldbody>", others)
     with pytest.warns(es.ModelWarning, match=loss):
         m = es.load(written(tmp_path, text))
     assert not m.closed
@@ -397,7 +400,7 @@ def test_a_ball_joint_is_actuated_where_its_motors_reach_every_axis(tmp_path):
 
 def test_a_servo_drives_its_joint_and_its_law_is_named(tmp_path):
     path = written(tmp_path, ARM.format('<position name="servo" joint="q4" kp="10" kv="1" forcerange="-3 3"/>'))
-    with pytest.warns(es.ModelWarning, match="the control laws of the actuators .* 'servo'") as caught:
+    with pytest.warns(es.ModelWarning, match="control laws, .* of the actuators 'servo'") as caught:
         m = es.load(path)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -421,6 +424,14 @@ def test_names(everything):
     assert [j.name for j in m.joints if j.nv] == [
         "root", "hip_x", "hip_d", "hip_y", "knee", "twist", "rail", "joint7"
     ]  # fmt: skip
+
+
+def test_a_name_that_is_taken_gets_its_kind_behind_it(tmp_path):
+    bodies = [f'<body name="{name}"><joint name="{name}"/><geom size=".1"/></body>' for name in ("ground", "body2", "")]
+    text = f"<mujoco><worldbody>{''.join(bodies)}</worldbody></mujoco>".replace(' name=""', "")
+    m = load(written(tmp_path, text))
+    assert [b.name for b in m.bodies] == ["ground_body", "body2", "body3"]
+    assert [j.name for j in m.joints] == ["ground", "body2", "joint2"]
 
 
 def test_keyframes_are_modes(tmp_path):

@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -67,7 +68,7 @@ class _Names(set[str]):
 
     def new(self, name: str, kind: str) -> str:
         """The name itself if it is free, else with its kind behind it."""
-        candidates = (name, f"{name}_{kind}", *(f"{name}_{kind}{k}" for k in range(2, len(self) + 3)))
+        candidates = chain((name, f"{name}_{kind}"), (f"{name}_{kind}{k}" for k in count(2)))
         self.add(free := next(text for text in candidates if text not in self))
         return free
 
@@ -247,7 +248,7 @@ class _Reader:
             elif self._gear(k).any():
                 found.setdefault(int(mj.actuator_trnid[k, 0]), []).append(k)
                 if not self._is_motor(k):
-                    self.lose("the control laws of the actuators (you give the joints' forces)", name)
+                    self.lose("the control laws, such as a servo's, of the actuators", name)
         return dict(sorted(found.items()))
 
     def _gear(self, k: int) -> Matrix:
