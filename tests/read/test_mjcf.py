@@ -379,6 +379,7 @@ ARM = """
         ('<general joint="q1" gear="10" ctrlrange="-2 2" gainprm="3"/>', 60, 10),
         ('<motor joint="q1" ctrlrange="-2 2"/><motor joint="q1" gear="3" ctrlrange="-1 1"/>', 5, None),
         ('<motor joint="q2" gear="10" ctrlrange="-2 2"/>', 4, 10),
+        ('<motor joint="q1"/><motor joint="q1" gear="0 1 0 0 0 0" ctrlrange="-2 2"/>', None, None),
     ],
 )
 def test_gears_and_limits_of_motors(tmp_path, actuator, limit, gear):
@@ -392,10 +393,13 @@ def test_gears_and_limits_of_motors(tmp_path, actuator, limit, gear):
 
 
 def test_a_ball_joint_is_actuated_where_its_motors_reach_every_axis(tmp_path):
+    """The limits of such motors have no place, and are named."""
     motors = [f'<motor joint="q3" gear="{gear}"/>' for gear in ("1 0 0", "0 1 0", "1 1 2")]
     assert es.load(written(tmp_path, ARM.format("".join(motors)))).actuated == ("q3",)
     with pytest.warns(es.ModelWarning, match="some of their axes only: 'q3'"):
         assert es.load(written(tmp_path, ARM.format(motors[0]))).actuated == ()
+    with pytest.warns(es.ModelWarning, match="force limits of the actuators of the ball and free joints 'q3'"):
+        es.load(written(tmp_path, ARM.format("".join(motors).replace("/>", ' forcerange="-1 1"/>'))))
 
 
 def test_a_servo_drives_its_joint_and_its_law_is_named(tmp_path):
@@ -419,7 +423,7 @@ def test_armature_and_damping_of_an_actuator_act_at_its_joint(tmp_path):
 def test_names(everything):
     m = load(everything)
     assert m.name == "everything"
-    assert {"trunk", "thigh", "thigh_hip_x", "plate", "shank", "cart"} < {b.name for b in m.bodies}
+    assert {"trunk", "thigh", "hip_x_anchor", "plate", "shank", "cart"} < {b.name for b in m.bodies}
     assert {"world", "post", "heel", "trunk_site"} == {f.name for f in m.frames}
     assert [j.name for j in m.joints if j.nv] == [
         "root", "hip_x", "hip_d", "hip_y", "knee", "twist", "rail", "joint7"

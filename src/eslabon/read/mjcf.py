@@ -78,7 +78,7 @@ class _Reader:
 
     def __init__(self, mujoco: ModuleType, mj: Any, path: Path) -> None:
         self.mujoco, self.mj, self.path = mujoco, mj, path
-        self.lost: dict[str, list[str]] = {}  # what is left out, and the names of those who lose it
+        self.lost: dict[str, dict[str, None]] = {}  # what is left out, and the names, each once, of those who lose it
         self.frame_names, self.joint_names = _Names((GROUND,)), _Names()
         self.bodies = [GROUND, *self._names("body", range(1, mj.nbody), self.frame_names)]
         self.joints = self._names("joint", range(mj.njnt), self.joint_names)
@@ -123,10 +123,13 @@ class _Reader:
     def _coordinates(self, j: int) -> slice:
         """Where a joint's coordinates stand in qpos."""
         first = self.mj.jnt_qposadr[j]
-        return slice(first, first + len(model.KINDS[KINDS[self.mj.jnt_type[j]]].coordinates))
+        return slice(first, first + len(self._kind(j).coordinates))
+
+    def _kind(self, j: int) -> type[model.JointKind]:
+        return model.KINDS[KINDS[self.mj.jnt_type[j]]]
 
     def lose(self, what: str, *names: str) -> None:
-        self.lost.setdefault(what, []).extend(names)
+        self.lost.setdefault(what, {}).update(dict.fromkeys(names))
 
     def losses(self) -> str:
         """One sentence on all that is left out."""
@@ -135,7 +138,7 @@ class _Reader:
             more = f" and {len(names) - SHOWN} more" * (len(names) > SHOWN)
             return " " * bool(names) + ", ".join(f"'{name}'" for name in names[:SHOWN]) + more
 
-        return f"Not carried over: {'; '.join(what + listed(names) for what, names in self.lost.items())}."
+        return f"Not carried over: {'; '.join(what + listed([*names]) for what, names in self.lost.items())}."
 
     # -- bodies and joints ------------------------------------------------------------------------------------------
 
@@ -146,14 +149,11 @@ class _Reader:
         joints = range(mj.body_jntadr[i], mj.body_jntadr[i] + mj.body_jntnum[i])
         for j in joints:
             kind = KINDS[mj.jnt_type[j]]
-            if kind in (
-                "revolute",
-                "spherical",
-            ):  # a slide is the same everywhere: its frame stays where the last one is
+            if kind in ("revolute", "spherical"):  # a slide is the same everywhere, so it stays at the last anchor
                 anchor = mj.jnt_pos[j]
             child = name
             if j != joints[-1] or anchor.any():
-                child = self.frame_names.new(f"{name}_{self.joints[j]}", "body")
+                child = self.frame_names.new(f"{self.joints[j]}_anchor", "body")
                 self.b.body(child)
             self._add_joint(j, kind, parent, child, here @ _pose(anchor))
             parent, here = child, _pose(-anchor)
@@ -190,9 +190,7 @@ class _Reader:
                 self.lose("the actuator's damping and armature at the joints", name)
         if self._any(d, "dof_dampingpoly"):
             self.lose("the nonlinear part of the damping of the joints", name)
-        if kind == "free" and (
-            friction or armature
-        ):  # they act on world velocities, and coordinates here are the body's
+        if kind == "free" and (friction or armature):  # of velocities along the world's axes; here they are the body's
             self.lose("the friction loss and armature of the free joints", name)
             friction = armature = 0.0
         gear = gears[0] if len(gears) == 1 and kind in SCALAR else 1.0
@@ -213,7 +211,8 @@ class _Reader:
             self.lose("the nonlinear part of the springs of the joints", name)
         if mj.jnt_limited[j] and self._on("LIMIT", "CONSTRAINT"):
             data["limits"] = mj.jnt_range[j].tolist()
-        effort = sum(self._effort(k) for k in self.drives.get(j, ())) if j in self.drives else math.inf
+        drives = self.drives.get(j, ())
+        effort = sum(self._limit(k) * abs(self._gear(k)[0]) for k in drives) if drives else math.inf
         if mj.jnt_actfrclimited[j]:
             effort = min(effort, self._larger_side(mj.jnt_actfrcrange[j], name))
         return data if effort == math.inf else data | {"effort_limit": effort}
@@ -246,13 +245,15 @@ class _Reader:
             elif not self._on("ACTUATION") or mj.opt.disableactuator >> mj.actuator_group[k] & 1:
                 self.lose("the disabled actuators", name)
             elif self._gear(k).any():
-                found.setdefault(int(mj.actuator_trnid[k, 0]), []).append(k)
+                found.setdefault(mj.actuator_trnid[k, 0], []).append(k)
                 if not self._is_motor(k):
                     self.lose("the control laws, such as a servo's, of the actuators", name)
         return dict(sorted(found.items()))
 
     def _gear(self, k: int) -> Matrix:
-        return self.mj.actuator_gear[self.mj.actuator_outadr[k] if hasattr(self.mj, "actuator_outadr") else k]
+        """An actuator's force along each velocity of its joint, by its own force."""
+        row = self.mj.actuator_outadr[k] if hasattr(self.mj, "actuator_outadr") else k
+        return self.mj.actuator_gear[row, : len(self._kind(self.mj.actuator_trnid[k, 0]).velocities)]
 
     def _is_motor(self, k: int) -> bool:
         """Whether an actuator's force is a constant times its control."""
@@ -260,8 +261,8 @@ class _Reader:
         laws = [self._word(enum, getattr(self.mj, f"actuator_{field}")[k]) for enum, field in kinds]
         return laws == ["NONE", "FIXED", "NONE"]
 
-    def _effort(self, k: int) -> float:
-        """The largest force of an actuator at its joint: of the range of its force, and of its control for a motor."""
+    def _limit(self, k: int) -> float:
+        """The largest force of an actuator: of its range of force and, for a motor, of control."""
         mj, name, limit = self.mj, self.mj.actuator(k).name or f"actuator{k}", math.inf
         if mj.actuator_forcelimited[k]:
             limit = self._larger_side(mj.actuator_forcerange[k], name)
@@ -269,7 +270,7 @@ class _Reader:
         if self._is_motor(k) and mj.actuator_ctrllimited[control] and self._on("CLAMPCTRL"):
             at_most = self._larger_side(mj.actuator_gainprm[k, 0] * mj.actuator_ctrlrange[control], name)
             limit = min(limit, at_most)
-        return limit * abs(self._gear(k)[0])
+        return limit
 
     def _larger_side(self, limits: Matrix, name: str) -> float:
         if limits[0] != -limits[1]:
@@ -278,8 +279,8 @@ class _Reader:
 
     def _drives_all(self, j: int) -> bool:
         """Whether the actuators of a joint reach all its degrees of freedom."""
-        size = len(model.KINDS[KINDS[self.mj.jnt_type[j]]].velocities)
-        if np.linalg.matrix_rank([self._gear(k)[:size] for k in self.drives[j]]) == size:
+        gears = np.array([self._gear(k) for k in self.drives[j]])
+        if np.linalg.matrix_rank(gears) == gears.shape[1]:
             return True
         self.lose("the actuators of the joints driven about some of their axes only:", self.joints[j])
         return False
@@ -377,6 +378,8 @@ class _Reader:
                 self.lose("the limits of the ball joints", name)
             if self._any(j, "jnt_stiffness", "jnt_stiffnesspoly") and self._on("SPRING", "PASSIVE"):
                 self.lose("the springs of the ball and free joints", name)
+            if any(self._limit(k) < math.inf for k in self.drives.get(j, ())):
+                self.lose("the force limits of the actuators of the ball and free joints", name)
         if mj.nmocap:
             self.lose("the motion of the mocap bodies", *(self.bodies[i] for i in np.flatnonzero(mj.body_mocapid >= 0)))
         if self._on("CONTACT", "CONSTRAINT") and self._may_touch():
