@@ -63,6 +63,19 @@ def test_the_other_examples_of_the_page(folder):
     assert names["arm"].nv == 3
 
 
+def test_the_four_bar_in_mjcf(folder):
+    page = "docs/describe_your_mechanism.md"
+    (folder / "four_bar.xml").write_text(blocks(page, "xml")[1])
+    names = {"es": es}
+    exec(blocks(page, "python")[5], names)
+    m = names["four_bar"]
+    assert m.dof == 1
+    assert m.actuated == ("q1",)
+    assert m.joint("q1").effort_limit == (20.0,)
+    assert np.allclose(m.constraint(names["q"]), 0, atol=1e-12)
+    assert m.note == "Read from four_bar.xml."
+
+
 def test_the_changelog_lists_every_word_that_was_renamed():
     changelog = (HERE / "CHANGELOG.md").read_text(encoding="utf-8")
     source = "\n".join(f.read_text(encoding="utf-8") for f in (HERE / "src" / "eslabon").rglob("*.py"))

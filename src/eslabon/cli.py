@@ -27,7 +27,7 @@ console = Console()
 UsageError: Any = typer.BadParameter.__base__  # click's, of which typer may have a copy of its own
 
 Source = Annotated[
-    str, typer.Argument(metavar="NAME|FILE", help="A mechanism of the library, or a .toml or .urdf file.")
+    str, typer.Argument(metavar="NAME|FILE", help="A mechanism of the library, or a .toml, .urdf or MJCF (.xml) file.")
 ]
 Drawing = Annotated[Path | None, typer.Option("--svg", help="Also draw the topology into this file.")]
 

@@ -532,7 +532,7 @@ class Builder(model.Builder):
 
 
 def load(source: str | Path, **options: Any) -> Mechanism:
-    """A mechanism from the library, by name, or from a file: .toml or .urdf.
+    """A mechanism from the library, by name, or from a file: .toml, .urdf or MJCF (.xml).
 
     Options go to the reader of that kind of file (for .urdf see `eslabon.read.urdf.read_urdf`).
     """

@@ -23,7 +23,7 @@ def robots() -> list[str]:
 
 
 def load(source: str | Path, **options: Any) -> Description:
-    """What describes a mechanism of the library, by name, or of a file: .toml or .urdf.
+    """What describes a mechanism of the library, by name, or of a file: .toml, .urdf or MJCF (.xml).
 
     Options go to the reader of that kind of file (for .urdf see `eslabon.read.urdf.read_urdf`).
     """
@@ -47,25 +47,33 @@ def library_text(name: str) -> str:
     """The TOML text of a mechanism of the library."""
     known = robots()
     if name not in known:
-        hint = suggest(name, known, "; `eslabon list` shows what there is, and a file's name ends in .toml or .urdf.")
+        hint = suggest(
+            name, known, "; `eslabon list` shows what there is, and a file's name ends in .toml, .urdf or .xml."
+        )
         raise ReadError(f"the library has no mechanism {shown(name)}{hint}")
     return (_library() / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def _from_file(path: Path, options: dict[str, Any]) -> Description:
     suffix = path.suffix.lower()
-    if suffix not in (".toml", ".urdf"):
-        raise ReadError(f"{path}: files that end in '{suffix}' cannot be read; use .toml or .urdf.")
+    if suffix not in (".toml", ".urdf", ".xml"):
+        raise ReadError(f"{path}: files that end in '{suffix}' cannot be read; use .toml, .urdf or .xml (MJCF).")
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise ReadError(f"{path}: the file has {path.stat().st_size} bytes; a description is smaller than that.")
-        if suffix == ".urdf":
+        root = _root(path) if suffix == ".xml" else suffix[1:]
+        if root in ("urdf", "robot"):
             from eslabon.read.urdf import read_urdf
 
             known_options("a .urdf file", read_urdf, options, ReadError)
             return read_urdf(path, **options)
         if options:
-            raise ReadError(f"{path}: a .toml file takes no options; take away {', '.join(options)}.")
+            kind = "an MJCF" if root == "mujoco" else "a .toml"
+            raise ReadError(f"{path}: {kind} file takes no options; take away {', '.join(options)}.")
+        if root == "mujoco":
+            from eslabon.read.mjcf import read_mjcf
+
+            return read_mjcf(path)
         return read_toml(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ReadError(f"{path}: there is no such file.") from None
@@ -76,6 +84,22 @@ def _from_file(path: Path, options: dict[str, Any]) -> Description:
     except (OSError, ValueError) as error:  # the latter for text in another encoding and for a NUL in the path
         name = str(path) if str(path).isprintable() else ascii(str(path))
         raise ReadError(f"{name}: the file cannot be read: {error}.") from None
+
+
+def _root(path: Path) -> str:
+    """The first element of an XML file: <mujoco> is MJCF, <robot> a URDF."""
+    import defusedxml.ElementTree as xml
+    from defusedxml import DefusedXmlException
+
+    try:
+        _, element = next(xml.iterparse(path, events=["start"], forbid_dtd=True))
+    except DefusedXmlException:
+        raise ReadError("the XML has a DTD or entities, and those are refused; take the DOCTYPE away.") from None
+    except xml.ParseError as error:
+        raise ReadError(f"this is not well-formed XML: {error}.") from None
+    if element.tag not in ("mujoco", "robot"):
+        raise ReadError(f"the first element is <{element.tag}>; an MJCF starts with <mujoco>, a URDF with <robot>.")
+    return str(element.tag)
 
 
 def _library() -> Any:
