@@ -127,7 +127,7 @@ def mapping(value: Any, name: str) -> Mapping[str, Any]:
 
 def known_options(verb: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Refuse options that a verb does not have."""
-    known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY] if options else []
     for option in options:
         if option not in known:
             raise ModelError(f"{verb} has no option '{option}'{suggest(option, known)}")

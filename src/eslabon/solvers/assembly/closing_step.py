@@ -13,7 +13,7 @@ from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import chosen_frame, jacobian, placement
 from eslabon.kinematics.tree import relative
-from eslabon.least_squares import solve
+from eslabon.least_squares import descent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, velocity_units
 from eslabon.model.joints import Fixed
@@ -160,7 +160,7 @@ class Closing:
     def solve(self, q: Floats, x: Floats | None = None, iterations: int = 60) -> tuple[Floats, Floats]:
         """Configurations from a batch of starts (k, nq), and by how much each violates closure or misses its pose."""
         poses = () if x is None or self.given.frame is None else (x,)
-        found = solve(self.step, q, *poses, goal=ROUND_OFF**2, iterations=iterations, monotone=True)
+        found = descent(self.step, q, *poses, goal=ROUND_OFF**2, iterations=iterations)
         return found.q, np.sqrt(found.error)
 
 

@@ -17,7 +17,7 @@ from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.kinematics.tree import chain
 from eslabon.model.builder import an_axis
-from eslabon.solvers.inverse.steps import SEARCH_STEP, moving_velocities
+from eslabon.solvers.inverse.search_formulas import MISSED, NEAR_SOLUTION, SEARCH_STEPS, moving_velocities
 from eslabon.solvers.inverse.tasks import Points, Task, WholePose
 from eslabon.solvers.ranges import Ranges, reach
 
@@ -55,7 +55,6 @@ class Arm:
     m: Model
     task: Task
     limited: Ranges
-    step: Callable[..., Floats]
     moving: tuple[int, ...]
     _starts: dict[bool, Starts] = field(default_factory=dict, compare=False)
 
@@ -82,9 +81,22 @@ class Arm:
         """The pose of the frame."""
         return quantities.evaluate(self.m, "pose", frame=self.task.frame)(q)
 
-    def missed(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """What is missing to the target in metres and radians, by the forward kinematics."""
-        return self.task.missed(self.pose(q), x)
+    @cached_property
+    def steps(self) -> Callable[..., Any]:
+        """Steps towards targets, in native code."""
+        return evaluate(self.m, SEARCH_STEPS, task=self.task)
+
+    @cached_property
+    def missed(self) -> Callable[..., tuple[Floats, Floats]]:
+        """What configurations miss of targets, in metres and radians."""
+        return evaluate(self.m, MISSED, task=self.task)
+
+    @cached_property
+    def near_solution(self) -> Callable[..., tuple[Floats, float, float, float] | None]:
+        """One configuration from one that is near, or None."""
+        call: Any = evaluate(self.m, NEAR_SOLUTION, task=self.task)
+        call.__self__.on_violation = lambda *_: None
+        return call
 
     def equations(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
         """The task's equations f and their Jacobian over the velocities that move the frame."""
@@ -122,7 +134,7 @@ def _prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
     size = reach(m, chosen)
     task: Task = WholePose(chosen.name, size) if points is None else Points(chosen.name, size, points)
     ranges = Ranges.of(m, size)
-    return Arm(m, task, ranges, evaluate(m, SEARCH_STEP, task=task), moving)
+    return Arm(m, task, ranges, moving)
 
 
 def arm_for(m: Model, frame: str | None, points: ArrayLike | None, axis: Any) -> Arm:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.least_squares import DAMPING, Found, solve
+from eslabon.least_squares import DAMPING, Found, walk
 from eslabon.solvers.inverse.arm import STARTS, Arm, Starts
 from eslabon.solvers.ranges import Ranges
 
@@ -22,19 +22,34 @@ DISTINCT = 1e-3  # radians or metres by which two configurations differ at least
 
 @dataclass(frozen=True)
 class Search:
-    """How to search: with which arm, within the limits or not, and down to which error |r|²."""
+    """How to search: with which arm, within the limits or not, and how near to a target is near enough."""
 
     arm: Arm
     limits: bool
-    goal: float
+    tolerance: float
     threads: int | None = None
 
     @property
     def ranges(self) -> Ranges:
         return self.arm.ranges(self.limits)
 
+    @property
+    def goal(self) -> float:
+        """The error |r|², with lengths in units of the reach, at which both parts are within the tolerance."""
+        return (self.tolerance / max(1.0, self.arm.task.reach)) ** 2
+
+    def near(self, pose: Any, guess: Floats | None) -> tuple[Floats, float, float, float] | None:
+        """The configuration for one pose from one near it, the distance and angle it misses, and the steps; or None."""
+        r = self.ranges
+        if guess is not None:
+            return self.arm.near_solution(guess, pose, self.tolerance, self.goal, r.lower, r.upper)
+        starts = self.arm.starts(self.limits)
+        begin = starts.q[starts.distances(self.arm.task.of_pose(pose)[None]).argmin()]
+        found = self.arm.near_solution(begin, pose, self.tolerance, self.goal, r.lower, r.upper)
+        return None if found is None else (r.turned(found[0], self.arm.m.home()), *found[1:])
+
     def descend(self, q: Floats, x: Floats, patient: bool = False) -> Found:
-        """From each configuration, or from one, towards its target, until it arrives or stalls.
+        """From each configuration towards its target, until it arrives or stalls.
 
         What the limits hold up tries again without them, and keeps what then ends inside. With patience nothing stalls,
         and what has not arrived goes once more, with more damping.
@@ -42,53 +57,20 @@ class Search:
         found = self._walk(q, x, self.ranges, DAMPING, patient)
         again = [(self.ranges.unlimited, DAMPING)] if self.limits else []
         for ranges, damping in [*again, (self.ranges, MORE_DAMPING)] if patient else again:
-            found = (
-                self._alone_again(found, q, x, ranges, damping, patient)
-                if q.ndim == 1
-                else self._again(found, q, x, ranges, damping, patient)
-            )
+            left = np.flatnonzero(found.error > self.goal)
+            if len(left):
+                end = self._walk(q[left], x[left], ranges, damping, patient)
+                inside = self.ranges.turned(end.q, q[left])
+                good = (end.error <= self.goal) & self.ranges.contain(inside)
+                found.q[left[good]], found.error[left[good]] = inside[good], end.error[good]
+                found.steps[left] += end.steps
         return found
 
     def _walk(self, q: Floats, x: Floats, ranges: Ranges, damping: float, patient: bool) -> Found:
-        threads: dict[str, Any] = {"threads": self.threads} if self.threads is not None and q.ndim > 1 else {}
-        return solve(
-            self.arm.step, q, x, ranges.lower, ranges.upper, goal=self.goal, damping=damping, patient=patient, **threads
-        )
+        def steps(*given: Any) -> Any:
+            return self.arm.steps(*given, ranges.lower, ranges.upper, threads=self.threads)
 
-    def _again(self, found: Found, q: Floats, x: Floats, ranges: Ranges, damping: float, patient: bool) -> Found:
-        """Another walk for what has not arrived, kept where it arrives within the limits."""
-        left = np.flatnonzero(found.error > self.goal)
-        if len(left):
-            end = self._walk(q[left], x[left], ranges, damping, patient)
-            inside = self.ranges.turned(end.q, q[left])
-            good = (end.error <= self.goal) & self.ranges.contain(inside)
-            found.q[left[good]], found.error[left[good]] = inside[good], end.error[good]
-            found.steps[left] += end.steps
-        return found
-
-    def _alone_again(self, found: Found, q: Floats, x: Floats, ranges: Ranges, damping: float, patient: bool) -> Found:
-        if found.error <= self.goal:
-            return found
-        end = self._walk(q, x, ranges, damping, patient)
-        inside, steps = self.ranges.turned(end.q, q), found.steps + end.steps
-        good = end.error <= self.goal and bool(self.ranges.contain(inside))
-        return Found(inside, end.error, steps) if good else found._replace(steps=steps)
-
-    def alone(self, x: Floats, guess: Floats | None, restarts: int) -> Found:
-        """What `one` does, for a single target, start after start: without a batch axis a step is faster."""
-        queue = _Queue(self.arm, self.arm.starts(self.limits), x[None], None if guess is None else guess[None])
-        best = Found(np.empty(self.arm.m.nq), np.inf, 0)
-        for attempt in range(min(restarts + 1, STARTS)):
-            if attempt == 0 and guess is not None:
-                begin = self.ranges.admitted(guess)
-            else:
-                begin = queue.next(np.zeros(1, dtype=np.int64), 1)[0, 0]
-            found = self.descend(begin, x, patient=restarts == 0)
-            steps = best.steps + found.steps
-            best = found._replace(steps=steps) if found.error < best.error else best._replace(steps=steps)
-            if best.error <= self.goal:
-                break
-        return best
+        return walk(steps, q, x, self.goal, damping, patient)
 
     def one(self, x: Floats, guess: Floats | None, restarts: int) -> Found:
         """For each target the first configuration found, else the best: from the guess, then from the nearest starts."""
@@ -99,9 +81,8 @@ class Search:
             if tried == 0 and guess is not None:
                 begin = self.ranges.admitted(guess)[:, None]
             else:
-                # Few targets try several starts at once; one alone does not, for its steps have a faster way in.
-                several = tried > 0 and len(x) > 1
-                begin = queue.next(lanes, min(allowed - tried, max(1, WIDE // len(lanes))) if several else 1)
+                # Few targets try several starts at once, more the longer it takes.
+                begin = queue.next(lanes, max(1, min(allowed - tried, WIDE // len(lanes), tried)))
             found = self._first_of(begin, x[lanes], patient=allowed == 1)
             best.steps[lanes] += found.steps
             better = found.error < best.error[lanes]
@@ -121,11 +102,9 @@ class Search:
             end.steps.reshape(lanes, count).sum(axis=1),
         )
 
-    def several(self, x: Floats, guess: Floats | None, count: int) -> tuple[Floats, Any, Integers]:
-        """Different configurations for one target, the nearest to the guess first, from every start there is.
-
-        Missing ones are filled up with the best, and told by the mask.
-        """
+    def several(self, x: Floats, guess: Floats | None, count: int) -> tuple[Floats, Any, int]:
+        """Different configurations for one target, the nearest to the guess first, from every start there is; missing
+        ones are filled up with the best, and told by the mask; and the steps it took."""
         reference, begin = self.arm.m.home() if guess is None else guess, self.arm.starts(self.limits).q
         if guess is not None:
             begin = np.vstack([self.ranges.admitted(guess), np.where(self.arm.unmoved, guess, begin)])
@@ -136,7 +115,7 @@ class Search:
             if len(found) < count and all(self.ranges.apart(candidate, other) > DISTINCT for other in found):
                 found.append(candidate)
         filled = found + [end.q[end.error.argmin()]] * (count - len(found))
-        return np.array(filled), np.arange(count) < len(found), np.full(count, end.steps.sum())
+        return np.array(filled), np.arange(count) < len(found), int(end.steps.sum())
 
 
 class _Queue:

@@ -62,8 +62,11 @@ class Task(Protocol):
     def jacobian(self, m: Model, q: Any) -> Any:
         """The matrix J with residual' = J v at the target, in symbols; J^T residual is the exact gradient."""
 
-    def missed(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """What is missing from a pose of the frame to the target, in metres and radians."""
+    def of_placement(self, R: Any, p: Any) -> Any:
+        """The same in symbols."""
+
+    def missed(self, residual: Any) -> tuple[Any, Any]:
+        """What is missing to the target in metres and radians, in symbols."""
 
     def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
         """The equations f = 0 in numbers, and the matrix S with f' = S twist, the twist in ground axes."""
@@ -107,11 +110,15 @@ class WholePose:
         J = jacobian(m, q, self.frame, axes="aligned")
         return casadi.vertcat(J[:3, :], J[3:, :] / self.reach)
 
-    def missed(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
-        # |P - R| = √8 sin(φ/2), in the norm of all nine entries.
-        chord = np.linalg.norm(self.of_pose(pose)[..., :9] - x[..., :9], axis=-1) / np.sqrt(8.0)
-        distance = np.linalg.norm(pose[..., :3, 3] - x[..., 9:], axis=-1)
-        return distance, 2.0 * np.arcsin(np.minimum(chord, 1.0))
+    def of_placement(self, R: Any, p: Any) -> Any:
+        import casadi
+
+        return casadi.vertcat(casadi.vec(R.T), p)
+
+    def missed(self, residual: Any) -> tuple[Any, Any]:
+        import casadi
+
+        return casadi.norm_2(residual[3:]) * self.reach, casadi.norm_2(residual[:3])
 
     def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
         """f = [2 vect E; tr E - 3; p - p*] and S = [1 tr E - E; -2 vect(E)^T; 1]: seven rows (Rojas, 3.3.1)."""
@@ -164,10 +171,7 @@ class Points:
         return places.reshape(*places.shape[:-2], self.size)
 
     def residual(self, m: Model, q: Any, x: Any) -> Any:
-        import casadi
-
-        P, p = placement(m, q, m.frame(self.frame))
-        return (casadi.vertcat(*(p + matmul(P, casadi.DM(r)) for r in self.points)) - x) / self.reach
+        return (self.of_placement(*placement(m, q, m.frame(self.frame))) - x) / self.reach
 
     def jacobian(self, m: Model, q: Any) -> Any:
         import casadi
@@ -177,10 +181,16 @@ class Points:
         rows = [J[3:, :] - matmul(hat(matmul(P, casadi.DM(r))), J[:3, :]) for r in self.points]
         return casadi.vertcat(*rows) / self.reach
 
-    def missed(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
-        gaps = self.of_pose(pose) - x
-        distance = np.linalg.norm(gaps.reshape(*gaps.shape[:-1], len(self.points), 3), axis=-1).max(axis=-1)
-        return distance, np.zeros_like(distance)
+    def of_placement(self, R: Any, p: Any) -> Any:
+        import casadi
+
+        return casadi.vertcat(*(p + matmul(R, casadi.DM(r)) for r in self.points))
+
+    def missed(self, residual: Any) -> tuple[Any, Any]:
+        import casadi
+
+        gaps = casadi.reshape(residual, 3, len(self.points))
+        return casadi.sqrt(casadi.mmax(casadi.sum1(gaps**2).T)) * self.reach, casadi.SX(0)
 
     def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
         """f = [h - p; s - p'; ...], three rows for each point (Rojas, eq. 3.5.1.4)."""

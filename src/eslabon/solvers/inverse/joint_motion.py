@@ -111,7 +111,7 @@ def rates(
     made = _times(S, bias) + task.centripetal(here[..., :3, :3], own_twist)
     a = arm.velocities(factor.solve(asked - made))
     slip = np.linalg.norm(_times(J, moving) - speeds, axis=-1)
-    return JointMotion(q, v, a, *task.missed(here, task.of_pose(pose)), slip, factor.condition, t)
+    return JointMotion(q, v, a, *arm.missed(q, task.of_pose(pose)), slip, factor.condition, t)
 
 
 def _times(M: Floats, b: Floats) -> Floats:
