@@ -21,7 +21,7 @@ from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.quantities import evaluate
-from eslabon.solvers.assembly.closing_step import size
+from eslabon.solvers.assembly.prescription import size
 
 Floats = np.ndarray
 

@@ -15,8 +15,8 @@ from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_si
 from eslabon.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
-from eslabon.solvers.assembly.closing_step import Closing, residual
-from eslabon.solvers.assembly.continuation import Crossing, follow
+from eslabon.solvers.assembly.closing_step import Closing, NearClosure, residual
+from eslabon.solvers.assembly.continuation import Crossing, continued
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, prescribed, start
 from eslabon.solvers.ranges import Ranges
 
@@ -37,10 +37,15 @@ def assemble(
     for name, value in (("strict", strict), ("continuation", continuation), ("limits", limits)):
         flag(value, name)
     given, values = prescribed(m, values, joints, pose, frame)
-    begin, goal, lead = _aligned(m, given, values, start(m, guess), continuation)
+    begin, ranges = start(m, guess), Ranges.of(m) if limits else Ranges.of(m).unlimited
+    if begin.ndim == 1 and values.ndim == given.core and not continuation:
+        near = NearClosure.of(m, given)(begin, values, ranges.lower, ranges.upper)
+        if near is not None:
+            return near
+    begin, goal, lead = _aligned(m, given, values, begin, continuation)
     if not len(begin):
         return np.zeros((*lead, *goal.shape[1 : 1 + continuation], m.nq))
-    task = Assembly(m, given, Ranges.of(m) if limits else Ranges.of(m).unlimited, strict)
+    task = Assembly(m, given, ranges, strict)
     q, crossings = task.solve(begin, goal)
     if singular != "ignore":
         _tell(m, given, crossings, len(begin), continuation, singular)
@@ -95,7 +100,7 @@ class Assembly:
                 q[..., given.coordinates(m)] = goal
                 q = normalize(m, q) if given.joints else self._nearest_closed(q)
             return q, self._left(q, goal), []
-        motion = follow(m, given, self.started(begin), goal)
+        motion = continued(m, given, self.started(begin), goal)
         size = self._left(motion.q, goal)
         if motion.lost.any():
             size[motion.lost] = np.inf

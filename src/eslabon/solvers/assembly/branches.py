@@ -14,8 +14,8 @@ from eslabon.kinematics.tree import on_body, placements
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
 from eslabon.solvers.assembly.assemble import Assembly, refuse
-from eslabon.solvers.assembly.closing_step import Closing, size
-from eslabon.solvers.assembly.prescription import Prescription, home, prescribed
+from eslabon.solvers.assembly.closing_step import Closing
+from eslabon.solvers.assembly.prescription import Prescription, home, prescribed, size
 from eslabon.solvers.ranges import Ranges
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -16,6 +16,7 @@ from eslabon.coordinates.partition import RANK, generic
 from eslabon.errors import ModelError, RotationError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
+from eslabon.model.configuration import velocity_units
 from eslabon.quantities import evaluate
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -37,6 +38,10 @@ class Prescription:
         """How many axes one set of given values has."""
         return 1 if self.frame is None else 2
 
+    def plain(self, m: Model) -> bool:
+        """Whether it prescribes something, and the ways between two values are differences."""
+        return self.frame is not None or (bool(self.joints) and all(m.joint(name).kind.plain for name in self.joints))
+
     def coordinates(self, m: Model) -> list[int]:
         return [k for name in self.joints for k in range(m.nq)[m.coordinates[name]]]
 
@@ -47,6 +52,10 @@ class Prescription:
         """The velocities that are not prescribed."""
         fixed = set(self.velocities(m))
         return [k for k in range(m.nv) if k not in fixed]
+
+    def scales(self, m: Model) -> Floats:
+        """What makes the prescribed velocities comparable."""
+        return np.repeat([1.0, 1 / size(m)], 3) if self.frame is not None else scales(m)[self.velocities(m)]
 
     def values(self, m: Model, q: Floats) -> Floats:
         """What configurations give for that which is prescribed."""
@@ -83,6 +92,19 @@ class Prescription:
             made.append(apply(j, *parts))
             places = [at + n for at, n in zip(places, sizes, strict=True)]
         return np.concatenate(made, axis=-1)
+
+
+def scales(m: Model) -> Floats:
+    """What makes velocities comparable: 1 for angles, one over the size of the mechanism for lengths."""
+    return np.where(np.array(velocity_units(m)) == "rad/s", 1.0, 1 / size(m))
+
+
+def size(m: Model) -> float:
+    """A length typical of the mechanism: the longest reach between two joints of a body, or one metre."""
+    places = [j.at.position for j in m.joints]
+    places += [end.at.position for loop in m.loops for end in (loop.first, loop.second)]
+    longest = max((float(np.linalg.norm(np.asarray(p, dtype=float))) for p in places), default=0.0)
+    return longest if longest > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -139,14 +161,19 @@ def prescribed(
 
 def by_joints(m: Model, joints: tuple[str, ...] | str | None) -> Prescription:
     """The joints that are prescribed: the actuated ones unless others are named."""
-    if joints is not None and (
-        isinstance(joints, bytes) or not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints)
-    ):
+    if joints is None:
+        return _actuated(m)
+    if isinstance(joints, bytes) or not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints):
         raise ModelError(f"joints names the prescribed joints, as in joints=('q1', 'q2'); it is {joints!r}.")
-    names = m.actuated if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
+    names = (joints,) if isinstance(joints, str) else tuple(joints)
     if len(set(names)) != len(names):
         raise ModelError(f"joints names a joint twice: {', '.join(names)}.")
     return Prescription(tuple(m.joint(name).name for name in names))
+
+
+@per_model
+def _actuated(m: Model) -> Prescription:
+    return Prescription(tuple(m.actuated))
 
 
 def _poses(pose: Any) -> Floats:
