@@ -59,7 +59,7 @@ def _aligned(
     core = given.core + continuation
     if values.ndim < core:
         raise ModelError("continuation=True takes a motion: values with an axis for its rows before the last.")
-    if continuation and not values.size:
+    if continuation and not values.shape[-core]:
         raise ModelError("continuation=True takes a motion of at least one row.")
     try:
         lead = np.broadcast_shapes(values.shape[:-core], begin.shape[:-1])

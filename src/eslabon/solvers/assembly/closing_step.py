@@ -244,17 +244,16 @@ class NearClosure:
 
     def __init__(self, m: Model, given: Prescription) -> None:
         self._call: Any = evaluate(m, NEAR_CLOSURE, given=given) if m.closed and given.plain(m) else None
-        self._declining: Any = isinstance(self._call, Seldom)
-        if self._call is not None and not self._declining:
-            self._call.__self__.on_violation = lambda *_: None
+        self._ready = False
 
     def __call__(self, *arrays: Floats) -> Floats | None:
-        if self._declining:
-            if not self._call.pays(WORTH):
+        if not self._ready:
+            if self._call is None or (isinstance(self._call, Seldom) and not self._call.pays(WORTH)):
                 return None
-            self._call, self._declining = self._call.native, False
+            self._call, self._ready = getattr(self._call, "native", self._call), True
             self._call.__self__.on_violation = lambda *_: None
-        return None if self._call is None else self._call(*arrays)
+        found: Floats | None = self._call(*arrays)
+        return found
 
 
 def residual(m: Model, q: Any) -> Floats:
