@@ -18,11 +18,11 @@ from eslabon.kinematics.frames import chosen_frame, jacobian, placement
 from eslabon.kinematics.tree import relative
 from eslabon.least_squares import descent
 from eslabon.model import Model
-from eslabon.model.configuration import coordinate_rates, integrate
+from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
-from eslabon.solvers.ranges import SLACK
+from eslabon.solvers.ranges import SLACK, Ranges
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 ANY_POSE = np.eye(4)
@@ -157,6 +157,7 @@ def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescr
     advance within a ball leads there, not by a singular configuration, and within the limits."""
     import casadi
 
+    q = normalize(m, q)
     if given.frame is None:
         dx = x - q[given.coordinates(m)]
     else:
@@ -183,7 +184,7 @@ def _values(m: Model, given: Prescription) -> tuple[int, ...]:
     return (4, 4) if given.frame is not None else (len(given.coordinates(m)),)
 
 
-def _displacement(m: Model, given: Prescription) -> tuple[int]:
+def displacement_shape(m: Model, given: Prescription) -> tuple[int]:
     return (6,) if given.frame is not None else (len(given.velocities(m)),)
 
 
@@ -200,7 +201,7 @@ CLOSING = Formula(
 ADVANCE = Formula(
     "advance",
     advance,
-    ("q", X, Argument("dx", _displacement), Argument("whole", ())),
+    ("q", X, Argument("dx", displacement_shape), Argument("whole", ())),
     (COORDINATES, *(Argument(name, ()) for name in ("good", "bent", "pivot", "change"))),
     {"given": Prescription()},
     seldom=True,
@@ -215,22 +216,19 @@ NEAR_CLOSURE = Formula(
 )
 
 
-class Closing:
-    """The native steps for one prescription, with or without limits."""
+def solve_closure(
+    m: Model, given: Prescription, ranges: Ranges, q: Floats, x: Floats | None = None, iterations: int = 60
+) -> tuple[Floats, Floats]:
+    """Closed configurations from a batch of starts (k, nq) that have the prescribed values, for poses x, and by how much
+    each violates closure or misses its pose."""
+    native = evaluate(m, CLOSING, given=given)
 
-    def __init__(self, m: Model, given: Prescription, lower: Floats, upper: Floats) -> None:
-        self.m, self.given, self.limits, self._step = m, given, (lower, upper), evaluate(m, CLOSING, given=given)
+    def step(q: Floats, damping: Any, pose: Floats = ANY_POSE) -> Any:
+        return native(q, damping, pose, ranges.lower, ranges.upper)
 
-    def step(self, q: Floats, damping: Any, x: Floats | None = None) -> tuple[Floats, Floats, Floats, Floats]:
-        """The next q, the error, the motion of the step, and the pivot; x are the poses, if prescribed."""
-        made: tuple[Floats, Floats, Floats, Floats] = self._step(q, damping, ANY_POSE if x is None else x, *self.limits)
-        return made
-
-    def solve(self, q: Floats, x: Floats | None = None, iterations: int = 60) -> tuple[Floats, Floats]:
-        """Configurations from a batch of starts (k, nq), and by how much each violates closure or misses its pose."""
-        poses = () if x is None or self.given.frame is None else (x,)
-        found = descent(self.step, q, *poses, goal=ROUND_OFF**2, iterations=iterations)
-        return found.q, np.sqrt(found.error)
+    poses = () if x is None or given.frame is None else (x,)
+    found = descent(step, q, *poses, goal=ROUND_OFF**2, iterations=iterations)
+    return found.q, np.sqrt(found.error)
 
 
 class NearClosure:

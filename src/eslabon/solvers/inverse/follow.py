@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon.arguments import finite, flag, positive
-from eslabon.errors import InverseKinematicsError, shown
+from eslabon.arguments import choice, finite, flag, positive
+from eslabon.errors import SINGULAR_WORDS, InverseKinematicsError, shown
 from eslabon.model.configuration import integrate
 from eslabon.solvers.inverse.arm import Arm, arm_for
-from eslabon.solvers.inverse.joint_motion import JointMotion, check_verdict, rates, tell
+from eslabon.solvers.inverse.joint_motion import JointMotion, rates, tell
 from eslabon.solvers.inverse.newton_gauss import Factor, condition_of
 from eslabon.solvers.inverse.search import Search
 from eslabon.solvers.inverse.solve import TOLERANCE, inverse_kinematics
-from eslabon.solvers.inverse.tasks import checked_poses
+from eslabon.solvers.poses import checked_poses
 
 if TYPE_CHECKING:
     from eslabon.model import Model
@@ -73,7 +73,7 @@ def follow(
     >>> motion.q.shape, bool(motion.distance.max() < 1e-10)
     ((101, 6), True)
     """
-    check_verdict(singular)
+    choice(singular, "singular", SINGULAR_WORDS)
     limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
     missing = [name for name in ("pose", "twist", "acceleration") if not callable(getattr(path, name, None))]
     missing += [] if hasattr(path, "duration") else ["duration"]
@@ -82,11 +82,9 @@ def follow(
             f"a path has {', '.join(missing)}, as those of es.paths have; this is {shown(path)}."
         )
     arm = arm_for(m, frame, None, axis)
-    t = (
-        np.linspace(0.0, positive(path.duration, "the duration of a path"), 101)
-        if times is None
-        else finite(times, "times")
-    )
+    if times is None:
+        times = np.linspace(0.0, positive(path.duration, "the duration of a path"), 101)
+    t = finite(times, "times")
     if t.ndim != 1 or not len(t) or (np.diff(t) <= 0).any():
         raise InverseKinematicsError("the times of a path are a row of increasing numbers.")
     options = {"frame": frame, "axis": axis, "limits": limits, "tolerance": tolerance, "strict": strict}

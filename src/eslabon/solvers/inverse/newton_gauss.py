@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 # A direction of motion that takes the joints this many times more speed than the easiest one counts as lost.
-SINGULAR = 1e4
+SINGULAR_CONDITION = 1e4
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Factor:
 
     def solve(self, b: Floats) -> Floats:
         """The least-squares solution of least norm; lost directions are damped, more the more they are lost."""
-        least = np.maximum(self.s[..., :1] / SINGULAR, TINY)
+        least = np.maximum(self.s[..., :1] / SINGULAR_CONDITION, TINY)
         along = np.einsum("...ij,...i->...j", self.U, b)
         return np.einsum("...ij,...i->...j", self.Vt, self.s / np.maximum(self.s, least) ** 2 * along)
 

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.least_squares import DAMPING, Found, walk
-from eslabon.solvers.inverse.arm import STARTS, Arm, Starts
-from eslabon.solvers.ranges import Ranges
+from eslabon.solvers.inverse.arm import STARTS, Arm
+from eslabon.solvers.ranges import Ranges, distinct
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MORE_DAMPING = 0.5  # leads from other starts to the target than the usual one
 WIDE = 256  # lanes that take hardly longer than one
@@ -43,8 +42,7 @@ class Search:
         r = self.ranges
         if guess is not None:
             return self.arm.near_solution(guess, pose, self.tolerance, self.goal, r.lower, r.upper)
-        starts = self.arm.starts(self.limits)
-        begin = starts.q[starts.distances(self.arm.task.of_pose(pose)[None]).argmin()]
+        begin = self._starts(self.arm.task.of_pose(pose)[None], None, 0, 1)[0, 0]
         found = self.arm.near_solution(begin, pose, self.tolerance, self.goal, r.lower, r.upper)
         return None if found is None else (r.turned(found[0], self.arm.m.home()), *found[1:])
 
@@ -75,20 +73,29 @@ class Search:
     def one(self, x: Floats, guess: Floats | None, restarts: int) -> Found:
         """For each target the first configuration found, else the best: from the guess, then from the nearest starts."""
         best = Found(np.empty((len(x), self.arm.m.nq)), np.full(len(x), np.inf), np.zeros(len(x), dtype=np.int64))
-        lanes, queue = np.arange(len(x)), _Queue(self.arm, self.arm.starts(self.limits), x, guess)
-        tried, allowed = 0, min(restarts + 1, STARTS)
+        lanes, tried, allowed = np.arange(len(x)), 0, min(restarts + 1, STARTS)
         while tried < allowed and len(lanes):
-            if tried == 0 and guess is not None:
-                begin = self.ranges.admitted(guess)[:, None]
+            own = None if guess is None else guess[lanes]
+            if own is not None and tried == 0:
+                begin = self.ranges.admitted(own)[:, None]
             else:
                 # Few targets try several starts at once, more the longer it takes.
-                begin = queue.next(lanes, max(1, min(allowed - tried, WIDE // len(lanes), tried)))
+                count = max(1, min(allowed - tried, WIDE // len(lanes), tried))
+                begin = self._starts(x[lanes], own, tried - (own is not None), count)
             found = self._first_of(begin, x[lanes], patient=allowed == 1)
             best.steps[lanes] += found.steps
             better = found.error < best.error[lanes]
             best.q[lanes[better]], best.error[lanes[better]] = found.q[better], found.error[better]
             lanes, tried = lanes[best.error[lanes] > self.goal], tried + begin.shape[1]
         return best
+
+    def _starts(self, x: Floats, guess: Floats | None, first: int, count: int) -> Floats:
+        """For each target starts in the order of their distances from it, from the first-th on, (targets, count, nq); what
+        does not move the frame is as guessed."""
+        starts = self.arm.starts(self.limits)
+        _, nearest = starts.reached.query(x * self.arm.task.weights, k=range(first + 1, first + count + 1))
+        q = starts.q[nearest]
+        return q if guess is None else np.where(self.arm.unmoved, guess[:, None], q)
 
     def _first_of(self, begin: Floats, x: Floats, patient: bool) -> Found:
         """Of several starts (targets, starts, nq) the first that arrives, else the one that comes nearest."""
@@ -109,30 +116,8 @@ class Search:
         if guess is not None:
             begin = np.vstack([self.ranges.admitted(guess), np.where(self.arm.unmoved, guess, begin)])
         end = self.descend(begin, np.broadcast_to(x, (len(begin), len(x))))
-        candidates = self.ranges.turned(end.q[end.error <= self.goal], reference)
-        found: list[Floats] = []
-        for candidate in candidates[np.argsort(self.ranges.apart(candidates, reference), kind="stable")]:
-            if len(found) < count and all(self.ranges.apart(candidate, other) > DISTINCT for other in found):
-                found.append(candidate)
-        filled = found + [end.q[end.error.argmin()]] * (count - len(found))
-        return np.array(filled), np.arange(count) < len(found), int(end.steps.sum())
-
-
-class _Queue:
-    """For each target the starts in the order of their distances from it; what does not move the frame is as guessed."""
-
-    def __init__(self, arm: Arm, starts: Starts, x: Floats, guess: Floats | None) -> None:
-        self._arm, self._starts, self._x, self._guess = arm, starts, x, guess
-        self._distances: Floats | None = None
-
-    def next(self, lanes: Integers, count: int) -> Floats:
-        """The next starts for each of these targets, (targets, count, nq)."""
-        if self._distances is None:
-            self._distances = self._starts.distances(self._x)
-        distances, picked = self._distances[lanes], []
-        for _ in range(count):
-            picked.append(distances.argmin(axis=1))
-            distances[np.arange(len(lanes)), picked[-1]] = np.inf
-        self._distances[lanes] = distances
-        q = self._starts.q[np.stack(picked, axis=1)]
-        return q if self._guess is None else np.where(self._arm.unmoved, self._guess[lanes, None], q)
+        arrived = self.ranges.turned(end.q[end.error <= self.goal], reference)
+        arrived = arrived[np.argsort(self.ranges.apart(arrived, reference), kind="stable")]
+        found = arrived[distinct(arrived, self.ranges.apart, DISTINCT, count)]
+        filled = np.vstack([found, *[end.q[end.error.argmin()]] * (count - len(found))])
+        return filled, np.arange(count) < len(found), int(end.steps.sum())

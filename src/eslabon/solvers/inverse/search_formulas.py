@@ -12,12 +12,11 @@ from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.tree import chain
 from eslabon.least_squares import DAMPING, LOOK
 from eslabon.model import Model
-from eslabon.model.configuration import periodic
+from eslabon.model.configuration import normalize, periodic
 from eslabon.solvers.damped_step import damped_step
 from eslabon.solvers.inverse.tasks import Task
+from eslabon.solvers.poses import EXACT
 from eslabon.solvers.ranges import SLACK
-
-EXACT = 1e-14  # of R R^T against 1: a rotation to its last digits
 
 
 def moving_velocities(m: Model, frame: str) -> list[int]:
@@ -67,7 +66,7 @@ def near_solution(
     to say: the pose is one, the frame is there, and the joints are within their limits without a whole turn."""
     import casadi
 
-    R, p = pose[:3, :3], pose[:3, 3]
+    q, R, p = normalize(m, q), pose[:3, :3], pose[:3, 3]
     x = task.of_placement(R, p)
     _, best, error, taken = search_steps(m, q, q, casadi.SX(np.inf), x, DAMPING, goal, lower, upper, task)
     distance, angle = missed(m, best, x, task)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -11,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import count, flag, positive, states
 from eslabon.errors import InverseKinematicsError
+from eslabon.solvers.batches import flattened
 from eslabon.solvers.inverse.arm import Arm, arm_for
 from eslabon.solvers.inverse.newton_gauss import improved
 from eslabon.solvers.inverse.search import Search
-from eslabon.solvers.inverse.tasks import Points, checked_places, checked_poses
+from eslabon.solvers.inverse.tasks import Points, checked_places
+from eslabon.solvers.poses import checked_poses
 
 if TYPE_CHECKING:
     from eslabon.model import Model
@@ -128,19 +129,12 @@ def _aligned(
     arm: Arm, target: ArrayLike, guess: ArrayLike | None, tolerance: float, poses: bool
 ) -> tuple[Floats, Floats | None, tuple[int, ...]]:
     """Targets as the task sees them (k, n), guesses (k, nq), and the leading axes that were given."""
-    task, n = arm.task, arm.m.nq
+    task = arm.task
     x = task.of_pose(checked_poses(target)) if poses else checked_places(cast(Points, task), target, tolerance)
     if guess is None:
-        return x.reshape(prod(x.shape[:-1]), task.size), None, x.shape[:-1]
-    q = states(guess, "guess", n, arm.m.name)
-    try:
-        lead = np.broadcast_shapes(x.shape[:-1], q.shape[:-1])
-    except ValueError:
-        raise InverseKinematicsError(
-            f"the leading axes of the targets {x.shape[:-1]} and of the guesses {q.shape[:-1]} do not fit together; give one "
-            "guess, or one for each."
-        ) from None
-    x, q = (np.broadcast_to(y, (*lead, y.shape[-1])).reshape(prod(lead), y.shape[-1]) for y in (x, q))
+        lead, (x,) = flattened(targets=(x, 1))
+        return x, None, lead
+    lead, (x, q) = flattened(targets=(x, 1), guesses=(states(guess, "guess", arm.m.nq, arm.m.name), 1))
     return x, q, lead
 
 
