@@ -145,8 +145,9 @@ def known_options(
     verb: str, function: Callable[..., Any], options: Iterable[str], error: type[EslabonError] = ModelError
 ) -> None:
     """Refuse options that a verb does not have."""
-    known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    known_words(options, known, f"{verb} has no option", error)
+    if options:
+        known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        known_words(options, known, f"{verb} has no option", error)
 
 
 def renamed(old: str, new: str) -> None:

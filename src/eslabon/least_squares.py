@@ -1,10 +1,10 @@
-"""Damped least squares: the one solver behind closing loops, assembling and inverse kinematics, of one start or of many.
+"""Damped least squares: the one solver behind closing loops, assembling and inverse kinematics, always for a batch.
 
-Equations r(q) = 0 are known only by their step: `step(q, damping, *data)` gives the configuration after
+Equations r(q) = 0 are known only by a step, the configurations after
 
     (J^T J + mu 1) s = -J^T r,    mu = damping |r|^2    (Levenberg, Marquardt; Chan and Lawrence, 1988)
 
-and the error |r|^2 before it. Far from a solution that is a careful step, near it Gauss-Newton's, which converges
+and the errors |r|^2 before it. Far from a solution that is a careful step, near it Gauss-Newton's, which converges
 quadratically. A step is native code made from a formula, or `orthogonal_step` where rank matters more than speed.
 """
 
@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Floats = np.ndarray
-Step = Callable[..., Any]
 
 # Measured on random poses and starts of four arms: with a damping of 0.02 to 0.05 the fewest steps are needed.
 DAMPING = 0.03
@@ -27,106 +26,63 @@ TINY = float(np.finfo(float).tiny)
 
 
 class Found(NamedTuple):
-    """The best configurations met, their errors |r|^2, and the steps taken."""
+    """The best configurations met (k, nq), their errors |r|^2, and the steps taken."""
 
     q: Floats
-    error: Any
-    steps: Any
+    error: Floats
+    steps: Floats
 
 
-def solve(
-    step: Step, q: Floats, *data: Floats, goal: float, damping: float = DAMPING, iterations: int = 64,
-    monotone: bool = False, patient: bool = True, **keywords: Any,
+def walk(
+    steps: Callable[..., Any], q: Floats, x: Floats, goal: float, damping: float = DAMPING, patient: bool = True,
+    looks: int = 8,
 ) -> Found:  # fmt: skip
-    """From each configuration of (nq,) or (k, nq) until the error is at most the goal.
+    """From configurations (k, nq) towards targets (k, n) until the error is at most the goal, over rises too, which lead
+    out of many a local minimum.
 
-    Parameters
-    ----------
-    data : what the step takes besides, with the same leading axis.
-    monotone : whether every step must lessen the error, with more damping until it does (Marquardt): the way to a least
-        error that is not zero. Else steps go on over rises, which leads out of many a local minimum.
-    patient : whether to go on when the error hardly falls.
-    keywords : for the step.
+    `steps(q, best, error, x, damping, goal)` takes `LOOK` steps, and gives where they lead, the best configurations met so
+    far with their errors, and how many steps began above the goal. Without patience what hardly falls is given up.
     """
-    if monotone:
-        return _descent(step, q, data, goal, damping, iterations, patient)
-    walk = _walk_alone if q.ndim == 1 else _walk
-    return walk(step, q, data, goal, damping, iterations, np.inf if patient else STALLED, keywords)
-
-
-def _walk_alone(
-    step: Step, q: Floats, data: Any, goal: float, damping: float, iterations: int, stalled: float, keywords: Any
-) -> Found:
-    best, error, before = q, np.inf, np.inf
-    for taken in range(1, iterations + 1):
-        following, now = step(q, damping, *data, **keywords)[:2]
-        arrived = error <= goal
-        if now < error:
-            best, error = q, now
-        elif not np.isfinite(now):
-            following = best + 0.25 * (q - best)
-        if arrived:  # one more step than needed has brought the last digits
+    found = Found(q.copy(), np.full(len(q), np.inf), np.zeros(len(q), dtype=np.int64))
+    lanes, best, error = np.arange(len(q)), q, found.error.copy()
+    for _ in range(looks):
+        before = error
+        q, best, error, taken = steps(q, best, error, x, damping, goal)
+        found.q[lanes], found.error[lanes] = best, error
+        found.steps[lanes] += taken.astype(np.int64)
+        onward = taken == LOOK  # what arrives takes one step more, for the last digits
+        if not patient:
+            onward &= (error <= STALLED * before) | (error <= goal)
+        if not onward.any():
             break
-        q = following
-        if taken % LOOK == 0:
-            if error > stalled * before:
-                break
-            before = error
-    return Found(best, error, taken)
+        lanes, q, best, error, x = (y[onward] for y in (lanes, q, best, error, x))
+    return found
 
 
-def _walk(
-    step: Step, q: Floats, data: Any, goal: float, damping: float, iterations: int, stalled: float, keywords: Any
-) -> Found:
-    best, error, steps = q.copy(), np.full(len(q), np.inf), np.zeros(len(q), dtype=np.int64)
-    lanes, before, least = np.arange(len(q)), error.copy(), np.full(len(q), np.inf)
-    good, done = q, np.zeros(len(q), dtype=bool)
-    for taken in range(1, iterations + 1):
-        following, now = step(q, damping, *data, **keywords)[:2]
-        better, done = (now < least) & ~done, least <= goal  # as for one alone, a step more than needed
-        good, least = np.where(better[:, None], q, good), np.where(better, now, least)
-        wild = ~np.isfinite(now)
-        if wild.any():
-            following[wild] = good[wild] + 0.25 * (q[wild] - good[wild])
-        q = following
-        if taken % LOOK == 0 or taken == iterations:
-            best[lanes], error[lanes], steps[lanes] = good, least, taken
-            onward = ~done & ((least <= stalled * before) | (least <= goal))
-            if not onward.any():
-                break
-            if not onward.all():
-                lanes, q, good = lanes[onward], q[onward], good[onward]
-                least, done = least[onward], done[onward]
-                data = tuple(x[onward] if _per_lane(x, onward) else x for x in data)
-            before = least
-    return Found(best, error, steps)
+def descent(
+    step: Callable[..., Any], q: Floats, *x: Floats, goal: float, damping: float = DAMPING, iterations: int = 64,
+    patient: bool = True,
+) -> Found:  # fmt: skip
+    """From configurations (k, nq) downhill only, with more damping until a step lessens the error (Marquardt): the way to a
+    least error that is not zero.
 
-
-def _per_lane(x: Any, lanes: Floats) -> bool:
-    return np.ndim(x) > 1 and len(x) == len(lanes)
-
-
-def _descent(step: Step, q: Floats, data: Any, goal: float, damping: float, iterations: int, patient: bool) -> Found:
-    """Levenberg and Marquardt's descent for a batch; one configuration is a batch of one."""
-    if q.ndim == 1:
-        alone = tuple(np.asarray(x)[None] if np.ndim(x) else x for x in data)
-        return Found(*(x[0] for x in _descent(step, q[None], alone, goal, damping, iterations, patient)))
+    `step(q, damping, *x)` gives the next configurations and the errors of these; x has an axis for the batch.
+    """
     best, factor, steps = q.copy(), np.full(len(q), damping), np.zeros(len(q), dtype=np.int64)
-    trial, error = (np.array(x) for x in step(q, factor, *data)[:2])
+    trial, error = (np.array(y) for y in step(q, factor, *x)[:2])
     error[~np.isfinite(error)] = np.inf
     lanes, before = np.flatnonzero(error > goal), error.copy()
     for taken in range(1, iterations + 1):
         if not len(lanes):
             break
-        own = [x[lanes] if np.ndim(x) > 1 and len(x) == len(best) else x for x in data]
-        following, now = step(trial[lanes], factor[lanes], *own)[:2]
+        following, now = step(trial[lanes], factor[lanes], *(y[lanes] for y in x))[:2]
         better, had = now < error[lanes], error[lanes]  # what is no number is not better
         good, bad = lanes[better], lanes[~better]
         best[good], error[good], steps[lanes] = trial[good], now[better], taken
         trial[good] = following[better]
         factor[good], factor[bad] = factor[good] * 0.1, np.maximum(factor[bad] * 10.0, 1e-9)
         if len(bad):
-            trial[bad] = step(best[bad], factor[bad], *(x[~better] if _per_lane(x, better) else x for x in own))[0]
+            trial[bad] = step(best[bad], factor[bad], *(y[bad] for y in x))[0]
         onward = np.where(better, now < (1 - GAIN) * had, (factor[lanes] < STIFF) & (had > 1e4 * goal))
         if not patient and taken % LOOK == 0:
             onward &= error[lanes] <= STALLED * before[lanes]
@@ -135,15 +91,17 @@ def _descent(step: Step, q: Floats, data: Any, goal: float, damping: float, iter
     return Found(best, error, steps)
 
 
-def orthogonal_step(equations: Callable[..., tuple[Floats, Floats]], move: Callable[[Floats, Floats], Floats]) -> Step:
+def orthogonal_step(
+    equations: Callable[..., tuple[Floats, Floats]], move: Callable[[Floats, Floats], Floats]
+) -> Callable[..., tuple[Floats, Floats]]:
     """A step from numbers r and J by singular values, for rows that depend on one another and the last digits.
 
-    `equations(q, *data)` gives r and J, `move(q, s)` the configuration after a step, in which no joint turns by more
-    than a radian.
+    `equations(q, *x)` gives r and J, `move(q, s)` the configuration after a step, in which no joint turns by more than a
+    radian.
     """
 
-    def step(q: Floats, damping: Any, *data: Any) -> tuple[Floats, Floats]:
-        r, J = equations(q, *data)
+    def step(q: Floats, damping: Any, *x: Any) -> tuple[Floats, Floats]:
+        r, J = equations(q, *x)
         error = np.einsum("...i,...i", r, r)
         wild = ~np.isfinite(error)
         if np.any(wild) or not np.isfinite(J).all():

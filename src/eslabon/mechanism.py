@@ -409,7 +409,7 @@ class Mechanism(model.Model):
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
         """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
         redundant, as across the plane of a planar loop, loads may be locked in that no motion shows."""
-        from eslabon.solvers.determinacy import determined
+        from eslabon.solvers.determined_reactions import determined
 
         return determined(self, q)
 

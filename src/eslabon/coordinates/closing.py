@@ -12,7 +12,7 @@ from eslabon.errors import AssemblyError
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
-from eslabon.least_squares import orthogonal_step, solve
+from eslabon.least_squares import descent, orthogonal_step
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 
@@ -114,5 +114,5 @@ def close_from(m: Model, q: Floats) -> tuple[Floats, float]:
     """Where damped least squares over all coordinates lead, so that redundant rows and more degrees of freedom than rows
     do no harm, and the error |Phi|^2 left there."""
     step = orthogonal_step(lambda q: closure_at(m, q), lambda q, v: integrate(m, q, v))
-    found = solve(step, q, goal=ROUND_OFF**2, iterations=200, monotone=True, patient=False)
-    return found.q, float(found.error)
+    found = descent(step, q[None], goal=ROUND_OFF**2, iterations=200, patient=False)
+    return found.q[0], float(found.error[0])

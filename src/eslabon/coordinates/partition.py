@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,12 @@ from eslabon.model.configuration import integrate
 CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
 RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration
 SOUND = 1e-3  # a reciprocal condition number that is good enough for a choice of independent coordinates
+
+
+def rank(singular_values: np.ndarray) -> Any:
+    """How many singular values, or pivots, are not zero against the largest."""
+    largest = singular_values.max(axis=-1, keepdims=True, initial=0.0)
+    return (singular_values > RANK * largest).sum(axis=-1)
 
 
 @per_model
@@ -47,7 +54,7 @@ def redundancy_is_constant(m: Model) -> bool:
         J = jacobian_at(m, q)
         U, size, _ = np.linalg.svd(J)
         if hidden is None:
-            hidden = U[:, int((size > RANK * size.max(initial=0.0)).sum()) :]
+            hidden = U[:, rank(size) :]
         elif np.abs(hidden.T @ J).max(initial=0.0) > RANK * size.max(initial=0.0):
             return False
     return True
@@ -77,7 +84,7 @@ def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partiti
     dependent = [passive[k] for k in _pivots(qr(kept[:, passive], mode="r", pivoting=True))] if passive else []
     if len(dependent) < len(
         rows
-    ):  # more actuators than degrees of freedom, or the wrong ones: complete with preferred columns
+    ):  # more actuators than degrees of freedom, or the wrong ones: take preferred columns too
         basis, _ = np.linalg.qr(kept[:, dependent]) if dependent else (np.zeros((len(rows), 0)), None)
         rest = [k for k in range(m.nv) if k not in dependent]
         left = kept[:, rest] - basis @ (basis.T @ kept[:, rest])
@@ -90,29 +97,30 @@ def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partiti
 def _pivots(factor: tuple[np.ndarray, np.ndarray]) -> list[int]:
     """The columns a pivoted factorisation finds independent."""
     R, order = factor
-    size = np.abs(np.diag(R))
-    rank = int((size > RANK * size.max(initial=0.0)).sum())
-    return [int(k) for k in order[:rank]]
+    return [int(k) for k in order[: rank(np.abs(np.diag(R)))]]
 
 
 @per_model
 def generic(m: Model) -> np.ndarray:
     """A closed configuration near home at which the constraints have their full rank: home itself, or one beside it."""
-    rng = np.random.default_rng(1)
-    best, rank = close(m), -1
-    for k in range(6):
-        J = jacobian_at(m, best if k == 0 else (trial := _beside(m, best, rng)))
-        size = np.linalg.svd(J, compute_uv=False)
-        found = int((size > RANK * size.max(initial=0.0)).sum())
-        if found > rank:
-            rank, best = found, best if k == 0 else trial
+    rng, best = np.random.default_rng(1), close(m)
+    most = rank_at(m, best)
+    for _ in range(5):
+        trial = _beside(m, best, rng)
+        if rank_at(m, trial) > most:
+            best, most = trial, rank_at(m, trial)
     return best
+
+
+def rank_at(m: Model, q: np.ndarray) -> int:
+    """The rank of the closure Jacobian at a configuration."""
+    return int(rank(np.linalg.svd(jacobian_at(m, q), compute_uv=False)))
 
 
 def _beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) -> np.ndarray:
     """A closed configuration a short way off, along the degrees of freedom."""
     _, size, V = np.linalg.svd(jacobian_at(m, q))
-    free = V[int((size > RANK * size.max(initial=0.0)).sum()) :]
+    free = V[rank(size) :]
     step = free.T @ rng.normal(size=len(free)) * far
     beside, error = close_from(m, integrate(m, q, step))
     return beside if np.sqrt(error) < CLOSED else q

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from eslabon.graph.program import GraphError
@@ -238,6 +239,10 @@ class Composed:
 
     def inlined(self) -> Any:
         """The same as one plain `casadi.Function`."""
+        return self._inlined
+
+    @cached_property
+    def _inlined(self) -> Any:
         import casadi
 
         made = [_stacked(_results(c)) for c in self.calls]

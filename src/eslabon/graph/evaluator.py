@@ -216,9 +216,13 @@ class Seldom:
         self.m, self.request, self.left = m, request, FEW
 
     def __call__(self, first: Any, *others: Any, **keywords: Any) -> Any:
-        states = np.size(first) // max(1, self._core)
+        pays = self.pays(np.size(first) // max(1, self._core))
+        return (self.native if pays else self._interpreted)(first, *others, **keywords)
+
+    def pays(self, states: int) -> bool:
+        """Whether with so many states more it is worth while to compile."""
         self.left -= states if states <= MANY else self.left + 1
-        return (self._interpreted if self.left >= 0 else self._native)(first, *others, **keywords)
+        return self.left < 0
 
     @cached_property
     def _core(self) -> int:
@@ -230,13 +234,13 @@ class Seldom:
         from eslabon.graph.native.signature import Signature
 
         m, request = self.m, self.request
-        graph = trace(m, request)
+        graph = trace(m, request, share=False)  # to find what is common takes longer than a few evaluations
         return callable_of(
             Signature.of_graph(graph, request.inputs(m), request.outputs(m), request.formula.name, m.name), graph
         )
 
     @cached_property
-    def _native(self) -> Callable[..., Any]:
+    def native(self) -> Callable[..., Any]:
         return _compiled(self.m, self.request)
 
 
@@ -273,8 +277,8 @@ def _refuse_quaternion(m: Model, request: Request, arrays: list[Any], lengths: A
     )
 
 
-def trace(m: Model, request: Request, checks: bool = True, record: bool = False) -> Any:
-    """The graph of a request, common subexpressions shared; without its checks where they are not wanted.
+def trace(m: Model, request: Request, checks: bool = True, record: bool = False, share: bool = True) -> Any:
+    """The graph of a request, common subexpressions shared if wanted; without its checks where they are not.
 
     It is a `casadi.Function`, or a function that calls others where these are to be recorded (`graph.calls`); a derivative
     is of the whole.
@@ -308,7 +312,7 @@ def trace(m: Model, request: Request, checks: bool = True, record: bool = False)
     if calls:
         return Composed(formula.name, symbols, outputs, calls, names, made)
     same = {"allow_duplicate_io_names": True}  # as a parameter of the model may be called q
-    return casadi.Function(formula.name, symbols, casadi.cse(outputs), names, made, same)
+    return casadi.Function(formula.name, symbols, casadi.cse(outputs) if share else outputs, names, made, same)
 
 
 def _shortest(m: Model, q: Any) -> Any:

@@ -30,33 +30,33 @@ def damped_step(
     """(J^T J + mu 1) s = -J^T r over the velocities `moving` that no limit holds; no joint turns more than a radian."""
     import casadi
 
+    limited = [joint for joint in m.joints if joint.limits is not None and lower is not None]
     moving, error = list(moving), casadi.sumsqr(r)
     v, pivots = casadi.SX.zeros(m.nv), casadi.SX.ones(1)
     if moving and J.shape[0]:
-        J = casadi.mtimes(J[:, moving], casadi.diag(_released(m, q, casadi.mtimes(J.T, r), lower, upper)[moving]))
+        J = casadi.mtimes(
+            J[:, moving], casadi.diag(_released(m, limited, q, casadi.mtimes(J.T, r), lower, upper)[moving])
+        )
         damped = Damped(J, damping * error + LEAST_DAMPING)
         s, pivots = -damped.solve(r), damped.pivots
         v[moving] = s / casadi.fmax(1.0, casadi.mmax(casadi.fabs(s)))
     after = casadi.SX(q) + coordinate_velocities(m, q, v) if m.nv else casadi.SX(q)
-    for joint in m.joints:
-        if joint.limits is not None:
-            place = m.coordinates[joint.name]
-            after[place] = _within(joint, after[place], lower[place], upper[place])
+    for joint in limited:
+        place = m.coordinates[joint.name]
+        after[place] = _within(joint, after[place], lower[place], upper[place])
     return Stepped(normalize(m, after), error, v, pivots)
 
 
-def _released(m: Model, q: Any, gradient: Any, lower: Any, upper: Any) -> Any:
+def _released(m: Model, limited: list[Joint], q: Any, gradient: Any, lower: Any, upper: Any) -> Any:
     """For each velocity 0 where the joint stands at a limit and would have to go beyond it, else 1."""
     import casadi
 
     free = casadi.SX.ones(m.nv)
-    for joint in m.joints:
-        if joint.limits is not None:
-            places = zip(range(m.nv)[m.velocities[joint.name]], range(m.nq)[m.coordinates[joint.name]], strict=True)
-            for i, k in places:
-                low = casadi.logic_and(q[k] <= lower[k], gradient[i] > 0)
-                high = casadi.logic_and(q[k] >= upper[k], gradient[i] < 0)
-                free[i] = casadi.logic_not(casadi.logic_or(low, high))
+    for joint in limited:
+        for i, k in zip(range(m.nv)[m.velocities[joint.name]], range(m.nq)[m.coordinates[joint.name]], strict=True):
+            low = casadi.logic_and(q[k] <= lower[k], gradient[i] > 0)
+            high = casadi.logic_and(q[k] >= upper[k], gradient[i] < 0)
+            free[i] = casadi.logic_not(casadi.logic_or(low, high))
     return free
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,6 +39,17 @@ def reach(m: Model, frame: Frame) -> float:
     ]
     offsets = [np.linalg.norm(np.array(at.position, dtype=float)) for at in (*(j.at for j in joints), frame.at)]
     return float(sum(offsets) + sum(strokes)) or 1.0
+
+
+def distinct(
+    items: Floats, apart: Callable[[Floats, Floats], Floats], tolerance: float, most: float = np.inf
+) -> list[int]:
+    """Which items, the first ones first, are at least the tolerance apart from all that were taken before them."""
+    taken: list[int] = []
+    for k, item in enumerate(items):
+        if len(taken) < most and (not taken or (apart(items[taken], item) >= tolerance).all()):
+            taken.append(k)
+    return taken
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,19 @@ import numpy as np
 
 from eslabon.arguments import renamed, states, text
 from eslabon.coordinates.closing import jacobian_at, residuals_at
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, redundancy_is_constant, retained_rows
+from eslabon.coordinates.partition import (
+    CLOSURE_TOLERANCE,
+    RANK,
+    partition,
+    rank,
+    redundancy_is_constant,
+    retained_rows,
+)
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.quantities import evaluate
-from eslabon.solvers.assembly.closing_step import size
+from eslabon.solvers.assembly.prescription import size
 
 Floats = np.ndarray
 
@@ -66,11 +73,8 @@ class Conditions:
 def conditions(m: Model, q: Any, frame: str | None = None) -> Conditions:
     """The conditions of configurations `(..., nq)`."""
     q = states(q, "q", m.nq, m.name)
-    chosen = (
-        chosen_frame(m, frame if frame is None else text(frame, "frame")).name
-        if frame is not None or len(m.frames) == 1
-        else None
-    )
+    named = frame if frame is None else text(frame, "frame")
+    chosen = chosen_frame(m, named).name if frame is not None or len(m.frames) == 1 else None
     lead, flat = q.shape[:-1], q.reshape(prod(q.shape[:-1]), m.nq)
     parallel, serial, sign = np.ones((3, len(flat)))
     mobility, moves = np.full(len(flat), m.nv), np.broadcast_to(np.eye(m.nv), (len(flat), m.nv, m.nv))
@@ -82,7 +86,7 @@ def conditions(m: Model, q: Any, frame: str | None = None) -> Conditions:
         parallel = _reciprocal_condition(kept[:, :, list(p.dependent)])
         if redundancy_is_constant(m):
             sign = np.where(parallel > RANK, np.sign(np.linalg.det(kept[:, :, list(p.dependent)])), 0.0)
-        mobility, independent = m.nv - _rank(J), p.independent
+        mobility, independent = m.nv - rank(np.linalg.svd(J, compute_uv=False)), p.independent
         moves = _motions(kept, p.independent, p.dependent, m.nv, parallel)
     if chosen is not None and m.nv:
         driven = [k for k, place in enumerate(independent) if place in m.actuated_velocities]
@@ -125,8 +129,3 @@ def _reciprocal_condition(A: Floats) -> Floats:
     if values.shape[-1] == 0:
         return np.ones(len(A))
     return np.where(values[:, 0] > RANK, values[:, -1] / np.maximum(values[:, 0], 1e-300), 0.0)  # nothing moves at all
-
-
-def _rank(A: Floats) -> Floats:
-    values = np.linalg.svd(A, compute_uv=False)
-    return (values > RANK * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)

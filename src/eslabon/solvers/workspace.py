@@ -17,7 +17,7 @@ from eslabon.model import Joint, Model
 from eslabon.plotting import new_figure
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.assemble import Assembly
-from eslabon.solvers.assembly.continuation import follow
+from eslabon.solvers.assembly.continuation import continued
 from eslabon.solvers.assembly.prescription import Prescription, start
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singularities import Conditions, conditions
@@ -157,7 +157,7 @@ def _reached(m: Model, begin: Floats, values: Floats, given: Prescription) -> Fl
     there = np.zeros(len(values), dtype=bool)
     for _ in range(ROUNDS):
         tried = np.flatnonzero(~there)
-        motion = follow(m, given, q[tried], values[tried, None])
+        motion = continued(m, given, q[tried], values[tried, None])
         good = ~motion.lost[:, 0]
         good[[c.lane for c in motion.crossings]] = False
         q[tried[good]], there[tried[good]] = motion.q[good, 0], True

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape
 import networkx as nx
 
 from eslabon.model import GROUND, KINDS, Model
-from eslabon.structure.chains import all_joints, ends
+from eslabon.structure.closed_chains import all_joints, ends
 from eslabon.structure.layout import GAP, across
 
 BODY, LABEL, ROW, MARGIN = 34, 24, 52, 20  # heights of a box, of a label and of a layer; the edge of the page

@@ -10,13 +10,13 @@ Three ways, each with its own blind spots:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
+from eslabon.coordinates.closing import per_model
 from eslabon.errors import AssemblyError
 from eslabon.model import Model
-from eslabon.structure.chains import Meeting, Network, all_joints, by_groups
+from eslabon.structure.closed_chains import Meeting, Network, all_joints, by_groups
 from eslabon.structure.passive import Passive, passive_motions
 from eslabon.structure.screws import (
     JointScrews,
@@ -195,6 +195,7 @@ class Mobility:
         return "\n".join([*lines, *self.sentences()])
 
 
+@per_model
 def mobility(m: Model) -> Mobility:
     """The mobility of a mechanism three ways, compared and explained.
 
@@ -228,28 +229,6 @@ def mobility(m: Model) -> Mobility:
     planar_3rrr is a trivial chain with 3 degrees of freedom.
     The count in space gives -3: 2 loops move in E, so each repeats 3 constraints; 6 of the 10 are redundant.
     """
-    return _mobility(m)
-
-
-def degrees_of_freedom(m: Model) -> int:
-    """The mobility by the rank of the closure Jacobian, passive motions included.
-
-    >>> from eslabon import load
-    >>> degrees_of_freedom(load("planar_3rrr"))
-    3
-    """
-    return _configurations(m)[0].dof
-
-
-@lru_cache(maxsize=64)
-def _configurations(m: Model) -> tuple[JointScrews, tuple[JointScrews, ...]]:
-    """The closed configuration of highest rank, the farthest from losing it, and all that were found, the home first."""
-    found = closed_configurations(m)
-    return min(found, key=lambda p: (p.dof, -p.margin)), tuple(found)
-
-
-@lru_cache(maxsize=64)
-def _mobility(m: Model) -> Mobility:
     trouble = ""
     try:
         p, found = _configurations(m)
@@ -272,6 +251,23 @@ def _mobility(m: Model) -> Mobility:
         dof_at_home=found[0].dof if found else None, nearby=tuple(sorted({x.dof for x in found[1:]})),
         velocities=m.nv, rows=sum(6 - x.kind.nv for x in m.loops) + len(m.couplings), passive=passive, trouble=trouble,
     )  # fmt: skip
+
+
+def degrees_of_freedom(m: Model) -> int:
+    """The mobility by the rank of the closure Jacobian, passive motions included.
+
+    >>> from eslabon import load
+    >>> degrees_of_freedom(load("planar_3rrr"))
+    3
+    """
+    return _configurations(m)[0].dof
+
+
+@per_model
+def _configurations(m: Model) -> tuple[JointScrews, tuple[JointScrews, ...]]:
+    """The closed configuration of highest rank, the farthest from losing it, and all that were found, the home first."""
+    found = closed_configurations(m)
+    return min(found, key=lambda p: (p.dof, -p.margin)), tuple(found)
 
 
 def _subgroup(p: JointScrews, names: tuple[str, ...]) -> Subgroup:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
-from eslabon.coordinates.closing import close
+from eslabon.coordinates.closing import close, per_model
 from eslabon.errors import AssemblyError
 from eslabon.kinematics.tree import Placement, on_body, placements, relative
 from eslabon.model import GROUND, Loop, Model
@@ -97,7 +97,7 @@ class JointScrews:
         return float(s[rank(s) - 1]) if s.size else np.inf
 
 
-@lru_cache(maxsize=64)
+@per_model
 def incidence(m: Model) -> dict[str, np.ndarray]:
     """For each joint its sense (1, -1 or 0) in the loop of each cut joint: from the first body back to the second."""
     above: dict[str, dict[str, int]] = {GROUND: {}}

@@ -1,12 +1,12 @@
 """Closing loops, for whole batches at once: assembly from prescribed joints or from the pose of a frame.
 
 `prescription` says what is given, `closing_step` makes the native steps, `continuation` moves along straight ways and
-stays on the branch, `assemble` keeps the limits, `branches` finds the assembly modes, `complete` adds rates.
+stays on the branch, `assemble` keeps the limits, `modes` finds the assembly modes, `complete` adds rates.
 """
 
 from eslabon.solvers.assembly.assemble import assemble
-from eslabon.solvers.assembly.branches import assembly_modes
 from eslabon.solvers.assembly.closing_step import residual
 from eslabon.solvers.assembly.complete import complete, nearest_rates, project
+from eslabon.solvers.assembly.modes import assembly_modes
 
 __all__ = ["assemble", "assembly_modes", "complete", "nearest_rates", "project", "residual"]

@@ -3,6 +3,7 @@ branch."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import prod
 from typing import Any, NoReturn
 
@@ -15,9 +16,10 @@ from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_si
 from eslabon.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
-from eslabon.solvers.assembly.closing_step import Closing, residual
-from eslabon.solvers.assembly.continuation import Crossing, follow
+from eslabon.solvers.assembly.closing_step import NearClosure, residual, solve_closure
+from eslabon.solvers.assembly.continuation import Crossing, continued
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, prescribed, start
+from eslabon.solvers.batches import flattened
 from eslabon.solvers.ranges import Ranges
 
 Floats = np.ndarray
@@ -37,36 +39,23 @@ def assemble(
     for name, value in (("strict", strict), ("continuation", continuation), ("limits", limits)):
         flag(value, name)
     given, values = prescribed(m, values, joints, pose, frame)
-    begin, goal, lead = _aligned(m, given, values, start(m, guess), continuation)
+    begin, ranges = start(m, guess), Ranges.of(m) if limits else Ranges.of(m).unlimited
+    if begin.ndim == 1 and values.ndim == given.core and not continuation:
+        near = NearClosure.of(m, given)(begin, values, ranges.lower, ranges.upper)
+        if near is not None:
+            return near
+    core = given.core + continuation
+    if values.ndim < core or (continuation and not values.shape[-core]):
+        raise ModelError("continuation=True takes a motion: values with an axis of at least one row before the last.")
+    lead, (begin, goal) = flattened(guess=(begin, 1), values=(values, core))
+    goal = goal if continuation else goal[:, None]
     if not len(begin):
         return np.zeros((*lead, *goal.shape[1 : 1 + continuation], m.nq))
-    task = Assembly(m, given, Ranges.of(m) if limits else Ranges.of(m).unlimited, strict)
-    q, crossings = task.solve(begin, goal)
+    task = Assembly(m, given, ranges, strict)
+    q, crossings = task.solve(begin.copy(), goal)
     if singular != "ignore":
         _tell(m, given, crossings, len(begin), continuation, singular)
     return q.reshape(*lead, *q.shape[1:]) if continuation else q.reshape(*lead, m.nq)
-
-
-def _aligned(
-    m: Model, given: Prescription, values: Floats, begin: Floats, continuation: bool
-) -> tuple[Floats, Floats, tuple[int, ...]]:
-    """Starts (lanes, nq), goals (lanes, rows, ...), and the leading axes that were given."""
-    core = given.core + continuation
-    if values.ndim < core:
-        raise ModelError("continuation=True takes a motion: values with an axis for its rows before the last.")
-    if continuation and not values.size:
-        raise ModelError("continuation=True takes a motion of at least one row.")
-    try:
-        lead = np.broadcast_shapes(values.shape[:-core], begin.shape[:-1])
-    except ValueError:
-        raise ModelError(
-            f"the leading axes of the prescribed values {values.shape[:-core]} and of the guess {begin.shape[:-1]} do not fit "
-            "together; give one guess, or one for each."
-        ) from None
-    begin = np.array(np.broadcast_to(begin, (*lead, m.nq)).reshape(prod(lead), m.nq))
-    goal = np.broadcast_to(values, (*lead, *values.shape[values.ndim - core :]))
-    rows = values.shape[-core] if continuation else 1
-    return begin, goal.reshape(len(begin), rows, *values.shape[values.ndim - given.core :]), lead
 
 
 class Assembly:
@@ -93,25 +82,26 @@ class Assembly:
             q = np.repeat(begin[:, None], goal.shape[1], axis=1)
             if given.frame is None:
                 q[..., given.coordinates(m)] = goal
-                q = normalize(m, q) if given.joints else self._nearest_closed(q)
+                q = normalize(m, q)
+                if not given.joints:
+                    flat = q.reshape(prod(q.shape[:-1]), m.nq)
+                    q = self._closed(given, self.ranges, self.ranges.admitted(flat), flat).reshape(q.shape)
             return q, self._left(q, goal), []
-        motion = follow(m, given, self.started(begin), goal)
+        motion = continued(m, given, self.started(begin), goal)
         size = self._left(motion.q, goal)
         if motion.lost.any():
             size[motion.lost] = np.inf
             motion.crossings.extend(self._rescued(motion.q, size, goal, motion.lost))
         return motion.q, size, motion.crossings
 
-    def _nearest_closed(self, q: Floats) -> Floats:
-        """All coordinates free: the nearest closed configurations, within the ranges where that can be."""
-        flat = normalize(self.m, q.reshape(prod(q.shape[:-1]), self.m.nq))
-        found, size = self._closing(Prescription(), self.ranges).solve(self.ranges.admitted(flat))
+    def _closed(self, holding: Prescription, ranges: Ranges, q: Floats, guess: Floats) -> Floats:
+        """Closed configurations next to q that keep some joints where they are; else, with all free, next to the guess."""
+        found, size = solve_closure(self.m, holding, ranges, q)
         for k in np.flatnonzero(~(size < CLOSED)):
-            found[k] = _closed(self.m, flat[k])
-        return found.reshape(q.shape)
-
-    def _closing(self, given: Prescription, ranges: Ranges) -> Closing:
-        return Closing(self.m, given, ranges.lower, ranges.upper)
+            with suppress(AssemblyError):
+                found[k] = guess[k]
+                found[k] = close(self.m, guess[k])
+        return found
 
     def started(self, begin: Floats) -> Floats:
         """Closed configurations to start from: the guesses, closed where they stand, or the closed ones next to them."""
@@ -121,53 +111,42 @@ class Assembly:
         left = residual(self.m, begin)
         lost = np.flatnonzero(~(left < CLOSED))
         if len(lost):
-            same = lost[(begin[lost] == begin[lost[0]]).all(axis=-1)]  # one guess for all is closed once
-            begin[same] = self._closed_from(begin[same[:1]])
-            others = np.setdiff1d(lost, same)
-            begin[others] = self._closed_from(begin[others])
+            q, back = np.unique(begin[lost], axis=0, return_inverse=True)  # one guess for all is closed once
+            begin[lost] = self._closed(Prescription(self.given.joints), self.ranges.unlimited, q, q)[back.ravel()]
         return begin
-
-    def _closed_from(self, q: Floats) -> Floats:
-        if not len(q):
-            return q
-        holding = Prescription(self.given.joints) if self.given.frame is None else Prescription()
-        found, size = self._closing(holding, self.ranges.unlimited).solve(q)
-        for k in np.flatnonzero(~(size < CLOSED)):
-            found[k] = _closed(self.m, q[k])
-        return found
 
     def _rescued(self, q: Floats, size: Floats, goal: Floats, lost: Floats) -> list[Crossing]:
         """What no straight way leads to on the branch is sought directly, from where the way ended: on another branch."""
         last = np.argmax(lost, axis=1)
         ends = [(int(k), int(last[k])) for k in np.flatnonzero(lost.any(axis=1))]
         crossings = [Crossing(*end, self.given.values(self.m, q[end])) for end in ends]
-        closing = self._closing(self.given, self.ranges.unlimited)
         for row in range(int(last[lost.any(axis=1)].min()), lost.shape[1]):
             lanes = np.flatnonzero(lost[:, row])
             if self.strict and row and not (size[lanes, row - 1] < CLOSED).all():
                 break
             before = q[lanes, row - 1] if row else q[lanes, row]
-            found, left = self._directly(closing, before, goal[lanes, row])
+            found, left = self._directly(before, goal[lanes, row])
             q[lanes, row], size[lanes, row] = found, left
         return crossings
 
-    def _directly(self, closing: Closing, q: Floats, x: Floats) -> tuple[Floats, Floats]:
+    def _directly(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
         """Damped least squares straight to the goals; for poses from other starts too."""
-        q = q.copy()
+        unlimited = self.ranges.unlimited
         if self.given.frame is None:
+            q = q.copy()
             q[:, self.given.coordinates(self.m)] = x
-            return closing.solve(normalize(self.m, q))
-        found, size = closing.solve(q, x)
-        return self._restarted(closing, found, size, x)
+            return solve_closure(self.m, self.given, unlimited, normalize(self.m, q))
+        return self._restarted(unlimited, *solve_closure(self.m, self.given, unlimited, q, x), x)
 
-    def _restarted(self, closing: Closing, q: Floats, size: Floats, x: Floats) -> tuple[Floats, Floats]:
+    def _restarted(self, ranges: Ranges, q: Floats, size: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """The same from other starts for what is not there yet."""
         rng = np.random.default_rng(0)
         for k in range(RESTARTS):
             lost = np.flatnonzero(~(size < CLOSED))
             if not len(lost):
                 break
             away = integrate(self.m, q[lost], rng.normal(size=(len(lost), self.m.nv)) * (0.1 + 0.1 * k))
-            again, left = closing.solve(self.ranges.admitted(away), x[lost])
+            again, left = solve_closure(self.m, self.given, ranges, self.ranges.admitted(away), x[lost])
             better = left < size[lost]
             q[lost[better]], size[lost[better]] = again[better], left[better]
         return q, size
@@ -213,37 +192,27 @@ class Assembly:
         out = np.argwhere((size < CLOSED) & ~self.ranges.contain(q))
         if not len(out):
             return q, size
-        closing, at = self._closing(self.given, self.ranges), tuple(out.T)
+        at = tuple(out.T)
         begin, x = self.ranges.admitted(q[at]), goal[at]
         if self.given.frame is None:
             begin[:, self.given.coordinates(self.m)] = x
-        found, left = (
-            closing.solve(begin, x) if determinacy(self.m, self.given).open else (begin, np.full(len(out), np.inf))
-        )
+        found, left = begin, np.full(len(out), np.inf)
+        if determinacy(self.m, self.given).open:
+            found, left = solve_closure(self.m, self.given, self.ranges, begin, x)
         if self.given.frame is not None and q.shape[1] == 1:
-            found, left = self._restarted(closing, found, left, x)
+            found, left = self._restarted(self.ranges, found, left, x)
         lost = ~(left < CLOSED)
         if self.strict and lost.any():
             where = tuple(out[int(np.argmax(lost))])
             many = f" ({int(lost.sum())} of {size.size} configurations)" if size.size > 1 else ""
-            what = (
-                f"this pose of '{self.given.frame}'"
-                if self.given.frame
-                else f"these values of {', '.join(self.given.joints)}"
-            )
+            joints = f"these values of {', '.join(self.given.joints)}"
+            what = f"this pose of '{self.given.frame}'" if self.given.frame else joints
             raise AssemblyError(
                 f"{self.m.name} closes for {what} only with {self.ranges.outside(q[where])}{many}; stay within, or pass "
                 "limits=False."
             )
         q[at], size[at] = found, np.where(lost, self._left(found[:, None], x[:, None])[:, 0], left)
         return q, size
-
-
-def _closed(m: Model, q: Floats) -> Floats:
-    try:
-        return close(m, q)
-    except AssemblyError:
-        return q
 
 
 # -- what is said ---------------------------------------------------------------------------------------------------
@@ -284,10 +253,8 @@ def refuse(m: Model, given: Prescription, q: Floats, size: Floats, goal: Floats)
         )
     ahead = q[k].copy()
     ahead[given.coordinates(m)] = goal[k]
-    unlimited = Ranges.of(m).unlimited
-    ahead = (
-        Closing(m, given, unlimited.lower, unlimited.upper).solve(normalize(m, ahead)[None])[0][0] if m.nv else ahead
-    )
+    if m.nv:
+        ahead = solve_closure(m, given, Ranges.of(m).unlimited, normalize(m, ahead)[None])[0][0]
     phi = np.abs(residuals_at(m, ahead))
     with_these = f"with {', '.join(given.joints)} at {', '.join(f'{x:.6g}' for x in goal[k])}" if given.joints else ""
     raise AssemblyError(

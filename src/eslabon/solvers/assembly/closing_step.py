@@ -6,51 +6,48 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.coordinates.closing import ROUND_OFF
+from eslabon.algebra.quaternions import rotation_vector_from_quaternion
+from eslabon.algebra.rotations import quaternion_from_rotation
+from eslabon.coordinates.closing import CLOSED, ROUND_OFF, per_model, residuals_at
 from eslabon.coordinates.partition import partition, redundancy_is_constant
-from eslabon.graph.evaluator import Formula, evaluate
+from eslabon.graph.calls import call, composed
+from eslabon.graph.evaluator import Formula, Seldom, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import chosen_frame, jacobian, placement
 from eslabon.kinematics.tree import relative
-from eslabon.least_squares import solve
+from eslabon.least_squares import descent
 from eslabon.model import Model
-from eslabon.model.configuration import coordinate_rates, integrate, velocity_units
+from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
-from eslabon.solvers.assembly.prescription import Prescription, determinacy
+from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
+from eslabon.solvers.ranges import SLACK, Ranges
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-POSE = (Argument("R", (3, 3)), Argument("p", (3,)))
+ANY_POSE = np.eye(4)
+
+# Of the way from one closed configuration, a knot, to the next: radians, or lengths in units of the mechanism's size.
+BALL, LARGEST_BALL, SMALLEST_BALL = 0.25, 1.0, 2e-5  # that prescribed values move by
+LONGEST = 0.6  # motion of any joint
+BENT = 0.2  # correction against motion: half the angle by which the path turns
+CONTRACTS = 0.5  # a correction against the one before
+CORRECTIONS = 5
+WORTH = 10  # evaluations that a solution takes otherwise
+CONVERGED = 1e-9  # a correction whose square is round-off
+FALLEN = 0.35  # of 1 at the knot: how far the equations may come to being singular
+SINGULAR_PIVOT = 1e-12  # a pivot at which there is no tangent
 
 
-def scales(m: Model, velocities: list[int] | None = None) -> Floats:
-    """What makes velocities comparable: 1 for angles, one over the size of the mechanism for lengths."""
-    units = velocity_units(m)
-    return np.array(
-        [1.0 if units[k] == "rad/s" else 1 / size(m) for k in (range(m.nv) if velocities is None else velocities)]
-    )
-
-
-def size(m: Model) -> float:
-    """A length typical of the mechanism: the longest reach between two joints of a body, or one metre."""
-    places = [j.at.position for j in m.joints]
-    places += [end.at.position for loop in m.loops for end in (loop.first, loop.second)]
-    longest = max((float(np.linalg.norm(np.asarray(p, dtype=float))) for p in places), default=0.0)
-    return longest if longest > 0 else 1.0
-
-
-def closing_step(
-    m: Model, q: Any, damping: Any, R: Any, p: Any, lower: Any, upper: Any, given: Prescription
-) -> list[Any]:
+def closing_step(m: Model, q: Any, damping: Any, pose: Any, lower: Any, upper: Any, given: Prescription) -> list[Any]:
     """The next q; the error |Phi|^2 of this one, the largest motion of the step, and the least pivot of the normal
-    equations against their largest, which is the square of a reciprocal condition number. R and p are the pose that is
-    prescribed, if one is."""
+    equations against their largest, which is the square of a reciprocal condition number."""
     import casadi
 
     phi, J, _ = equations(m, q, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))))
     if given.frame is not None:
-        miss = casadi.SX(Fixed().residual(*relative((R, p), placement(m, q, chosen_frame(m, given.frame)))))
+        wanted = pose[:3, :3], pose[:3, 3]
+        miss = casadi.SX(Fixed().residual(*relative(wanted, placement(m, q, chosen_frame(m, given.frame)))))
         slope = casadi.mtimes(casadi.jacobian(miss, q), coordinate_rates(m, q))
         phi, J = casadi.vertcat(phi, miss), casadi.vertcat(J, slope)
     made = damped_step(m, q, phi, J, damping, lower, upper, given.free(m))
@@ -63,17 +60,7 @@ def _largest(m: Model, v: Any) -> Any:
     return casadi.mmax(casadi.fabs(v * casadi.DM(scales(m.plain)))) if m.nv else casadi.SX(0)
 
 
-CLOSING = Formula(
-    "closing_step",
-    closing_step,
-    ("q", Argument("damping", ()), *POSE, *(Argument(name, lambda m, given: (m.nq,)) for name in ("lower", "upper"))),
-    (Argument("q", lambda m, given: (m.nq,)), Argument("error", ()), Argument("motion", ()), Argument("pivot", ())),
-    {"given": Prescription()},
-    seldom=True,
-)
-
-
-def predicting(m: Model, q: Any, dx: Any, given: Prescription) -> list[Any]:
+def predicted(m: Model, q: Any, dx: Any, given: Prescription) -> tuple[Any, Any]:
     """The configuration that the tangent leads to when what is prescribed moves by dx, and the largest motion on the way.
     The tangent is J_free v_free = -J_fixed dx, or [J; J_frame] v = [0; dx], of minimum norm."""
     import casadi
@@ -87,7 +74,7 @@ def predicting(m: Model, q: Any, dx: Any, given: Prescription) -> list[Any]:
         right = casadi.vertcat(casadi.SX.zeros(J.shape[0] - 6), -dx)
     if free:
         v[free] = -Damped(J[:, free], LEAST_DAMPING).solve_exactly(right)
-    return [integrate(m, q, v), _largest(m, v)]
+    return integrate(m, q, v), _largest(m, v)
 
 
 def _held(m: Model, q: Any, given: Prescription, rows: tuple[int, ...] | None = None) -> Any:
@@ -98,7 +85,7 @@ def _held(m: Model, q: Any, given: Prescription, rows: tuple[int, ...] | None = 
     return J if given.frame is None else casadi.vertcat(J, jacobian(m, q, given.frame, axes="aligned"))
 
 
-def changing(m: Model, q: Any, to: Any, given: Prescription) -> Any:
+def changed(m: Model, q: Any, to: Any, given: Prescription) -> Any:
     """How far the equations are from singular anywhere between two configurations, as seen from the first.
 
     With A the Jacobian by the velocities that are not prescribed, B = A(q)^+ A(to) is 1 at the start. If its symmetric
@@ -121,51 +108,152 @@ def changing(m: Model, q: Any, to: Any, given: Prescription) -> Any:
     return casadi.mmin(casadi.densify(pivots))
 
 
-CHANGING = Formula(
-    "changing",
-    changing,
-    ("q", Argument("to", lambda m, given: (m.nq,))),
-    (Argument("pivot", ()),),
-    {"given": Prescription()},
-    seldom=True,
-)
+def advance(m: Model, q: Any, x: Any, dx: Any, whole: Any, given: Prescription) -> list[Any]:
+    """From a closed configuration to one for the prescribed values x, which are dx away: the tangent predicts, Newton's
+    method corrects. Gives where it leads, whether the corrections were small against the way and contracted, how much the
+    path bends, the pivot there, and how far the equations are from singular on the way.
+
+    Where more is prescribed than the mechanism can follow, values that are not a whole row need not fit together, and only
+    the loops are closed there.
+    """
+    import casadi
+
+    knot, (q, motion) = q, predicted(m, q, dx, given)
+    if given.frame is None:
+        q[given.coordinates(m)] = x
+    exact = _newton(m, given)
+    between = _newton(m, Prescription()) if determinacy(m.plain, given).surplus else None
+    pose = casadi.SX.eye(4) if given.frame is None else x
+    good, before, bent = motion <= LONGEST, np.inf, casadi.SX(0)
+    for k in range(CORRECTIONS):
+        following, moved, pivot = call(exact, q, pose)
+        if between is not None:
+            other = call(between, q, pose)
+            following, moved, pivot = (
+                casadi.if_else(whole, a, b) for a, b in zip((following, moved, pivot), other, strict=True)
+            )
+        if k == 0:
+            bent = moved / casadi.fmax(motion, 1e-300)
+            good = casadi.logic_and(good, moved <= casadi.fmax(BENT * motion, 100 * CONVERGED))
+        good = casadi.logic_and(good, moved <= casadi.fmax(CONTRACTS * before, CONVERGED))
+        before, q = moved, following
+    good = casadi.logic_and(good, before <= CONVERGED)
+    return [q, good, bent, pivot, changed(m, knot, q, given)]
 
 
-def _displaced(m: Model, given: Prescription) -> tuple[int]:
+def _newton(m: Model, given: Prescription) -> Any:
+    """An undamped step without limits, as a function that native code contains once: q, motion, pivot."""
+    import casadi
+
+    def step(q: Any, pose: Any) -> list[Any]:
+        following, _, motion, pivot = closing_step(m, q, 0.0, pose, None, None, given)
+        return [casadi.densify(following), motion, pivot]
+
+    return composed("newton_step", [casadi.SX.sym("q", m.nq), casadi.SX.sym("pose", 4, 4)], step)
+
+
+def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescription) -> list[Any]:
+    """The closed configuration for prescribed values near those of a closed one, and whether there is no more to say: one
+    advance within a ball leads there, not by a singular configuration, and within the limits."""
+    import casadi
+
+    q = normalize(m, q)
+    if given.frame is None:
+        dx = x - q[given.coordinates(m)]
+    else:
+        R, p = placement(m, q, chosen_frame(m, given.frame))
+        turn = quaternion_from_rotation(casadi.mtimes(x[:3, :3], R.T))
+        dx = casadi.vertcat(rotation_vector_from_quaternion(turn), x[:3, 3] - p)
+    after, good, _, pivot, change = advance(m, q, x, dx, casadi.SX(1), given)
+    left = casadi.vertcat(
+        *(casadi.fabs(equations(m, y, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))))[0]) for y in (q, after))
+    )
+    found = determinacy(m.plain, given)
+    sound = [
+        good,
+        casadi.mmax(left) < CLOSED,
+        casadi.mmax(casadi.fabs(dx * casadi.DM(given.scales(m.plain)))) <= BALL,
+        change >= FALLEN,
+        pivot > (-1.0 if found.open or found.surplus else SINGULAR_PIVOT),
+        casadi.mmin(casadi.vertcat(after - lower, upper - after)) >= -SLACK,
+    ]
+    return [after, casadi.mmin(casadi.vertcat(*sound))]
+
+
+def _values(m: Model, given: Prescription) -> tuple[int, ...]:
+    return (4, 4) if given.frame is not None else (len(given.coordinates(m)),)
+
+
+def displacement_shape(m: Model, given: Prescription) -> tuple[int]:
     return (6,) if given.frame is not None else (len(given.velocities(m)),)
 
 
-PREDICTING = Formula(
-    "predicting",
-    predicting,
-    ("q", Argument("dx", _displaced)),
-    (Argument("q", lambda m, given: (m.nq,)), Argument("motion", ())),
+LIMITS = tuple(Argument(name, lambda m, given: (m.nq,)) for name in ("lower", "upper"))
+COORDINATES, X = Argument("q", lambda m, given: (m.nq,)), Argument("x", _values)
+CLOSING = Formula(
+    "closing_step",
+    closing_step,
+    ("q", Argument("damping", ()), Argument("pose", (4, 4)), *LIMITS),
+    (COORDINATES, *(Argument(name, ()) for name in ("error", "motion", "pivot"))),
+    {"given": Prescription()},
+    seldom=True,
+)
+ADVANCE = Formula(
+    "advance",
+    advance,
+    ("q", X, Argument("dx", displacement_shape), Argument("whole", ())),
+    (COORDINATES, *(Argument(name, ()) for name in ("good", "bent", "pivot", "change"))),
+    {"given": Prescription()},
+    seldom=True,
+)
+NEAR_CLOSURE = Formula(
+    "near_closure",
+    near_closure,
+    ("q", X, *LIMITS),
+    (COORDINATES, Argument("sound", (), bound=(">", 0.5))),
     {"given": Prescription()},
     seldom=True,
 )
 
 
-class Closing:
-    """The native steps for one prescription, with or without limits."""
+def solve_closure(
+    m: Model, given: Prescription, ranges: Ranges, q: Floats, x: Floats | None = None, iterations: int = 60
+) -> tuple[Floats, Floats]:
+    """Closed configurations from a batch of starts (k, nq) that have the prescribed values, for poses x, and by how much
+    each violates closure or misses its pose."""
+    native = evaluate(m, CLOSING, given=given)
 
-    def __init__(self, m: Model, given: Prescription, lower: Floats, upper: Floats) -> None:
-        self.m, self.given, self.limits, self._step = m, given, (lower, upper), evaluate(m, CLOSING, given=given)
+    def step(q: Floats, damping: Any, pose: Floats = ANY_POSE) -> Any:
+        return native(q, damping, pose, ranges.lower, ranges.upper)
 
-    def step(self, q: Floats, damping: Any, x: Floats | None = None) -> tuple[Floats, Floats, Floats, Floats]:
-        """The next q, the error, the motion of the step, and the pivot; x are the poses, if prescribed."""
-        R, p = (np.eye(3), np.zeros(3)) if x is None else (x[..., :3, :3], x[..., :3, 3])
-        following, error, motion, pivot = self._step(q, damping, R, p, *self.limits)
-        return following, error, motion, pivot
+    poses = () if x is None or given.frame is None else (x,)
+    found = descent(step, q, *poses, goal=ROUND_OFF**2, iterations=iterations)
+    return found.q, np.sqrt(found.error)
 
-    def solve(self, q: Floats, x: Floats | None = None, iterations: int = 60) -> tuple[Floats, Floats]:
-        """Configurations from a batch of starts (k, nq), and by how much each violates closure or misses its pose."""
-        poses = () if x is None or self.given.frame is None else (x,)
-        found = solve(self.step, q, *poses, goal=ROUND_OFF**2, iterations=iterations, monotone=True)
-        return found.q, np.sqrt(found.error)
+
+class NearClosure:
+    """The configuration for prescribed values near those of a closed one, all in native code; None where there is more to
+    it, and until so many have been asked for that it pays to make the code."""
+
+    @staticmethod
+    @per_model
+    def of(m: Model, given: Prescription) -> NearClosure:
+        return NearClosure(m, given)
+
+    def __init__(self, m: Model, given: Prescription) -> None:
+        self._call: Any = evaluate(m, NEAR_CLOSURE, given=given) if m.closed and given.plain(m) else None
+        self._ready = False
+
+    def __call__(self, *arrays: Floats) -> Floats | None:
+        if not self._ready:
+            if self._call is None or (isinstance(self._call, Seldom) and not self._call.pays(WORTH)):
+                return None
+            self._call, self._ready = getattr(self._call, "native", self._call), True
+            self._call.__self__.on_violation = lambda *_: None
+        found: Floats | None = self._call(*arrays)
+        return found
 
 
 def residual(m: Model, q: Any) -> Floats:
     """The largest violation of closure in any loop or coupling, `(...)`."""
-    from eslabon.coordinates.closing import residuals_at
-
     return np.abs(residuals_at(m, q)).max(axis=-1, initial=0.0)

@@ -15,11 +15,12 @@ from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.solvers.assembly.assemble import assemble
+from eslabon.solvers.assembly.closing_step import SINGULAR_PIVOT, displacement_shape
 from eslabon.solvers.assembly.prescription import Prescription, by_joints, determinacy
+from eslabon.solvers.batches import flattened
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 PASSIVE = ("refuse", "minimum_norm")
-SINGULAR = 1e-12  # of the square of a reciprocal condition number
 REGULAR = 1e-12  # of J J^T, on its diagonal
 
 
@@ -48,28 +49,22 @@ def complete(
     q = assemble(m, values, guess, joints=joints, continuation=continuation, singular=singular or "warn", limits=limits)
     if not m.nv:
         return q, np.zeros_like(q), np.zeros_like(q)
-    try:
-        np.broadcast_shapes(q.shape[:-1], va.shape[:-1], aa.shape[:-1])
-    except ValueError:
-        raise ModelError(
-            f"the leading axes of the configurations {q.shape[:-1]}, velocities {va.shape[:-1]} and accelerations "
-            f"{aa.shape[:-1]} do not fit together."
-        ) from None
-    v, a, left, condition = evaluate(m, COMPLETING, given=given)(q, va, aa)
-    if not np.nanmin(condition, initial=1.0) > SINGULAR:
+    lead, each = flattened(configurations=(q, 1), velocities=(va, 1), accelerations=(aa, 1))
+    v, a, left, condition = evaluate(m, COMPLETING, given=given)(*each)
+    if not np.nanmin(condition, initial=1.0) > SINGULAR_PIVOT:
         tell_of_singularity(
             singular or "error", f"{m.name} is at a singular configuration for {', '.join(given.joints)} (or so near that nothing can be said): "
             "the other joints' velocities do not follow from theirs; prescribe other joints or another configuration.")  # fmt: skip
-        v, a, left = _rank_by_rank(m, given, q, va, aa, (v, a, left), ~(condition > SINGULAR))
+        v, a, left = _rank_by_rank(m, given, each, (v, a, left), ~(condition > SINGULAR_PIVOT))
     _check_consistent(m, given, v, a, left, condition)
-    return q, v, a
+    return q, v.reshape(*lead, m.nv), a.reshape(*lead, m.nv)
 
 
 def _check_consistent(m: Model, given: Prescription, v: Floats, a: Floats, left: Floats, condition: Floats) -> None:
     """Refuse a motion that the loops do not allow."""
     worst = float(np.nanmax(np.where(np.isfinite(left), left, np.inf), initial=0.0))
     if not worst < 1e-6 * max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(v).max(initial=0.0)) ** 2):
-        if not np.nanmin(condition, initial=1.0) > SINGULAR:
+        if not np.nanmin(condition, initial=1.0) > SINGULAR_PIVOT:
             raise SingularityError(
                 f"branches of {m.name} meet at a singular configuration, and the minimum-norm velocities keep to none of them (they "
                 f"violate loop closure by {worst:.3g}); take configurations beside it, or follow a motion through it."
@@ -121,14 +116,10 @@ def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[
     return [speed, rate, casadi.mmax(casadi.fabs(casadi.densify(left))), solver.condition]
 
 
-def _given_velocities(m: Model, given: Prescription) -> tuple[int]:
-    return (len(given.velocities(m)),)
-
-
 COMPLETING = Formula(
     "completing",
     completing,
-    ("q", *(Argument(name, _given_velocities, "prescribed velocities") for name in ("va", "aa"))),
+    ("q", *(Argument(name, displacement_shape, "prescribed velocities") for name in ("va", "aa"))),
     (
         *(Argument(name, lambda m, given: (m.nv,)) for name in ("v", "a")),
         Argument("residual", ()),
@@ -140,19 +131,19 @@ COMPLETING = Formula(
 
 
 def _rank_by_rank(
-    m: Model, given: Prescription, q: Floats, va: Any, aa: Any, made: tuple[Floats, ...], bad: Floats
+    m: Model, given: Prescription, states: list[Floats], made: tuple[Floats, ...], bad: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """At singular configurations: the minimum-norm velocities and accelerations that keep the loops closed, by singular values."""
     v, a, left = (np.array(x) for x in made)
     fixed, free = given.velocities(m), given.free(m)
     rows = evaluate(m, ALL_ROWS)
-    for k in map(tuple, np.argwhere(bad)):
-        own = [np.broadcast_to(np.asarray(x, dtype=float), (*q.shape[:-1], len(fixed)))[k] for x in (va, aa)]
-        J = rows(q[k], np.zeros(m.nv))[0]
+    for k in np.flatnonzero(bad):
+        q, *own = (x[k] for x in states)
+        J = rows(q, np.zeros(m.nv))[0]
         inverse = np.linalg.pinv(J[:, free], rcond=1e-6)
         v[k][fixed], a[k][fixed] = own
         v[k][free] = -inverse @ J[:, fixed] @ own[0]
-        gamma = rows(q[k], v[k])[1]
+        gamma = rows(q, v[k])[1]
         a[k][free] = inverse @ (gamma - J[:, fixed] @ own[1])
         left[k] = max(np.abs(J @ v[k]).max(initial=0.0), np.abs(J @ a[k] - gamma).max(initial=0.0))
     return v, a, left
@@ -177,10 +168,10 @@ def project(m: Model, q: Any, v: Any = None, a: Any = None, *, limits: bool = Tr
     q = assemble(m, np.zeros(0), states(q, "q", m.nq, m.name), joints=(), limits=limits)
     if v is None:
         return q
-    if not m.nv or not m.closed:
-        lead = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in rates))
-        return tuple(np.array(np.broadcast_to(x, (*lead, x.shape[-1]))) for x in (q, *rates))
-    return (q, *nearest_rates(m, q, *rates))
+    names = ("configurations", "velocities", "accelerations")
+    lead, (flat, *rates) = flattened(**{name: (x, 1) for name, x in zip(names, (q, *rates), strict=False)})
+    near = nearest_rates(m, flat, *rates) if m.nv and m.closed else rates
+    return tuple(np.array(x).reshape(*lead, x.shape[-1]) for x in (flat, *near))
 
 
 def nearest_rates(m: Model, q: Floats, v: Floats, a: Floats | None = None) -> tuple[Floats, ...]:

@@ -10,28 +10,25 @@ with the distance to it, and it is passed, if at all, in one tiny stride, and to
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from eslabon.coordinates.closing import per_model
 from eslabon.graph.evaluator import evaluate
 from eslabon.model import Model
-from eslabon.solvers.assembly.closing_step import CHANGING, PREDICTING, Closing, scales, size
+from eslabon.solvers.assembly.closing_step import (
+    ADVANCE,
+    BALL,
+    BENT,
+    FALLEN,
+    LARGEST_BALL,
+    SINGULAR_PIVOT,
+    SMALLEST_BALL,
+)
 from eslabon.solvers.assembly.prescription import Prescription, determinacy
-from eslabon.solvers.ranges import Ranges
 
 Floats = np.ndarray
-
-# Radians, or lengths in units of the mechanism's size, that prescribed values move by between two knots.
-BALL, LARGEST_BALL, SMALLEST_BALL = 0.25, 1.0, 2e-5
 STRIDE = 16 * SMALLEST_BALL  # over a singular configuration
-LONGEST = 0.6  # motion of any joint from knot to knot
-BENT = 0.2  # correction against motion: half the angle by which the path turns
-CONTRACTS = 0.5  # a correction against the one before
-FALLEN = 0.35  # of 1 at the knot: how far the equations may come to being singular
-SINGULAR = 1e-12  # a pivot at which there is no tangent
-CONVERGED = 1e-9  # a correction whose square is round-off
 AT_ONCE = 16384  # rows that are tried in one go
 
 
@@ -44,7 +41,7 @@ class Crossing(NamedTuple):
 
 
 @dataclass
-class Motion:
+class Continued:
     """Configurations (lanes, rows, nq), and the crossings on the way; rows that were not reached are marked lost."""
 
     q: Floats
@@ -52,40 +49,14 @@ class Motion:
     crossings: list[Crossing] = field(default_factory=list)
 
 
-def follow(m: Model, given: Prescription, begin: Floats, goals: Floats) -> Motion:
+def continued(m: Model, given: Prescription, begin: Floats, goals: Floats) -> Continued:
     """From closed configurations (lanes, nq) along the straight ways from row to row of the goals (lanes, rows, ...)."""
-    return _Walk(m, given, begin, goals).run()
-
-
-class _Tools(NamedTuple):
-    """What every motion of a prescription needs: native functions, scales of the prescribed velocities, their places,
-    whether pivots tell of singular configurations, and whether more is prescribed than the mechanism can follow."""
-
-    closing: Closing
-    between: Closing
-    predict: Any
-    change: Any
-    scale: Floats
-    places: list[int]
-    pivots: bool
-    surplus: bool
-
-
-@per_model
-def _tools(m: Model, given: Prescription) -> _Tools:
-    none, found = Ranges.of(m).unlimited, determinacy(m, given)
-    closing = Closing(m, given, none.lower, none.upper)
-    # Where more is prescribed than the mechanism can follow, values between two rows need not fit together.
-    between = Closing(m, Prescription(), none.lower, none.upper) if found.surplus else closing
-    predict, change = evaluate(m, PREDICTING, given=given), evaluate(m, CHANGING, given=given)
-    scale = np.repeat([1.0, 1 / size(m)], 3) if given.frame is not None else scales(m, given.velocities(m))
-    pivots = not (found.open or found.surplus)  # else one of them is zero everywhere
-    return _Tools(closing, between, predict, change, scale, given.coordinates(m), pivots, bool(found.surplus))
+    return _Continuation(m, given, begin, goals).run()
 
 
 class _Tried(NamedTuple):
-    """Candidates, a run for each motion in `lanes`: their motion, row, values, configuration, whether each is good, how
-    much the path bends, whether it is a row, and whether it has a tangent."""
+    """Rows that were tried, motion by motion: of which motion and row, at which values, the configuration, whether it is
+    good, how much the path bends, whether it is a row or on the way to one, and whether it has a tangent."""
 
     lanes: Floats
     lane: Floats
@@ -98,21 +69,22 @@ class _Tried(NamedTuple):
     firm: Floats
 
 
-class _Walk:
+class _Continuation:
     """All motions side by side: each has its knot, the size of its ball, and the next row it is to reach."""
 
     def __init__(self, m: Model, given: Prescription, begin: Floats, goals: Floats) -> None:
         self.m, self.given, self.goals, self.rows = m, given, goals, goals.shape[1]
-        tools = _tools(m, given)
-        self.closing, self.between, self.predict, self.change, self.scale, self.places, self.pivots, self.surplus = (
-            tools
-        )
+        self.advance, self.scale = evaluate(m, ADVANCE, given=given), given.scales(m)
+        found = determinacy(m, given)
+        # More is prescribed than the mechanism can follow; else, unless something stays open, pivots tell of singularities.
+        self.surplus = bool(found.surplus)
+        self.pivots = not (found.open or found.surplus)
         self.knot, self.x = begin.copy(), given.values(m, begin)
         self.row, self.ball = np.zeros(len(begin), dtype=np.int64), np.full(len(begin), BALL)
         self.stride = np.zeros(len(begin), dtype=bool)
-        self.motion = Motion(np.repeat(begin[:, None], self.rows, axis=1), np.zeros(goals.shape[:2], dtype=bool))
+        self.motion = Continued(np.repeat(begin[:, None], self.rows, axis=1), np.zeros(goals.shape[:2], dtype=bool))
 
-    def run(self) -> Motion:
+    def run(self) -> Continued:
         active = np.arange(len(self.knot))
         while len(active):
             self._advance(active)
@@ -124,17 +96,14 @@ class _Walk:
     def _advance(self, lanes: Floats) -> None:
         """Try what lies in the balls of these motions, and take what is good."""
         lane, row, x, dx, whole = self._candidates(lanes)
-        guess, motion = self.predict(self.knot[lane], dx)
-        if self.given.frame is None:
-            guess[:, self.places] = x
-        q, good, bent, pivot = self._corrected(guess, x, motion, whole)
-        good &= (self.change(self.knot[lane], q) >= FALLEN) | self.stride[lane]
+        q, good, bent, pivot, change = self.advance(self.knot[lane], x, dx, whole.astype(float))
+        good = (good > 0) & ((change >= FALLEN) | self.stride[lane])
         if self.surplus:
             good &= whole | (
                 self._far(self.goals[lane, row], self.given.values(self.m, q))
                 < self._far(self.goals[lane, row], self.x[lane])
             )
-        firm = pivot > SINGULAR if self.pivots else np.ones(len(lane), dtype=bool)
+        firm = pivot > SINGULAR_PIVOT if self.pivots else np.ones(len(lane), dtype=bool)
         self._take(_Tried(lanes, lane, row, x, q, good, bent, whole, firm))
 
     def _far(self, to: Floats, start: Floats) -> Floats:
@@ -160,31 +129,6 @@ class _Walk:
             dx[~whole] *= share[~whole, None]
             x[~whole] = self.given.along(self.m, self.x[lanes[which[~whole]]], dx[~whole])
         return lanes[which], rows[which, k], x, dx, whole
-
-    def _corrected(self, q: Floats, x: Floats, motion: Floats, whole: Floats) -> tuple[Floats, ...]:
-        """Newton's method from each prediction: where it leads, whether it stayed near and contracted, how much the path
-        bends, and the pivots there."""
-        good, before = np.isfinite(motion) & (motion <= LONGEST), np.full(len(q), np.inf)
-        bent = before
-        for k in range(8):
-            following, moved, pivot = self._newton(q, x if self.given.frame is not None else None, whole)
-            if k == 0:
-                bent = moved / np.maximum(motion, 1e-300)
-                good &= moved <= np.maximum(BENT * motion, 100 * CONVERGED)
-            good &= moved <= np.maximum(CONTRACTS * before, CONVERGED)
-            before, q = moved, following
-            if not (good & (moved > CONVERGED)).any():
-                break
-        return q, good & (before <= CONVERGED) & np.isfinite(q).all(axis=-1), bent, pivot
-
-    def _newton(self, q: Floats, x: Floats | None, whole: Floats) -> tuple[Floats, Floats, Floats]:
-        if self.between is self.closing or whole.all():
-            following, _, moved, pivot = self.closing.step(q, 0.0, x)
-            return following, moved, pivot
-        following, _, moved, pivot = self.between.step(q, 0.0)
-        exact = self.closing.step(q[whole], 0.0, None if x is None else x[whole])
-        following[whole], moved[whole] = exact[0], exact[2]
-        return following, moved, pivot
 
     # -- what becomes of it -----------------------------------------------------------------------------------------------
 

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
-from eslabon.algebra.rotations import check_rotation, quaternion_from_rotation, rotation_from_quaternion
+from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, states, text
 from eslabon.coordinates.closing import close, jacobian_at, per_model
-from eslabon.coordinates.partition import RANK, generic
-from eslabon.errors import ModelError, RotationError
+from eslabon.coordinates.partition import generic, rank
+from eslabon.errors import ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
+from eslabon.model.configuration import velocity_units
 from eslabon.quantities import evaluate
+from eslabon.solvers.poses import checked_poses
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -37,6 +39,10 @@ class Prescription:
         """How many axes one set of given values has."""
         return 1 if self.frame is None else 2
 
+    def plain(self, m: Model) -> bool:
+        """Whether it prescribes something, and the ways between two values are differences."""
+        return self.frame is not None or (bool(self.joints) and all(m.joint(name).kind.plain for name in self.joints))
+
     def coordinates(self, m: Model) -> list[int]:
         return [k for name in self.joints for k in range(m.nq)[m.coordinates[name]]]
 
@@ -47,6 +53,10 @@ class Prescription:
         """The velocities that are not prescribed."""
         fixed = set(self.velocities(m))
         return [k for k in range(m.nv) if k not in fixed]
+
+    def scales(self, m: Model) -> Floats:
+        """What makes the prescribed velocities comparable."""
+        return np.repeat([1.0, 1 / size(m)], 3) if self.frame is not None else scales(m)[self.velocities(m)]
 
     def values(self, m: Model, q: Floats) -> Floats:
         """What configurations give for that which is prescribed."""
@@ -60,7 +70,10 @@ class Prescription:
             turn = to[..., :3, :3] @ np.swapaxes(start[..., :3, :3], -1, -2)
             spin = rotation_vector_from_quaternion(quaternion_from_rotation(turn))
             return np.concatenate([spin, to[..., :3, 3] - start[..., :3, 3]], axis=-1)
-        return self._jointwise(m, lambda j, a, b: a - b if j.kind.plain else j.kind.difference(a, b), to, start)
+        if self.plain(m):
+            return to - start
+        each = zip(self._kinds(m), self._split(m, to, "nq"), self._split(m, start, "nq"), strict=True)
+        return np.concatenate([a - b if kind.plain else kind.difference(a, b) for kind, a, b in each], axis=-1)
 
     def along(self, m: Model, start: Floats, dx: Floats) -> Floats:
         """The value that a displacement leads to."""
@@ -69,20 +82,28 @@ class Prescription:
             T[..., :3, :3] = rotation_from_quaternion(quaternion_from_rotation_vector(dx[..., :3])) @ T[..., :3, :3]
             T[..., :3, 3] += dx[..., 3:]
             return T
-        return self._jointwise(m, lambda j, a, b: j.kind.integrate(a, b), start, dx)
+        each = zip(self._kinds(m), self._split(m, start, "nq"), self._split(m, dx, "nv"), strict=True)
+        return np.concatenate([kind.integrate(a, b) for kind, a, b in each], axis=-1)
 
-    def _jointwise(self, m: Model, apply: Any, first: Floats, second: Floats) -> Floats:
-        """A function of each prescribed joint and its own parts of two arrays of coordinates or velocities."""
-        joints = [m.joint(name) for name in self.joints]
-        if all(j.kind.plain for j in joints):
-            return np.asarray(apply(joints[0], first, second)) if joints else first
-        made, places = [], [0, 0]
-        for j in joints:
-            sizes = [j.nq if x.shape[-1] == len(self.coordinates(m)) else j.nv for x in (first, second)]
-            parts = [x[..., at : at + n] for x, at, n in zip((first, second), places, sizes, strict=True)]
-            made.append(apply(j, *parts))
-            places = [at + n for at, n in zip(places, sizes, strict=True)]
-        return np.concatenate(made, axis=-1)
+    def _kinds(self, m: Model) -> list[Any]:
+        return [m.joint(name).kind for name in self.joints]
+
+    def _split(self, m: Model, x: Floats, size: str) -> list[Floats]:
+        """The prescribed joints' own parts of their coordinates ("nq") or velocities ("nv")."""
+        return np.split(x, np.cumsum([getattr(kind, size) for kind in self._kinds(m)])[:-1], axis=-1)
+
+
+def scales(m: Model) -> Floats:
+    """What makes velocities comparable: 1 for angles, one over the size of the mechanism for lengths."""
+    return np.where(np.array(velocity_units(m)) == "rad/s", 1.0, 1 / size(m))
+
+
+def size(m: Model) -> float:
+    """A length typical of the mechanism: the longest reach between two joints of a body, or one metre."""
+    places = [j.at.position for j in m.joints]
+    places += [end.at.position for loop in m.loops for end in (loop.first, loop.second)]
+    longest = max((float(np.linalg.norm(np.asarray(p, dtype=float))) for p in places), default=0.0)
+    return longest if longest > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -100,16 +121,15 @@ def determinacy(m: Model, given: Prescription) -> Determinacy:
     J = jacobian_at(m, q)
     if given.frame is not None:
         rows = evaluate(m, "jacobian", frame=given.frame, axes="spatial")(q)
-        rank = _rank(np.vstack([J, rows]))
-        return Determinacy(m.nv - rank, 6 - (rank - _rank(J)))
+        together = _rank(np.vstack([J, rows]))
+        return Determinacy(m.nv - together, 6 - (together - _rank(J)))
     free = given.free(m)
-    rank = _rank(J[:, free])
-    return Determinacy(len(free) - rank, _rank(J) - rank)
+    held = _rank(J[:, free])
+    return Determinacy(len(free) - held, _rank(J) - held)
 
 
 def _rank(A: Floats) -> int:
-    size = np.linalg.svd(A, compute_uv=False)
-    return int((size > RANK * size.max(initial=0.0)).sum())
+    return int(rank(np.linalg.svd(A, compute_uv=False)))
 
 
 def prescribed(
@@ -119,7 +139,9 @@ def prescribed(
     if pose is not None:
         if values is not None or joints is not None:
             raise ModelError("assemble takes joint values or the pose of a frame, not both.")
-        return Prescription(frame=chosen_frame(m, frame if frame is None else text(frame, "frame")).name), _poses(pose)
+        return Prescription(
+            frame=chosen_frame(m, frame if frame is None else text(frame, "frame")).name
+        ), checked_poses(pose)
     if frame is not None:
         m.frame(text(frame, "frame"))
         raise ModelError(f"frame='{frame}' goes with the pose it is to take; give pose= too.")
@@ -139,25 +161,19 @@ def prescribed(
 
 def by_joints(m: Model, joints: tuple[str, ...] | str | None) -> Prescription:
     """The joints that are prescribed: the actuated ones unless others are named."""
-    if joints is not None and (
-        isinstance(joints, bytes) or not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints)
-    ):
+    if joints is None:
+        return _actuated(m)
+    if isinstance(joints, bytes) or not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints):
         raise ModelError(f"joints names the prescribed joints, as in joints=('q1', 'q2'); it is {joints!r}.")
-    names = m.actuated if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
+    names = (joints,) if isinstance(joints, str) else tuple(joints)
     if len(set(names)) != len(names):
         raise ModelError(f"joints names a joint twice: {', '.join(names)}.")
     return Prescription(tuple(m.joint(name).name for name in names))
 
 
-def _poses(pose: Any) -> Floats:
-    T = finite(pose, "pose")
-    if T.shape[-2:] != (4, 4):
-        raise ModelError(f"pose must be finite numbers of shape (..., 4, 4); it has shape {T.shape}.")
-    try:
-        check_rotation(T[..., :3, :3])
-    except RotationError as error:
-        raise ModelError(f"pose: {error}") from None
-    return T
+@per_model
+def _actuated(m: Model) -> Prescription:
+    return Prescription(tuple(m.actuated))
 
 
 def start(m: Model, guess: Any) -> Floats:

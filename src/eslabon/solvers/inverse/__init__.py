@@ -1,13 +1,13 @@
 """Inverse kinematics (Rojas, 3): configurations, rates and accelerations for poses, tool lines, points and paths.
 
-The way through the room: `tasks` say what is asked, `ranges` where the joints may be, `steps` make one native step of
-the search, `arm` holds the three together, `search` walks and starts again; `solve`, `motion` and `follow` are what
+The way through the room: `tasks` say what is asked, `ranges` where the joints may be, `search_formulas` are the native
+code of the search, `arm` holds the three together, `search` walks and starts again; `solve`, `joint_motion` and `follow` are what
 users call. `newton_gauss` is the thesis' own method with its orthogonal factor, for the last digits and for the rates.
 """
 
 from eslabon.errors import InverseKinematicsError, SingularityWarning
 from eslabon.solvers.inverse.follow import follow
-from eslabon.solvers.inverse.motion import JointMotion, inverse_motion
+from eslabon.solvers.inverse.joint_motion import JointMotion, inverse_motion
 from eslabon.solvers.inverse.newton_gauss import condition, well_conditioned
 from eslabon.solvers.inverse.solve import Configurations, inverse_kinematics
 

@@ -5,47 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon import quantities
 from eslabon.arguments import floats, text
+from eslabon.coordinates.closing import per_model
 from eslabon.errors import InverseKinematicsError, ModelError
 from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.kinematics.tree import chain
 from eslabon.model.builder import an_axis
-from eslabon.solvers.inverse.steps import SEARCH_STEP, moving_velocities
+from eslabon.solvers.inverse.search_formulas import MISSED, NEAR_SOLUTION, SEARCH_STEPS, moving_velocities
 from eslabon.solvers.inverse.tasks import Points, Task, WholePose
 from eslabon.solvers.ranges import Ranges, reach
 
 if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
+
     from eslabon.model import Model
 
 Floats = NDArray[np.float64]
 Triples = tuple[tuple[float, float, float], ...]
 
 STARTS = 256
-ROWS = 64  # of a product that BLAS does not share between threads, which takes longer than the product
 
 
-@dataclass(frozen=True)
-class Starts:
-    """Configurations to start from, and where each brings what the task is about, as its weighted numbers."""
+class Starts(NamedTuple):
+    """Configurations to start from, and where each brings what the task is about, weighted."""
 
     q: Floats
-    reached: Floats
-    weights: Floats
-
-    def distances(self, x: Floats) -> Floats:
-        """How far each start is from each target: squares, up to a constant, in a row for each target."""
-        distances, wanted = np.empty((len(x), len(self.q))), -2.0 * self.weights * x
-        for k in range(0, len(x), ROWS):
-            np.matmul(wanted[k : k + ROWS], self.reached.T, out=distances[k : k + ROWS])
-        distances += np.sum(self.reached**2, axis=1)
-        return distances
+    reached: cKDTree
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,6 @@ class Arm:
     m: Model
     task: Task
     limited: Ranges
-    step: Callable[..., Floats]
     moving: tuple[int, ...]
     _starts: dict[bool, Starts] = field(default_factory=dict, compare=False)
 
@@ -64,10 +55,12 @@ class Arm:
 
     def starts(self, limits: bool) -> Starts:
         """Configurations spread over the ranges, with every joint that does not move the frame at home."""
+        from scipy.spatial import cKDTree
+
         if limits not in self._starts:
             q = np.where(self.unmoved, self.m.home(), self.ranges(limits).spread(STARTS))
             reached = self.task.of_pose(self.pose(q))
-            self._starts[limits] = Starts(q, reached * self.task.weights, self.task.weights)
+            self._starts[limits] = Starts(q, cKDTree(reached * self.task.weights))
         return self._starts[limits]
 
     @cached_property
@@ -82,16 +75,28 @@ class Arm:
         """The pose of the frame."""
         return quantities.evaluate(self.m, "pose", frame=self.task.frame)(q)
 
-    def missed(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """What is missing to the target in metres and radians, by the forward kinematics."""
-        return self.task.missed(self.pose(q), x)
+    @cached_property
+    def steps(self) -> Callable[..., Any]:
+        """Steps towards targets, in native code."""
+        return evaluate(self.m, SEARCH_STEPS, task=self.task)
+
+    @cached_property
+    def missed(self) -> Callable[..., tuple[Floats, Floats]]:
+        """What configurations miss of targets, in metres and radians."""
+        return evaluate(self.m, MISSED, task=self.task)
+
+    @cached_property
+    def near_solution(self) -> Callable[..., tuple[Floats, float, float, float] | None]:
+        """One configuration from one that is near, or None."""
+        call: Any = evaluate(self.m, NEAR_SOLUTION, task=self.task)
+        call.__self__.on_violation = lambda *_: None
+        return call
 
     def equations(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
         """The task's equations f and their Jacobian over the velocities that move the frame."""
         f, S = self.task.equations(self.pose(q), x)
-        return f, S @ quantities.evaluate(self.m, "jacobian", frame=self.task.frame, axes="aligned")(q)[
-            ..., self.moving
-        ]
+        J = quantities.evaluate(self.m, "jacobian", frame=self.task.frame, axes="aligned")(q)
+        return f, S @ J[..., self.moving]
 
     def velocities(self, moving: Floats) -> Floats:
         """Velocities of the whole mechanism from those that move the frame; the others are zero."""
@@ -100,16 +105,9 @@ class Arm:
         return v
 
 
+@per_model
 def prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
     """The arm that moves a frame, or points of it."""
-    # Kept with the mechanism as its cached properties are: to hash a description takes longer than many a search.
-    arms: dict[Any, Arm] = vars(m).setdefault("_arms", {})
-    if (frame, points) not in arms:
-        arms[frame, points] = _prepared(m, frame, points)
-    return arms[frame, points]
-
-
-def _prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
     if m.closed:
         raise ModelError(
             f"{m.name} has loops: m.assemble(pose=..., frame=...) brings a frame to a pose, and with continuation=True along "
@@ -122,7 +120,7 @@ def _prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
     size = reach(m, chosen)
     task: Task = WholePose(chosen.name, size) if points is None else Points(chosen.name, size, points)
     ranges = Ranges.of(m, size)
-    return Arm(m, task, ranges, evaluate(m, SEARCH_STEP, task=task), moving)
+    return Arm(m, task, ranges, moving)
 
 
 def arm_for(m: Model, frame: str | None, points: ArrayLike | None, axis: Any) -> Arm:

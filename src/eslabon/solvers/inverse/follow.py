@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon.arguments import finite, flag, positive
-from eslabon.errors import InverseKinematicsError, shown
+from eslabon.arguments import choice, finite, flag, positive
+from eslabon.errors import SINGULAR_WORDS, InverseKinematicsError, shown
 from eslabon.model.configuration import integrate
 from eslabon.solvers.inverse.arm import Arm, arm_for
-from eslabon.solvers.inverse.motion import JointMotion, check_verdict, rates, tell
+from eslabon.solvers.inverse.joint_motion import JointMotion, rates, tell
 from eslabon.solvers.inverse.newton_gauss import Factor, condition_of
 from eslabon.solvers.inverse.search import Search
-from eslabon.solvers.inverse.solve import TOLERANCE, goal, inverse_kinematics
-from eslabon.solvers.inverse.tasks import checked_poses
+from eslabon.solvers.inverse.solve import TOLERANCE, inverse_kinematics
+from eslabon.solvers.poses import checked_poses
 
 if TYPE_CHECKING:
     from eslabon.model import Model
@@ -73,7 +73,7 @@ def follow(
     >>> motion.q.shape, bool(motion.distance.max() < 1e-10)
     ((101, 6), True)
     """
-    check_verdict(singular)
+    choice(singular, "singular", SINGULAR_WORDS)
     limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
     missing = [name for name in ("pose", "twist", "acceleration") if not callable(getattr(path, name, None))]
     missing += [] if hasattr(path, "duration") else ["duration"]
@@ -82,15 +82,13 @@ def follow(
             f"a path has {', '.join(missing)}, as those of es.paths have; this is {shown(path)}."
         )
     arm = arm_for(m, frame, None, axis)
-    t = (
-        np.linspace(0.0, positive(path.duration, "the duration of a path"), 101)
-        if times is None
-        else finite(times, "times")
-    )
+    if times is None:
+        times = np.linspace(0.0, positive(path.duration, "the duration of a path"), 101)
+    t = finite(times, "times")
     if t.ndim != 1 or not len(t) or (np.diff(t) <= 0).any():
         raise InverseKinematicsError("the times of a path are a row of increasing numbers.")
     options = {"frame": frame, "axis": axis, "limits": limits, "tolerance": tolerance, "strict": strict}
-    walk = _Walk(Search(arm, limits, goal(arm, tolerance)), path, strict)
+    walk = _Walk(Search(arm, limits, tolerance), path, strict)
     q, jumps = _best_walk(walk, t, _beginnings(arm, path.pose(t[0]), guess, options))
     pose, twist, acceleration = (np.array([f(x) for x in t]) for f in (walk.pose, walk.twist, walk.acceleration))
     motion = rates(arm, q, pose, twist, acceleration, t)
@@ -155,10 +153,8 @@ class _Walk:
     def on(self, q: Floats, before: float, now: float, halvings: int) -> Floats:
         """The configuration at `now` that the one at `before` leads to."""
         arm = self._search.arm
-        x = arm.task.of_pose(self.pose(now))
         guess = self._predicted(q, before, now - before)
-        found, error, _ = self._search.alone(x, guess, restarts=0)
-        arrived = error <= self._search.goal or not self._strict
+        found, arrived = self._solved(self.pose(now), guess)
         units = np.where(self._search.ranges.lengths, arm.task.reach, 1.0)
         jumps = bool((np.abs(found - guess) > JUMP * units).any())
         if arrived and not jumps:
@@ -167,7 +163,7 @@ class _Walk:
             middle = (before + now) / 2
             return self.on(self.on(q, before, middle, halvings - 1), middle, now, halvings - 1)
         if not arrived:
-            distance, angle = arm.missed(found, x)
+            distance, angle = arm.missed(found, arm.task.of_pose(self.pose(now)))
             raise InverseKinematicsError(
                 f"{arm.m.name} cannot follow the path with '{arm.task.frame}' beyond t = {before:.6g} s: it would miss "
                 f"it by {distance:.3g} m and {angle:.3g} rad. Try another guess, limits=False or another path, or take "
@@ -175,6 +171,14 @@ class _Walk:
             )
         self._jumps.append(now)
         return found
+
+    def _solved(self, pose: Floats, guess: Floats) -> tuple[Floats, bool]:
+        """The configuration for a pose next to a guess, and whether it is near enough."""
+        near = self._search.near(pose, guess)
+        if near is not None:
+            return near[0], True
+        found = self._search.one(self._search.arm.task.of_pose(pose)[None], guess[None], restarts=0)
+        return found.q[0], bool(found.error[0] <= self._search.goal) or not self._strict
 
     def _predicted(self, q: Floats, t: float, step: float) -> Floats:
         arm = self._search.arm

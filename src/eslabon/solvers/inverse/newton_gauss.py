@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon.least_squares import TINY, orthogonal_step, solve
+from eslabon.least_squares import TINY, descent, orthogonal_step
 from eslabon.model.configuration import integrate
 from eslabon.solvers.inverse.arm import Arm, prepared
 from eslabon.solvers.ranges import Ranges
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 # A direction of motion that takes the joints this many times more speed than the easiest one counts as lost.
-SINGULAR = 1e4
+SINGULAR_CONDITION = 1e4
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Factor:
 
     def solve(self, b: Floats) -> Floats:
         """The least-squares solution of least norm; lost directions are damped, more the more they are lost."""
-        least = np.maximum(self.s[..., :1] / SINGULAR, TINY)
+        least = np.maximum(self.s[..., :1] / SINGULAR_CONDITION, TINY)
         along = np.einsum("...ij,...i->...j", self.U, b)
         return np.einsum("...ij,...i->...j", self.Vt, self.s / np.maximum(self.s, least) ** 2 * along)
 
@@ -63,7 +63,7 @@ def improved(arm: Arm, q: Floats, x: Floats, limits: bool, iterations: int = 60)
         return f, J * _released(arm, ranges, q, np.einsum("...ij,...i->...j", J, f))[..., None, :]
 
     step = orthogonal_step(equations, lambda q, s: ranges.admitted(integrate(arm.m, q, arm.velocities(s))))
-    return solve(step, q, x, goal=0.0, damping=1e-3, iterations=iterations, monotone=True).q
+    return descent(step, q, x, goal=0.0, damping=1e-3, iterations=iterations).q
 
 
 def _released(arm: Arm, ranges: Ranges, q: Floats, gradient: Floats) -> Floats:

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import count, flag, positive, states
 from eslabon.errors import InverseKinematicsError
-from eslabon.least_squares import Found
+from eslabon.solvers.batches import flattened
 from eslabon.solvers.inverse.arm import Arm, arm_for
 from eslabon.solvers.inverse.newton_gauss import improved
 from eslabon.solvers.inverse.search import Search
-from eslabon.solvers.inverse.tasks import Points, checked_places, checked_poses
+from eslabon.solvers.inverse.tasks import Points, checked_places
+from eslabon.solvers.poses import checked_poses
 
 if TYPE_CHECKING:
     from eslabon.model import Model
@@ -104,13 +105,21 @@ def inverse_kinematics(
     if strict is not None:
         flag(strict, "strict")
     arm = arm_for(m, frame, points, axis)
-    x, begin = _aligned(arm, target, guess, np.inf if strict is False else tolerance, points is None)
-    search = Search(arm, limits, goal(arm, tolerance), threads)
-    made = _one_each(search, x, begin, restarts) if solutions == 1 else _several_each(search, x, begin, solutions)
-    x = x if solutions == 1 else x[..., None, :]
-    distance, angle = arm.missed(made.q, x)
+    search = Search(arm, limits, tolerance, threads)
+    one_each = solutions == 1 and points is None and type(target) is np.ndarray and target.shape == (4, 4)
+    if one_each and (guess is None or (type(guess) is np.ndarray and guess.shape == (m.nq,))):
+        near = search.near(target, guess)
+        if near is not None:
+            return Configurations(near[0], np.True_, *near[1:3], int(near[3]))
+    x, begin, lead = _aligned(arm, target, guess, np.inf if strict is False else tolerance, points is None)
+    if solutions == 1:
+        made = _one_each(search, x, begin, restarts)
+    else:
+        made, lead = _several_each(search, x, begin, solutions), (*lead, solutions)
+    distance, angle = arm.missed(made.q, x if solutions == 1 else x[:, None])
     good = made.arrived & (distance <= tolerance) & (angle <= tolerance)
-    found = Configurations(made.q, good, distance, angle, made.steps)
+    parts = (part.reshape(lead)[()] for part in (good, distance, angle, made.steps))
+    found = Configurations(made.q.reshape(*lead, m.nq), *parts)
     if strict or (strict is None and found.q.ndim == 1):
         _refuse(arm, found, limits, solutions > 1)
     return found
@@ -118,23 +127,15 @@ def inverse_kinematics(
 
 def _aligned(
     arm: Arm, target: ArrayLike, guess: ArrayLike | None, tolerance: float, poses: bool
-) -> tuple[Floats, Floats | None]:
-    """Targets as the task sees them, and guesses with the same leading axes."""
+) -> tuple[Floats, Floats | None, tuple[int, ...]]:
+    """Targets as the task sees them (k, n), guesses (k, nq), and the leading axes that were given."""
     task = arm.task
     x = task.of_pose(checked_poses(target)) if poses else checked_places(cast(Points, task), target, tolerance)
     if guess is None:
-        return x, None
-    m, q = arm.m, states(guess, "guess", arm.m.nq, arm.m.name)
-    if x.ndim == q.ndim == 1:
-        return x, q
-    try:
-        lead = np.broadcast_shapes(x.shape[:-1], q.shape[:-1])
-    except ValueError:
-        raise InverseKinematicsError(
-            f"the leading axes of the targets {x.shape[:-1]} and of the guesses {q.shape[:-1]} do not fit together; give one "
-            "guess, or one for each."
-        ) from None
-    return np.broadcast_to(x, (*lead, task.size)), np.broadcast_to(q, (*lead, m.nq))
+        lead, (x,) = flattened(targets=(x, 1))
+        return x, None, lead
+    lead, (x, q) = flattened(targets=(x, 1), guesses=(states(guess, "guess", arm.m.nq, arm.m.name), 1))
+    return x, q, lead
 
 
 class _Made(NamedTuple):
@@ -142,45 +143,29 @@ class _Made(NamedTuple):
 
     q: Floats
     arrived: Any
-    steps: Any
+    steps: Floats
 
 
 def _one_each(search: Search, x: Floats, guess: Floats | None, restarts: int) -> _Made:
-    """A configuration for each target."""
-    arm, lead = search.arm, x.shape[:-1]
-    found = _in_parts(search, x, guess, restarts) if lead else search.alone(x, guess, restarts)
-    q, targets, error = found.q.reshape(-1, arm.m.nq), x.reshape(-1, x.shape[-1]), np.atleast_1d(found.error)
+    """A configuration for each target, of as many at once as memory likes."""
+    parts = [slice(k, k + TARGETS) for k in range(0, len(x), TARGETS)] or [slice(0)]
+    each = [search.one(x[part], None if guess is None else guess[part], restarts) for part in parts]
+    q, error, steps = (np.concatenate(pieces) for pieces in zip(*each, strict=True))
     # The last word on what seems out of reach is with the orthogonal factors.
     out = (error > search.goal) & ((error < NEAR) | (restarts > 0))
     if out.any():
-        q[out] = improved(arm, q[out], targets[out], search.limits)
-    q = q.reshape(*lead, arm.m.nq)
-    return _Made(search.ranges.turned(q, arm.m.home() if guess is None else guess), True, _shaped(found.steps, lead))
+        q[out] = improved(search.arm, q[out], x[out], search.limits)
+    return _Made(search.ranges.turned(q, search.arm.m.home() if guess is None else guess), True, steps)
 
 
 def _several_each(search: Search, x: Floats, guess: Floats | None, solutions: int) -> _Made:
     """Several configurations for each target."""
-    lead, n = x.shape[:-1], search.arm.m.nq
-    each = [search.several(x[k], None if guess is None else guess[k], solutions) for k in np.ndindex(lead)]
-    q, filled, steps = (np.array(part) for part in zip(*each, strict=True))
-    return _Made(q.reshape(*lead, solutions, n), filled.reshape(*lead, solutions), steps.reshape(*lead, solutions))
-
-
-def _shaped(a: Any, lead: tuple[int, ...]) -> Any:
-    return a.reshape(lead) if lead else a
-
-
-def goal(arm: Arm, tolerance: float) -> float:
-    """The error |r|², with lengths in units of the reach, at which both parts are within the tolerance."""
-    return (tolerance / max(1.0, arm.task.reach)) ** 2
-
-
-def _in_parts(search: Search, x: Floats, guess: Floats | None, restarts: int) -> Found:
-    """The search on as many targets at once as memory likes."""
-    x, guess = x.reshape(-1, x.shape[-1]), None if guess is None else guess.reshape(-1, guess.shape[-1])
-    parts = [slice(k, k + TARGETS) for k in range(0, len(x), TARGETS)] or [slice(0)]
-    each = [search.one(x[part], None if guess is None else guess[part], restarts) for part in parts]
-    return each[0] if len(each) == 1 else Found(*(np.concatenate(pieces) for pieces in zip(*each, strict=True)))
+    made = _Made(np.empty((len(x), solutions, search.arm.m.nq)), *np.zeros((2, len(x), solutions), dtype=np.int64))
+    for k, target in enumerate(x):
+        made.q[k], made.arrived[k], made.steps[k] = search.several(
+            target, None if guess is None else guess[k], solutions
+        )
+    return made._replace(arrived=made.arrived.astype(bool))
 
 
 def _refuse(arm: Arm, found: Configurations, limits: bool, several: bool) -> None:

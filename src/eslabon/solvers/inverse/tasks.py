@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon.algebra.arrays import matmul
-from eslabon.algebra.motions import check_pose, hat
+from eslabon.algebra.motions import hat
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion, vect
+from eslabon.algebra.rotations import quaternion_from_rotation, vect
 from eslabon.arguments import floats
 from eslabon.errors import InverseKinematicsError
 from eslabon.kinematics.frames import jacobian, placement
@@ -27,49 +27,6 @@ Floats = NDArray[np.float64]
 
 # A start is near if its place is, more than its orientation, which the last joints mend: so measured on four arms.
 PLACE = 4.0
-ONE, LAST_ROW = np.eye(3), np.array([0.0, 0.0, 0.0, 1.0])
-
-
-class Task(Protocol):
-    """What every task answers."""
-
-    @property
-    def frame(self) -> str:
-        """Which frame is meant."""
-
-    @property
-    def reach(self) -> float:
-        """The unit of length."""
-
-    @property
-    def size(self) -> int:
-        """How many numbers a target has."""
-
-    @property
-    def rank(self) -> int:
-        """How many degrees of freedom it takes from the frame."""
-
-    @property
-    def weights(self) -> Floats:
-        """What each number of a target counts when near targets are told from far ones."""
-
-    def of_pose(self, pose: Floats) -> Floats:
-        """The numbers that a pose of the frame gives."""
-
-    def residual(self, m: Model, q: Any, x: Any) -> Any:
-        """How far the configuration is from the target x, in symbols."""
-
-    def jacobian(self, m: Model, q: Any) -> Any:
-        """The matrix J with residual' = J v at the target, in symbols; J^T residual is the exact gradient."""
-
-    def missed(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """What is missing from a pose of the frame to the target, in metres and radians."""
-
-    def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """The equations f = 0 in numbers, and the matrix S with f' = S twist, the twist in ground axes."""
-
-    def centripetal(self, R: Floats, twist: Floats) -> Floats:
-        """The part of f'' = S acceleration + ... that the velocities make."""
 
 
 @dataclass(frozen=True)
@@ -83,18 +40,21 @@ class WholePose:
     """
 
     frame: str
-    reach: float
-    size: ClassVar[int] = 12
-    rank: ClassVar[int] = 6
+    reach: float  # the unit of length
+    size: ClassVar[int] = 12  # numbers of a target
+    rank: ClassVar[int] = 6  # degrees of freedom that it takes from the frame
 
     @property
     def weights(self) -> Floats:
+        """What each number of a target counts when near targets are told from far ones."""
         return np.repeat([1.0, PLACE / self.reach], [9, 3])
 
     def of_pose(self, pose: Floats) -> Floats:
+        """The target, as a row of numbers, that a pose of the frame is."""
         return np.concatenate([pose[..., :3, :3].reshape(*pose.shape[:-2], 9), pose[..., :3, 3]], axis=-1)
 
     def residual(self, m: Model, q: Any, x: Any) -> Any:
+        """How far a configuration is from the target x, in symbols."""
         import casadi
 
         P, p = placement(m, q, m.frame(self.frame))
@@ -102,19 +62,27 @@ class WholePose:
         return casadi.vertcat(rotation_vector_from_quaternion(quaternion_from_rotation(E)), (p - x[9:]) / self.reach)
 
     def jacobian(self, m: Model, q: Any) -> Any:
+        """The matrix J with residual' = J v at the target, in symbols; J^T residual is the exact gradient."""
         import casadi
 
         J = jacobian(m, q, self.frame, axes="aligned")
         return casadi.vertcat(J[:3, :], J[3:, :] / self.reach)
 
-    def missed(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
-        # |P - R| = √8 sin(φ/2), in the norm of all nine entries.
-        chord = np.linalg.norm(self.of_pose(pose)[..., :9] - x[..., :9], axis=-1) / np.sqrt(8.0)
-        distance = np.linalg.norm(pose[..., :3, 3] - x[..., 9:], axis=-1)
-        return distance, 2.0 * np.arcsin(np.minimum(chord, 1.0))
+    def of_placement(self, R: Any, p: Any) -> Any:
+        """The same in symbols."""
+        import casadi
+
+        return casadi.vertcat(casadi.vec(R.T), p)
+
+    def missed(self, residual: Any) -> tuple[Any, Any]:
+        """What is missing to the target in metres and radians, in symbols."""
+        import casadi
+
+        return casadi.norm_2(residual[3:]) * self.reach, casadi.norm_2(residual[:3])
 
     def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """f = [2 vect E; tr E - 3; p - p*] and S = [1 tr E - E; -2 vect(E)^T; 1]: seven rows (Rojas, 3.3.1)."""
+        """The equations f = 0 in numbers, and S with f' = S twist, the twist in ground axes: f = [2 vect E; tr E - 3; p - p*]
+        and S = [1 tr E - E; -2 vect(E)^T; 1], seven rows (Rojas, 3.3.1)."""
         R = x[..., :9].reshape(*x.shape[:-1], 3, 3)
         E = pose[..., :3, :3] @ np.swapaxes(R, -1, -2)
         turn, cosines = 2.0 * vect(E), np.trace(E, axis1=-2, axis2=-1)[..., None]
@@ -126,6 +94,7 @@ class WholePose:
         return f, S
 
     def centripetal(self, R: Floats, twist: Floats) -> Floats:
+        """The part of f'' = S acceleration + ... that the velocities make."""
         return np.zeros((*twist.shape[:-1], 7))
 
 
@@ -164,10 +133,7 @@ class Points:
         return places.reshape(*places.shape[:-2], self.size)
 
     def residual(self, m: Model, q: Any, x: Any) -> Any:
-        import casadi
-
-        P, p = placement(m, q, m.frame(self.frame))
-        return (casadi.vertcat(*(p + matmul(P, casadi.DM(r)) for r in self.points)) - x) / self.reach
+        return (self.of_placement(*placement(m, q, m.frame(self.frame))) - x) / self.reach
 
     def jacobian(self, m: Model, q: Any) -> Any:
         import casadi
@@ -177,10 +143,16 @@ class Points:
         rows = [J[3:, :] - matmul(hat(matmul(P, casadi.DM(r))), J[:3, :]) for r in self.points]
         return casadi.vertcat(*rows) / self.reach
 
-    def missed(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
-        gaps = self.of_pose(pose) - x
-        distance = np.linalg.norm(gaps.reshape(*gaps.shape[:-1], len(self.points), 3), axis=-1).max(axis=-1)
-        return distance, np.zeros_like(distance)
+    def of_placement(self, R: Any, p: Any) -> Any:
+        import casadi
+
+        return casadi.vertcat(*(p + matmul(R, casadi.DM(r)) for r in self.points))
+
+    def missed(self, residual: Any) -> tuple[Any, Any]:
+        import casadi
+
+        gaps = casadi.reshape(residual, 3, len(self.points))
+        return casadi.sqrt(casadi.mmax(casadi.sum1(gaps**2).T)) * self.reach, casadi.SX(0)
 
     def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
         """f = [h - p; s - p'; ...], three rows for each point (Rojas, eq. 3.5.1.4)."""
@@ -197,6 +169,9 @@ class Points:
     def _arms(self, R: Floats) -> Floats:
         """From the frame's origin to each point, in ground axes."""
         return self.local @ np.swapaxes(R, -1, -2)
+
+
+Task = WholePose | Points
 
 
 def checked_places(task: Points, target: ArrayLike, tolerance: float) -> Floats:
@@ -218,23 +193,3 @@ def checked_places(task: Points, target: ArrayLike, tolerance: float) -> Floats:
             f"{asked[at]:.9g} m; move the places, or allow the difference with tolerance=."
         )
     return places.reshape(*places.shape[:-2], task.size)
-
-
-def checked_poses(target: ArrayLike) -> Floats:
-    """Poses (..., 4, 4), their rotations made exact where they were given with a few digits."""
-    poses = floats(target, "the target")
-    if poses.shape[-2:] != (4, 4):
-        raise InverseKinematicsError(f"a pose is a 4x4 matrix, or a batch (..., 4, 4); this has shape {poses.shape}.")
-    if _are_exact(poses):
-        return poses
-    poses = check_pose(poses).copy()
-    poses[..., :3, :3] = rotation_from_quaternion(quaternion_from_rotation(poses[..., :3, :3]))
-    return poses
-
-
-def _are_exact(poses: Floats) -> bool:
-    """Whether the poses are poses to the last digits."""
-    R = poses[..., :3, :3]
-    error = np.abs(R @ np.swapaxes(R, -1, -2) - ONE).max(initial=0.0)
-    proper = error < 1e-14 and np.linalg.det(R).min(initial=1.0) > 0 and np.isfinite(poses[..., :3, 3]).all()
-    return bool(proper and (poses[..., 3, :] == LAST_ROW).all())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import choice, states
-from eslabon.errors import SINGULAR_WORDS, SingularityError, SingularityWarning
+from eslabon.errors import SINGULAR_WORDS, tell_of_singularity
 from eslabon.quantities import evaluate
 from eslabon.solvers.inverse.arm import Arm, arm_for
-from eslabon.solvers.inverse.newton_gauss import SINGULAR, Factor
+from eslabon.solvers.inverse.newton_gauss import SINGULAR_CONDITION, Factor
 from eslabon.solvers.inverse.solve import TOLERANCE, inverse_kinematics
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def inverse_motion(
     >>> inverse_motion(m, T, V, [0.0] * 6, [0.2, 0.4], "tool", strict=False).v.round(9)
     array([1., 2.])
     """
-    check_verdict(singular)
+    choice(singular, "singular", SINGULAR_WORDS)
     found = inverse_kinematics(m, pose, guess, frame, axis=axis, limits=limits, tolerance=tolerance, strict=strict)
     arm = arm_for(m, frame, None, axis)
     spatial = (
@@ -99,7 +98,7 @@ def rates(
     m, task = arm.m, arm.task
     here = arm.pose(q)
     _, S = task.equations(here, task.of_pose(here))
-    J = S @ evaluate(m, "jacobian", frame=task.frame, axes="aligned")(q)[..., arm.moving]
+    _, J = arm.equations(q, task.of_pose(here))
     factor = Factor.of(J, task.rank)
     _, wanted = task.equations(pose, task.of_pose(pose))
     speeds = _times(wanted, twist)
@@ -111,25 +110,17 @@ def rates(
     made = _times(S, bias) + task.centripetal(here[..., :3, :3], own_twist)
     a = arm.velocities(factor.solve(asked - made))
     slip = np.linalg.norm(_times(J, moving) - speeds, axis=-1)
-    return JointMotion(q, v, a, *task.missed(here, task.of_pose(pose)), slip, factor.condition, t)
+    return JointMotion(q, v, a, *arm.missed(q, task.of_pose(pose)), slip, factor.condition, t)
 
 
 def _times(M: Floats, b: Floats) -> Floats:
     return np.einsum("...ij,...j->...i", M, b)
 
 
-def check_verdict(singular: str) -> None:
-    choice(singular, "singular", SINGULAR_WORDS)
-
-
 def tell(arm: Arm, made: JointMotion, singular: str, jumps: Sequence[float] = ()) -> None:
     """Tell of singular configurations and of branch jumps on a path, in the way that was asked for."""
-    check_verdict(singular)
     worst = np.atleast_1d(made.condition)
-    lost = worst > SINGULAR
-    if singular == "ignore" or not (lost.any() or jumps):
-        return
-    sentences = []
+    lost, sentences = worst > SINGULAR_CONDITION, []
     if lost.any():
         where = "" if made.t is None else f" at t = {made.t[lost.argmax()]:.4g} s"
         many = f" (and {lost.sum() - 1} times more)" if lost.sum() > 1 else ""
@@ -142,7 +133,6 @@ def tell(arm: Arm, made: JointMotion, singular: str, jumps: Sequence[float] = ()
             f"{arm.m.name} jumps to another branch before t = {jumps[0]:.4g} s, where the path leads by a singular "
             "configuration or a limit."
         )
-    message = " ".join([*sentences, "Choose another configuration or path, or pass singular='ignore'."])
-    if singular == "error":
-        raise SingularityError(message)
-    warnings.warn(message, SingularityWarning, stacklevel=3)
+    if sentences:
+        advice = "Choose another configuration or path, or pass singular='ignore'."
+        tell_of_singularity(singular, " ".join([*sentences, advice]))

@@ -13,7 +13,7 @@ import numpy as np
 from eslabon.algebra.spatial import wrench_to_parent
 from eslabon.arguments import floats as as_floats
 from eslabon.coordinates.closing import jacobian_at
-from eslabon.coordinates.partition import RANK
+from eslabon.coordinates.partition import rank
 from eslabon.errors import ModelError
 from eslabon.kinematics.tree import fixed, on_body, placements, relative
 from eslabon.model import Model, Pose
@@ -31,9 +31,8 @@ def determined(m: Model, q: Any) -> Floats:
     total = len(m.joints) + len(m.loops)
     if not m.loops:
         return np.ones((total, 6), dtype=bool)
-    J = jacobian_at(m, q)
-    U, size, _ = np.linalg.svd(J)
-    hidden = U[:, int((size > RANK * size.max(initial=0.0)).sum()) :]
+    U, size, _ = np.linalg.svd(jacobian_at(m, q))
+    hidden = U[:, rank(size) :]
     changes = np.array([_reactions(m, q, z) for z in hidden.T]).reshape(-1, total, 6)
     scale = max(float(np.abs(changes).max(initial=0.0)), 1e-300)
     return ~np.any(np.abs(changes) > 1e-7 * scale, axis=0)

@@ -14,9 +14,9 @@ from eslabon.kinematics.tree import on_body, placements
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
 from eslabon.solvers.assembly.assemble import Assembly, refuse
-from eslabon.solvers.assembly.closing_step import Closing, size
-from eslabon.solvers.assembly.prescription import Prescription, home, prescribed
-from eslabon.solvers.ranges import Ranges
+from eslabon.solvers.assembly.closing_step import solve_closure
+from eslabon.solvers.assembly.prescription import Prescription, home, prescribed, size
+from eslabon.solvers.ranges import Ranges, distinct
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 STARTS = 400  # from which ways of closing are looked for
@@ -48,9 +48,8 @@ def assembly_modes(
         places = given.coordinates(m)
         x = q[0, places]
         q[:, places] = x
-    unlimited = ranges.unlimited
     poses = None if given.frame is None else np.broadcast_to(x, (len(q), 4, 4))
-    q, size = Closing(m, given, unlimited.lower, unlimited.upper).solve(q, poses, iterations=100)
+    q, size = solve_closure(m, given, ranges.unlimited, q, poses, iterations=100)
     found = _distinct(m, given, q[size < CLOSED], bool(passive))
     if not found:
         refuse(m, given, q[:1], size[:1], x[None])
@@ -68,22 +67,12 @@ def _distinct(m: Model, given: Prescription, closed: Floats, passive: bool) -> l
     middle, places = np.broadcast_to(home(m), closed.shape), given.coordinates(m)
     near = integrate(m, middle, difference(m, closed, middle))
     near[:, places] = closed[:, places]
-    kept = _kept(near, lambda others, q: difference(m, others, np.broadcast_to(q, others.shape)), 1e-6)
-    found = [near[k] for k in kept]
+    found = near[distinct(near, Ranges.of(m).apart, 1e-6)]
     if passive:
         points = np.array([_places(m, q) for q in found]).reshape(len(found), -1)
         scale = max(1.0, float(np.abs(points).max(initial=0.0)))
-        found = [found[k] for k in _kept(points, lambda others, x: others - x, 1e-6 * scale)]
-    return found
-
-
-def _kept(items: Floats, apart: Any, tolerance: float) -> list[int]:
-    """Which of the items are farther than the tolerance from all that were kept before them."""
-    kept: list[int] = []
-    for k, item in enumerate(items):
-        if not kept or (np.abs(apart(items[kept], item)).max(axis=-1) >= tolerance).all():
-            kept.append(k)
-    return kept
+        found = found[distinct(points, lambda others, x: np.abs(others - x).max(axis=-1), 1e-6 * scale)]
+    return list(found)
 
 
 def _passive(m: Model, given: Prescription) -> set[int]:

@@ -1,0 +1,34 @@
+"""Batches: arrays with any leading axes as rows of one batch."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from eslabon.errors import InputError
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def flattened(**given: tuple[Floats, int]) -> tuple[tuple[int, ...], list[Floats]]:
+    """The leading axes that arrays have together, and the arrays with one leading axis instead, as long as all of these.
+
+    Each array comes with the number of axes that are its own.
+
+    >>> lead, (q, v) = flattened(configurations=(np.zeros((2, 1, 3)), 1), velocities=(np.ones((4, 2)), 1))
+    >>> lead, q.shape, v.shape
+    ((2, 4), (8, 3), (8, 2))
+    """
+    leads = [x.shape[: x.ndim - own] for x, own in given.values()]
+    try:
+        lead = np.broadcast_shapes(*leads)
+    except ValueError:
+        told = " and ".join(f"{name} {shape}" for name, shape in zip(given, leads, strict=True))
+        raise InputError(
+            f"the leading axes of {told} do not fit together; give one of each for all, or one for each."
+        ) from None
+    cores = [x.shape[x.ndim - own :] for x, own in given.values()]
+    pairs = zip(given.values(), cores, strict=True)
+    return lead, [np.broadcast_to(x, (*lead, *core)).reshape(prod(lead), *core) for (x, _), core in pairs]
