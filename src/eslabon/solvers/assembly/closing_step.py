@@ -48,7 +48,7 @@ def closing_step(
     prescribed, if one is."""
     import casadi
 
-    phi, J, _ = equations(m, q, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))))
+    phi, J, _ = equations(m, q, None, tuple(range(len(row_names(m)))))
     if given.frame is not None:
         miss = casadi.SX(Fixed().residual(*relative((R, p), placement(m, q, chosen_frame(m, given.frame)))))
         slope = casadi.mtimes(casadi.jacobian(miss, q), coordinate_rates(m, q))
@@ -94,7 +94,7 @@ def _held(m: Model, q: Any, given: Prescription, rows: tuple[int, ...] | None = 
     """The Jacobian of the loops, of some rows or of all, and of the frame whose pose is prescribed."""
     import casadi
 
-    J = equations(m, q, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))) if rows is None else rows)[1]
+    J = equations(m, q, None, tuple(range(len(row_names(m)))) if rows is None else rows)[1]
     return J if given.frame is None else casadi.vertcat(J, jacobian(m, q, given.frame, axes="aligned"))
 
 
