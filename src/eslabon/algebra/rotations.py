@@ -113,14 +113,17 @@ def rotation_about(axis: Array, angle: Scalar) -> Array:
     array([0., 1., 0.])
     """
     (x, y, z), c, s = quaternions.unit_axis(axis), cos(scalar(angle)), sin(scalar(angle))
-    # Written so that a coordinate axis leaves exact ones and zeros in a symbolic matrix.
-    return matrix(
-        [
-            [x * x + (1.0 - x * x) * c, x * y * (1.0 - c) - z * s, x * z * (1.0 - c) + y * s],
-            [x * y * (1.0 - c) + z * s, y * y + (1.0 - y * y) * c, y * z * (1.0 - c) - x * s],
-            [x * z * (1.0 - c) - y * s, y * z * (1.0 - c) + x * s, z * z + (1.0 - z * z) * c],
-        ]
+    symbolic, versine = is_symbolic(c), 1.0 - c
+
+    def product(k: Scalar, f: Scalar) -> Scalar:  # a coordinate axis leaves exact zeros in a symbolic matrix
+        return 0.0 if symbolic and isinstance(k, float) and k == 0.0 else k * f
+
+    (xy, xz, yz), (xs, ys, zs) = (
+        (product(k, versine) for k in (x * y, x * z, y * z)),
+        (product(k, s) for k in (x, y, z)),
     )
+    xx, yy, zz = (k * k + product(1.0 - k * k, c) for k in (x, y, z))
+    return matrix([[xx, xy - zs, xz + ys], [xy + zs, yy, yz - xs], [xz - ys, yz + xs, zz]])
 
 
 # --- three angles ------------------------------------------------------------------------------------------------

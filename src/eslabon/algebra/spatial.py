@@ -91,6 +91,18 @@ def _complement(A: Array) -> Array:
     return matrix([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
 
 
+def _turned(R: Array, A: Array) -> Array:
+    """R A R^T of a symmetric matrix, by its upper triangle. A joint about z mixes x and y, where A - A_xx 1 has an entry
+    less to turn than A."""
+    if not is_symbolic(R, A):
+        return R @ A @ R.T
+    import casadi
+
+    about_z = casadi.SX(R)[:, 2].is_constant() and is_symbolic(R) and not R.is_constant()
+    even = casadi.SX(A)[0, 0] * casadi.SX.eye(3) if about_z else casadi.SX(3, 3)
+    return casadi.triu2symm(casadi.triu(R @ casadi.sparsify(A - even) @ R.T)) + even
+
+
 def ad(V: Array, W: Array) -> Array:
     """ad_V W, the Lie bracket of two twists: how W changes in a frame that moves with V (Yime, eq. 14)."""
     (w, v), (x, y) = halves(V), halves(W)
@@ -126,7 +138,8 @@ class Inertia:
     @staticmethod
     def of(mass: Scalar, com: Array, inertia: Array) -> Inertia:
         """From mass, centre of mass c and inertia I about it: Sigma = tr(I)/2 1 - I + m c c^T."""
-        return Inertia.of_moments(mass, mass * com, _trace(inertia) / 2 * np.eye(3) - inertia + mass * (com @ com.T))
+        first = mass * com
+        return Inertia.of_moments(mass, first, _trace(inertia) / 2 * np.eye(3) - inertia + first @ com.T)
 
     @staticmethod
     def of_moments(mass: Scalar, first: Array, second: Array) -> Inertia:
@@ -148,8 +161,8 @@ class Inertia:
         return Inertia(
             self.mass,
             first + self.mass * p,
-            R @ self.second @ R.T + moved,
-            R @ self.rotary @ R.T + _complement(moved),
+            _turned(R, self.second) + moved,
+            _turned(R, self.rotary) + _complement(moved),
         )
 
     def matrix(self) -> Array:

@@ -43,9 +43,7 @@ def per_model(function: Callable[P, T]) -> Callable[P, T]:
 
 def closure(m: Model, q: Any) -> list[Any]:
     """Phi(q) and its Jacobian J, by the velocities."""
-    import casadi
-
-    return list(equations(m, q, casadi.SX.zeros(m.nv), tuple(range(_rows(m))))[:2])
+    return list(equations(m, q, None, tuple(range(_rows(m))))[:2])
 
 
 def _rows(m: Model) -> int:

@@ -13,6 +13,9 @@ from eslabon.kinematics.tree import Placement, coordinate_rates, coordinates, pl
 from eslabon.model import GROUND, End, Model, Pose, Spring, Wrench
 
 CREEP = 1e-3  # rad/s or m/s, over which Coulomb friction changes its sign: a jump would stop every adaptive method
+TOUCHING = (
+    1e-60  # m^2, added to the square of a spring's length so that it has a direction, and derivatives, at zero too
+)
 
 
 def wrenches(m: Model, q: SX, v: SX, external: Mapping[str, SX]) -> dict[str, SX]:
@@ -67,15 +70,15 @@ def _constant(wrench: Wrench) -> tuple[SX, SX]:
 
 
 def _pull(m: Model, spring: Spring, q: SX, v: SX, placed: Mapping[str, Placement]) -> SX:
-    """The force on the first end of a spring: k span + (c rate - k rest) direction."""
-    span = _span(spring, placed)
-    if not (_nonzero(spring.length) or _nonzero(spring.damping)):
-        return spring.stiffness * span
-    direction, along = _direction(span), casadi.jtimes(span, q, coordinate_rates(m, q) @ v)
-    return (
-        spring.stiffness * span
-        + (spring.damping * casadi.dot(direction, along) - spring.stiffness * spring.length) * direction
-    )
+    """The force on the first end of a spring, along the span between its ends: (k (1 - rest / length) + c rate / length)
+    span. Where the ends coincide it is zero: there a compressed spring is in balance, if an unstable one, for no direction
+    is better than another."""
+    span, k = _span(spring, placed), spring.stiffness
+    share = k - k * spring.length / _length(span) if _nonzero(spring.length) else k
+    if _nonzero(spring.damping):
+        along = casadi.jtimes(span, q, coordinate_rates(m, q) @ v)
+        share += spring.damping * casadi.dot(span, along) / _squared(span)
+    return share * span
 
 
 def _span(spring: Spring, placed: Mapping[str, Placement]) -> SX:
@@ -83,12 +86,12 @@ def _span(spring: Spring, placed: Mapping[str, Placement]) -> SX:
     return _point(spring.second, placed) - _point(spring.first, placed)
 
 
-def _direction(span: SX) -> SX:
-    """The unit vector along a span, and zero where its ends coincide: there a compressed spring is in balance, if an
-    unstable one, for no direction is better than another."""
-    squared = casadi.dot(span, span)
-    apart = squared > 0
-    return span * casadi.if_else(apart, 1 / casadi.sqrt(casadi.if_else(apart, squared, 1)), 0)
+def _squared(span: SX) -> SX:
+    return casadi.dot(span, span) + TOUCHING
+
+
+def _length(span: SX) -> SX:
+    return casadi.sqrt(_squared(span))
 
 
 def _point(end: End, placed: Mapping[str, Placement]) -> SX:
@@ -140,9 +143,5 @@ def potential(m: Model, q: SX) -> SX:
             stretch = coordinates(m, q, joint) - column(joint.rest or (0.0,) * joint.nv)
             total += casadi.dot(column(joint.stiffness), stretch**2) / 2
     for spring in m.springs:
-        span = _span(spring, placed)
-        squared = casadi.dot(span, span)  # (length - rest)^2 = length^2 - 2 rest length + rest^2
-        if _nonzero(spring.length):
-            squared += spring.length * (spring.length - 2 * casadi.dot(_direction(span), span))
-        total += spring.stiffness * squared / 2
+        total += spring.stiffness / 2 * (_length(_span(spring, placed)) - spring.length) ** 2
     return total

@@ -144,7 +144,7 @@ def reactions(m: Model, q: SX, v: SX, a: SX, external: External | None = None) -
 def transmitted(m: Model, q: SX, v: SX, a: SX, applied: External) -> SX:
     """The same under all that is applied to the bodies."""
     tree = links(m)
-    rows = newton_euler.inward(tree, q, newton_euler.outward(m, tree, q, v, a), applied)
+    rows = newton_euler.inward(tree, newton_euler.outward(m, tree, q, v, a), applied)
     return casadi.vertcat(*(row.T for row in rows))
 
 

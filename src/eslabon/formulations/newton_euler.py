@@ -26,6 +26,8 @@ class Motion:
     """A body's motion in its own axes."""
 
     S: SX  # motion subspace of the joint that carries it
+    turn: SX  # rotation of that joint
+    reach: SX  # position of its frame in the parent's
     w: SX  # angular velocity
     turning: SX  # angular acceleration
     U: SX  # skew(w') + skew(w)^2
@@ -34,7 +36,7 @@ class Motion:
 
 def outward(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> list[Motion]:
     """The motion of every body, from the ground to the tips (Rojas, eqs. 2.6.15-2.6.24, in body axes)."""
-    ground = Motion(zeros(6, 0), zeros(3), zeros(3), zeros(3, 3), -gravity(m))
+    ground = Motion(zeros(6, 0), zeros(3, 3), zeros(3), zeros(3), zeros(3), zeros(3, 3), -gravity(m))
     moved: list[Motion] = []
     for link in tree:
         parent = moved[link.parent] if link.parent >= 0 else ground
@@ -46,29 +48,28 @@ def outward(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> list[Motion]
         turning += spin_rate + cross(w, spin)
         origin += slide_rate + 2 * cross(w, slide) + cross(spin, slide)
         w += spin
-        moved.append(Motion(S, w, turning, skew(turning) + skew(w) @ skew(w), origin))
+        moved.append(Motion(S, turn, reach, w, turning, skew(turning) + skew(w) @ skew(w), origin))
     return moved
 
 
-def inward(tree: Sequence[Link], q: SX, moved: Sequence[Motion], wrenches: Wrenches) -> list[SX]:
+def inward(tree: Sequence[Link], moved: Sequence[Motion], wrenches: Wrenches) -> list[SX]:
     """The wrench every joint transmits to its child, in the child's axes about its origin, from the tips inward."""
     transmitted = [
         link.inertia.wrench(motion.U, motion.a) - wrenches.get(link.name, zeros(6))
         for link, motion in zip(tree, moved, strict=True)
     ]
     for k in reversed(range(len(tree))):
-        link = tree[k]
+        link, motion = tree[k], moved[k]
         if link.parent >= 0:
-            transmitted[link.parent] += wrench_to_parent(
-                (link.R, link.p), wrench_to_parent(link.turn(q), transmitted[k])
-            )
+            turned = wrench_to_parent((motion.turn, zeros(3)), transmitted[k])
+            transmitted[link.parent] += wrench_to_parent((link.R, motion.reach), turned)
     return transmitted
 
 
 def joint_forces(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX, wrenches: Wrenches | None = None) -> SX:
     """tau_i = S_i^T wrench_i (Rojas, 4.4)."""
     moved = outward(m, tree, q, v, a)
-    transmitted = inward(tree, q, moved, wrenches or {})
+    transmitted = inward(tree, moved, wrenches or {})
     return stack(*(motion.S.T @ wrench for motion, wrench in zip(moved, transmitted, strict=True)))
 
 

@@ -12,7 +12,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -107,65 +107,12 @@ def starts(shapes: Sequence[tuple[int, int]]) -> list[int]:
     return list(accumulate((max(1, rows * columns) for rows, columns in shapes), initial=0))
 
 
-# CasADi's name of an operation, in lower case, is ours too. These need no instruction of their own:
-_STRUCTURE = {"INPUT", "OUTPUT", "CONST", "PARAMETER", "ASSIGN"}
-_SCALAR = [
-    "ADD",
-    "SUB",
-    "MUL",
-    "DIV",
-    "NEG",
-    "EXP",
-    "LOG",
-    "POW",
-    "CONSTPOW",
-    "SQRT",
-    "SQ",
-    "TWICE",
-    "SIN",
-    "COS",
-    "TAN",
-    "ASIN",
-    "ACOS",
-    "ATAN",
-    "LT",
-    "LE",
-    "EQ",
-    "NE",
-    "NOT",
-    "AND",
-    "OR",
-    "FLOOR",
-    "CEIL",
-    "FMOD",
-    "FABS",
-    "SIGN",
-    "COPYSIGN",
-    "IF_ELSE_ZERO",
-    "ERF",
-    "ERFINV",
-    "FMIN",
-    "FMAX",
-    "INV",
-    "SINH",
-    "COSH",
-    "TANH",
-    "ASINH",
-    "ACOSH",
-    "ATANH",
-    "ATAN2",
-    "LOG1P",
-    "EXPM1",
-    "HYPOT",
-    "REMAINDER",
-]
-
-
+@cache
 def _operation_names() -> dict[int, str]:
+    """CasADi's names of operations, in lower case, which are ours too."""
     import casadi
 
-    known = [n for n in (*_SCALAR, *_STRUCTURE) if hasattr(casadi, f"OP_{n}")]
-    return {getattr(casadi, f"OP_{n}"): n.lower() for n in known}
+    return {getattr(casadi, n): n.removeprefix("OP_").lower() for n in dir(casadi) if n.startswith("OP_")}
 
 
 def row_ordered(sparsity: Any) -> list[int]:
@@ -199,8 +146,7 @@ def instructions(f: Any) -> list[Instruction]:
     steps: list[Instruction] = []
     identity, inputs, outputs = f.instruction_id, f.instruction_input, f.instruction_output
     for k in range(f.n_instructions()):
-        op, source, target = identity(k), inputs(k), outputs(k)
-        name = names.get(op)
+        name, source, target = names[identity(k)], inputs(k), outputs(k)
         if name == "input":
             steps.append(Instruction(name, place=(source[0], into[source[0]][source[1]])))
         elif name == "output":
@@ -211,8 +157,6 @@ def instructions(f: Any) -> list[Instruction]:
         elif name == "assign":
             slot[target[0]] = slot[source[0]]
             continue
-        elif name is None:
-            raise GraphError(f"{f.name()} contains CasADi operation number {op}, which no backend knows.")
         else:
             steps.append(Instruction(name, tuple([slot[s] for s in source])))
         slot[target[0]] = len(steps) - 1

@@ -33,8 +33,8 @@ class Circuit:
     drift: SX
 
 
-def circuits(m: Model, q: SX, v: SX) -> list[Circuit]:
-    """The relative motion of every loop's frames."""
+def circuits(m: Model, q: SX, v: SX | None) -> list[Circuit]:
+    """The relative motion of every loop's frames; at rest without velocities."""
     paths = [_path(m, loop) for loop in m.loops]
     passed = {joint.name: joint for path in paths for joint, _ in path}
     poses = {name: _symbolic(across(m, q, joint)) for name, joint in passed.items()}
@@ -48,16 +48,18 @@ def _path(m: Model, loop: Loop) -> Path:
     return [(joint, True) for joint in reversed(second[common:])] + [(joint, False) for joint in first[common:]]
 
 
-def _walked(m: Model, q: SX, v: SX, loop: Loop, path: Path, poses: dict[str, Pose]) -> Circuit:
+def _walked(m: Model, q: SX, v: SX | None, loop: Loop, path: Path, poses: dict[str, Pose]) -> Circuit:
     here = _symbolic(fixed(loop.second.at))
     J, V, drift = casadi.SX(6, m.nv), casadi.SX(6, 1), casadi.SX(6, 1)
     for joint, inward in path:
         if not inward:
             here = relative(poses[joint.name], here)
         if joint.nv:
-            own, rates, sign = coordinates(m, q, joint), velocities(m, v, joint), 1 if inward else -1
+            own, sign = coordinates(m, q, joint), 1 if inward else -1
             S = sign * twist_to_child(here, casadi.SX(joint.kind.motion(own)))
             J[:, m.velocities[joint.name]] = S
+        if joint.nv and v is not None:
+            rates = velocities(m, v, joint)
             drift -= ad(V, S @ rates)
             V += S @ rates
             change = joint.kind.motion_rate(own, rates)
@@ -75,12 +77,11 @@ def held(kind: JointKind, x: Circuit) -> tuple[SX, SX, SX]:
     The residual is differentiated by the pose alone, R' = R skew(w) and p' = R u for the twist (w, u).
     """
     R, p, V = casadi.SX.sym("R", 3, 3), casadi.SX.sym("p", 3), casadi.SX.sym("V", 6)
-    pose = casadi.vertcat(casadi.vec(R), p)
-    turning = [casadi.vec(R @ casadi.skew(casadi.SX.eye(3)[:, k])) for k in range(3)]
-    rates = casadi.diagcat(casadi.horzcat(*turning), R)
+    pose, basis = casadi.vertcat(casadi.vec(R), p), casadi.SX.eye(3)
+    rates = casadi.diagcat(casadi.horzcat(*(casadi.vec(R @ casadi.skew(basis[:, k])) for k in range(3))), R)
     residual = casadi.SX(kind.residual(R, p))
     G = casadi.jacobian(residual, pose) @ rates
-    change = casadi.jtimes(G @ V, pose, rates @ V)
+    change = casadi.jtimes(G @ V, pose, rates @ V) if x.V.nnz() else casadi.SX(*residual.shape)
     seen = [casadi.densify(value) for value in (x.R, x.p, x.V)]
     residual, G, change = (casadi.sparsify(y) for y in casadi.substitute([residual, G, change], [R, p, V], seen))
     return residual, G @ x.J, -change - G @ x.drift

@@ -36,8 +36,8 @@ def constraint_jacobian(m: Model, q: Any) -> Any:
     return casadi.mtimes(casadi.jacobian(constraint(m, q), q), coordinate_rates(m, q))
 
 
-def equations(m: Model, q: Any, v: Any, rows: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    """Phi, J and gamma of some of the rows."""
+def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...]) -> tuple[Any, Any, Any]:
+    """Phi, J and gamma of some of the rows; gamma is zero without velocities."""
     import casadi
 
     from eslabon.kinematics.circuit import circuits, held

@@ -20,7 +20,7 @@ from eslabon.dynamics.trees import mass_matrix
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, symmetric
 from eslabon.graph.calls import call
-from eslabon.graph.evaluator import Formula, evaluate
+from eslabon.graph.evaluator import FEW, Formula, evaluate
 from eslabon.graph.native.signature import Argument, Floats
 from eslabon.kinematics.closure import equations
 from eslabon.model import Model
@@ -50,7 +50,7 @@ def projected(m: Model, x: SX, corrections: int = CORRECTIONS) -> SX:
     if not m.closed:
         return casadi.vertcat(q, v)
     at = casadi.SX.sym("q", m.nq)
-    phi, J, _ = equations(m, at, casadi.SX.zeros(m.nv), retained_rows(m.plain))
+    phi, J, _ = equations(m, at, None, retained_rows(m.plain))
     residual = casadi.Function("residual", [at], casadi.cse([phi]))
     closure = casadi.Function("closure", [at], casadi.cse([phi, J]))
     (left, J), N = call(closure, q), coordinate_rates(m, q)
@@ -98,7 +98,7 @@ def condition(m: Model, x: Floats) -> float:
 
 def row_space(m: Model, q: SX) -> SX:
     """Orthonormal rows that span those of J, by the pivots of J J^T: D^-1/2 L^-T J."""
-    _, J, _ = equations(m, q, casadi.SX.zeros(m.nv), partition(m.plain).rows)
+    _, J, _ = equations(m, q, None, partition(m.plain).rows)
     f = factors(symmetric(J @ J.T))
     return casadi.diag(casadi.sqrt(casadi.vertcat(*f.inverse))) @ f.inward(J)
 
@@ -111,13 +111,13 @@ ROW_SPACE = Formula(
 def crossings(m: Model, q: Floats) -> Floats:
     """Between which of the rows (..., rows, nq) of a motion the loops lose a constraint for an instant, (..., rows - 1).
 
-    There the row of `row_space` whose pivot goes through zero is turned over from one row of the motion to the next.
-    Where one seems to be, singular values decide (`_turned`). Rows far apart say nothing.
+    Singular values decide (`_turned`). Of many rows only those are looked at where a row of `row_space`, whose pivot goes
+    through zero, seems to be turned over from one to the next. Rows far apart say nothing.
     """
     passed = np.abs(np.diff(q, axis=-2)).max(axis=-1) < NEAR
     if not len(partition(m.plain).rows):
         return np.zeros_like(passed)
-    if redundancy_is_constant(m.plain):
+    if passed.size > FEW and redundancy_is_constant(m.plain):
         B = evaluate(m, ROW_SPACE)(q)
         passed &= np.einsum("...ij,...ij->...i", B[..., :-1, :, :], B[..., 1:, :, :]).min(axis=-1) < 0.5
     passed[passed] = _turned(m, q[..., :-1, :][passed], q[..., 1:, :][passed])

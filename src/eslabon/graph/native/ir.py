@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 def bits(x: float) -> str:
@@ -106,20 +106,21 @@ class Body:
         """`x` in every lane."""
         return Vector(self, splat(self.width, x))
 
-    def integers(self, x: int) -> Bits:
-        """The 64-bit integer `x` in every lane."""
-        return Bits(self, "<" + ", ".join([f"i64 {x}"] * self.width) + ">")
+    def splat(self, element: str, x: float) -> str:
+        """The constant of a type of element that is `x` in every lane."""
+        return splat(self.width, x) if element == "double" else f"<{', '.join([f'{element} {x}'] * self.width)}>"
 
-    def intrinsic(self, name: str, *arguments: Vector) -> Vector:
+    def intrinsic(self, name: str, *arguments: Vector | float) -> Vector:
         """An operation LLVM knows by name, such as sqrt or fma."""
         t = vector_type(self.width)
-        text = ", ".join(f"{t} {a.name}" for a in arguments)
-        return Vector(self, self.let(f"call {t} @llvm.{name}.v{self.width}f64({text})"))
+        given = [a.name if isinstance(a, Vector) else splat(self.width, a) for a in arguments]
+        return Vector(self, self.let(f"call {t} @llvm.{name}.v{self.width}f64({', '.join(f'{t} {a}' for a in given)})"))
 
-    def select(self, mask: Mask, yes: Vector, no: Vector) -> Vector:
+    def select(self, mask: Mask, yes: Vector | float, no: Vector | float) -> Vector:
         """`yes` in the lanes where the mask holds, `no` elsewhere; nothing leaks from the other one."""
         t = vector_type(self.width)
-        return Vector(self, self.let(f"select {mask.type} {mask.name}, {t} {yes.name}, {t} {no.name}"))
+        a, b = (x.name if isinstance(x, Vector) else splat(self.width, x) for x in (yes, no))
+        return Vector(self, self.let(f"select {mask.type} {mask.name}, {t} {a}, {t} {b}"))
 
     def polynomial(self, x: Vector, coefficients: Sequence[float]) -> Vector:
         """Horner's rule with fused operations, highest power first."""
@@ -129,7 +130,18 @@ class Body:
         return result
 
 
-class _Lanes:
+def _operator(op: str, turned: bool = False) -> Any:
+    """A method of `Lanes` that is one LLVM instruction of two operands."""
+
+    def apply(self: Any, other: Any) -> Any:
+        return self._combined(op, other, self) if turned else self._combined(op, self, other)
+
+    return apply
+
+
+class Lanes:
+    """A value for each state of a block; every operation is one instruction."""
+
     element: ClassVar[str]
 
     def __init__(self, body: Body, name: str) -> None:
@@ -139,14 +151,25 @@ class _Lanes:
     def type(self) -> str:
         return vector_type(self.body.width, self.element)
 
+    def _name(self, x: Lanes | float) -> str:
+        return x.name if isinstance(x, Lanes) else self.body.splat(self.element, x)
 
-class Mask(_Lanes):
+    def _combined(self, op: str, left: Lanes | float, right: Lanes | float) -> Any:
+        right_hand = f"{op} {self.type} {self._name(left)}, {self._name(right)}"
+        return (Mask if "cmp" in op else type(self))(self.body, self.body.let(right_hand))
+
+    def _as(self, kind: Any) -> Any:
+        """The same bits read as another kind of value."""
+        made = kind(self.body, "")
+        made.name = self.body.let(f"bitcast {self.type} {self.name} to {made.type}")
+        return made
+
+
+class Mask(Lanes):
     """One truth value for each state."""
 
     element = "i1"
-
-    def __and__(self, other: Mask) -> Mask:
-        return Mask(self.body, self.body.let(f"and {self.type} {self.name}, {other.name}"))
+    __and__ = _operator("and")
 
     def anywhere(self) -> str:
         """An i1: whether it holds in any lane."""
@@ -154,90 +177,44 @@ class Mask(_Lanes):
         return self.body.let(f"icmp ne i{self.body.width} {flat}, 0")
 
 
-class Bits(_Lanes):
+class Bits(Lanes):
     """The 64 bits of each lane as an integer."""
 
     element = "i64"
-
-    def _with(self, op: str, other: int) -> Bits:
-        return Bits(self.body, self.body.let(f"{op} {self.type} {self.name}, {self.body.integers(other).name}"))
-
-    def __and__(self, other: int) -> Bits:
-        return self._with("and", other)
-
-    def __or__(self, other: int) -> Bits:
-        return self._with("or", other)
-
-    def __add__(self, other: int) -> Bits:
-        return self._with("add", other)
-
-    def __lshift__(self, other: int) -> Bits:
-        return self._with("shl", other)
-
-    def __rshift__(self, other: int) -> Bits:
-        return self._with("lshr", other)
+    __and__, __or__, __add__ = _operator("and"), _operator("or"), _operator("add")
+    __lshift__, __rshift__ = _operator("shl"), _operator("lshr")
 
     def has(self, bit: int) -> Mask:
         """Whether the bit is set."""
-        masked = self & bit
-        return Mask(self.body, self.body.let(f"icmp ne {self.type} {masked.name}, zeroinitializer"))
+        masked: Bits = self & bit
+        mask: Mask = masked._combined("icmp ne", masked, 0)
+        return mask
 
     def double(self) -> Vector:
         """The same bits read as a double."""
-        return Vector(self.body, self.body.let(f"bitcast {self.type} {self.name} to {vector_type(self.body.width)}"))
+        made: Vector = self._as(Vector)
+        return made
 
 
-class Vector(_Lanes):
+class Vector(Lanes):
     """One double for each state of a block; every operation rounds once, as IEEE says."""
 
     element = "double"
-
-    def _other(self, x: Vector | float) -> Vector:
-        return x if isinstance(x, Vector) else self.body.constant(x)
-
-    def _with(self, op: str, left: Vector | float, right: Vector | float) -> Vector:
-        a, b = self._other(left), self._other(right)
-        return Vector(self.body, self.body.let(f"{op} {self.type} {a.name}, {b.name}"))
-
-    def __add__(self, x: Vector | float) -> Vector:
-        return self._with("fadd", self, x)
-
-    def __sub__(self, x: Vector | float) -> Vector:
-        return self._with("fsub", self, x)
-
-    def __rsub__(self, x: float) -> Vector:
-        return self._with("fsub", x, self)
-
-    def __mul__(self, x: Vector | float) -> Vector:
-        return self._with("fmul", self, x)
-
-    def __truediv__(self, x: Vector | float) -> Vector:
-        return self._with("fdiv", self, x)
+    __add__ = __radd__ = _operator("fadd")
+    __mul__ = __rmul__ = _operator("fmul")
+    __sub__, __rsub__, __truediv__ = _operator("fsub"), _operator("fsub", turned=True), _operator("fdiv")
+    __lt__, __gt__, equals = _operator("fcmp olt"), _operator("fcmp ogt"), _operator("fcmp oeq")
 
     def __neg__(self) -> Vector:
         return Vector(self.body, self.body.let(f"fneg {self.type} {self.name}"))
 
-    __radd__, __rmul__ = __add__, __mul__
-
-    def _compare(self, how: str, x: Vector | float) -> Mask:
-        return Mask(self.body, self.body.let(f"fcmp {how} {self.type} {self.name}, {self._other(x).name}"))
-
-    def __lt__(self, x: Vector | float) -> Mask:
-        return self._compare("olt", x)
-
-    def __gt__(self, x: Vector | float) -> Mask:
-        return self._compare("ogt", x)
-
-    def equals(self, x: Vector | float) -> Mask:
-        """Equal, and neither is NaN."""
-        return self._compare("oeq", x)
-
     def is_nan(self) -> Mask:
-        return self._compare("uno", self)
+        mask: Mask = self._combined("fcmp uno", self, self)
+        return mask
 
     def fma(self, factor: Vector | float, term: Vector | float) -> Vector:
         """self * factor + term, rounded once."""
-        return self.body.intrinsic("fma", self, self._other(factor), self._other(term))
+        return self.body.intrinsic("fma", self, factor, term)
 
     def absolute(self) -> Vector:
         return self.body.intrinsic("fabs", self)
@@ -250,6 +227,5 @@ class Vector(_Lanes):
 
     def bits(self) -> Bits:
         """The lanes' 64 bits as integers."""
-        return Bits(
-            self.body, self.body.let(f"bitcast {self.type} {self.name} to {vector_type(self.body.width, 'i64')}")
-        )
+        made: Bits = self._as(Bits)
+        return made

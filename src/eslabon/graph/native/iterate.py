@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike
 
 from eslabon.graph.native import cache as _disk
 from eslabon.graph.native import loops, machine
-from eslabon.graph.native import threads as pools
-from eslabon.graph.native.batched import cuts
+from eslabon.graph.native.batched import Batched
 from eslabon.graph.native.ir import Body, vector_type
-from eslabon.graph.native.signature import Argument, Floats, InputError, Signature, as_floats
+from eslabon.graph.native.signature import Argument, Floats, InputError, Signature, as_floats, check
 from eslabon.graph.program import GraphError, Program, Shape
 
 if TYPE_CHECKING:
@@ -151,88 +150,57 @@ class Iteration:
         out: Floats | tuple[Floats, ...] | None = None,
         threads: int | None = None,
     ) -> Floats | tuple[Floats, ...]:
-        arrays = self._arrays(values)
-        rows = self._rows(arrays, every, steps)
-        shapes = [(*self._batch(arrays), rows, *s) for s in self.roles.outputs]
-        outs = self._places(out, shapes)
-        count = self._threads(shapes[0], rows * every, threads)
-        # Lanes compute both branches of a choice, so that flags of the processor mean nothing here.
-        with np.errstate(all="ignore"):
-            self._in_threads([*arrays, np.float64(every)], outs, count)
-        return outs[0] if len(outs) == 1 else tuple(outs)
-
-    def _arrays(self, values: Sequence[ArrayLike]) -> list[Floats]:
         arguments = self.signature.inputs
         if len(values) != len(arguments):
             names = ", ".join(a.name for a in arguments)
             raise InputError(f"{self.signature.name} takes {len(arguments)} arguments ({names}), not {len(values)}.")
         arrays = [as_floats(v, a.name) for v, a in zip(values, arguments, strict=True)]
-        for k, (array, shape) in enumerate(zip(arrays, self.roles.inputs, strict=True)):
-            axes = len(shape) + (k in self.roles.rows_of)
-            if array.ndim < axes or array.shape[array.ndim - len(shape) :] != shape:
-                expected = ("..., steps, " if k in self.roles.rows_of else "..., ") + ", ".join(map(str, shape))
-                raise InputError(f"{arguments[k].name} has shape {array.shape}; ({expected}) is expected.")
-        return arrays
-
-    def _rows(self, arrays: Sequence[Floats], every: int, steps: int | None) -> int:
-        counts = {arrays[k].shape[-1 - len(self.roles.inputs[k])] for k in self.roles.rows_of}
-        counts |= set() if steps is None else {steps}
-        if len(counts) != 1:
-            found = ", ".join(map(str, sorted(counts))) or "not given"
-            raise InputError(f"the number of steps of {self.signature.name} is {found}; one number is expected.")
-        (total,) = counts
+        total = self._steps(arrays, steps)
         if every < 1 or total % every:
             raise InputError(
                 f"{total} steps cannot be reported every {every}; the one must be a multiple of the other."
             )
-        return total // every
+        signature, arrays = self._for(total, total // every), [*arrays, np.asarray(float(every))]
+        check(signature, arrays, () if out is None else out if isinstance(out, tuple) else (out,))
+        leading = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, signature.input_shapes, strict=True)]
+        batch = np.broadcast_shapes(*leading)
+        places = tuple(np.empty(batch + s) for s in signature.output_shapes) if out is None else out
+        run = Batched(signature, self._evaluate, parallel=self._parallel)
+        run._empty = False  # the axes of steps and rows have names, and NumPy takes those of any length
+        return run(*arrays, out=places, threads=threads)
 
-    def _batch(self, arrays: Sequence[Floats]) -> Shape:
-        pairs = enumerate(zip(arrays, self.roles.inputs, strict=True))
-        leading = [a.shape[: a.ndim - len(s) - (k in self.roles.rows_of)] for k, (a, s) in pairs]
-        try:
-            return np.broadcast_shapes(*leading)
-        except ValueError:
-            parts = [f"{a.name} has {s}" for a, s in zip(self.signature.inputs, leading, strict=True) if s]
-            raise InputError(f"leading axes do not fit together: {', '.join(parts)}.") from None
+    def _steps(self, arrays: Sequence[Floats], steps: int | None) -> int:
+        """How many rows there are, which all inputs that vary must agree on."""
+        counts = set() if steps is None else {steps}
+        for k in self.roles.rows_of:
+            array, shape = arrays[k], self.roles.inputs[k]
+            if array.ndim <= len(shape):
+                expected = ", ".join(["...", "steps", *map(str, shape)])
+                raise InputError(f"{self.signature.inputs[k].name} has shape {array.shape}; ({expected}) is expected.")
+            counts.add(array.shape[-1 - len(shape)])
+        if len(counts) != 1:
+            found = ", ".join(map(str, sorted(counts))) or "not given"
+            raise InputError(f"the number of steps of {self.signature.name} is {found}; one number is expected.")
+        return counts.pop()
 
-    def _places(self, out: Floats | tuple[Floats, ...] | None, shapes: list[Shape]) -> list[Floats]:
-        if out is None:
-            return [np.empty(s) for s in shapes]
-        outs = list(out) if isinstance(out, tuple) else [out]
-        if [o.shape for o in outs] != shapes:
-            raise InputError(f"out has shapes {[o.shape for o in outs]}; {shapes} are expected.")
-        return outs
+    def _for(self, steps: int, rows: int) -> Signature:
+        """The signature of a run of so many steps and rows."""
 
-    def _threads(self, shape: Shape, steps: int, threads: int | None) -> int:
-        if threads is not None and threads < 1:
-            raise InputError(f"threads is {threads}; at least 1 is needed.")
-        lanes = math.prod(shape[: len(shape) - 1 - len(self.roles.outputs[0])])
-        wanted = threads or pools.suitable(lanes, self.signature.operations * steps)
-        return min(lanes, wanted) if self._parallel else 1
+        def longer(a: Argument, count: int) -> Argument:
+            return replace(a, shape=(count, *(a.shape or ())))
 
-    def _in_threads(self, arrays: list[Any], outs: list[Floats], count: int) -> None:
-        """Cut the longest leading axis; a state that is written over what it is read from is copied by NumPy first."""
-        if count < 2:
-            self._evaluate(*arrays, out=tuple(outs))
-            return
-        batch = outs[0].shape[: outs[0].ndim - 1 - len(self.roles.outputs[0])]
-        axis = max(range(len(batch)), key=batch.__getitem__)
-        cores = [len(core) for core in self.roles.cores]
-        full = [np.broadcast_to(a, batch + np.shape(a)[np.ndim(a) - n :]) for a, n in zip(arrays, cores, strict=False)]
-
-        def part(cut: slice) -> None:
-            where = (slice(None),) * axis + (cut,)
-            with np.errstate(all="ignore"):  # errstate belongs to a thread
-                self._evaluate(*(a[where] for a in full), out=tuple(o[where] for o in outs))
-
-        list(pools.pool().map(part, cuts(batch[axis], count)))
+        inputs = [longer(a, steps) if k in self.roles.rows_of else a for k, a in enumerate(self.signature.inputs)]
+        outputs = [longer(a, rows) for a in self.signature.outputs]
+        operations = self.signature.operations * steps
+        return replace(
+            self.signature, inputs=(*inputs, Argument("every", ())), outputs=tuple(outputs), operations=operations
+        )
 
 
-def _stepwise(step: Callable[..., Any], roles: Roles) -> Callable[..., None]:
+def _stepwise(step: Callable[..., Any], roles: Roles) -> Callable[..., Any]:
     """The same loop in Python, where there is no LLVM."""
 
-    def run(*arrays: Floats, out: tuple[Floats, ...]) -> None:
+    def run(*arrays: Floats, out: tuple[Floats, ...]) -> tuple[Floats, ...]:
         *inputs, every = arrays
         for row in range(out[0].shape[-1 - len(roles.outputs[0])]):
             for number in range(row * int(every), (row + 1) * int(every)):
@@ -244,6 +212,7 @@ def _stepwise(step: Callable[..., Any], roles: Roles) -> Callable[..., None]:
                 inputs[: roles.states] = made[: roles.states]
             for place, value, shape in zip(out, made, roles.outputs, strict=True):
                 _row(place, row, shape)[...] = value
+        return out
 
     return run
 

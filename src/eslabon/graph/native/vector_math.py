@@ -76,12 +76,12 @@ def _arctangent(b: Body, y: Vector, x: Vector) -> Vector:
     huge = b.select(up > along, up, along) > 2.0**1000
     up, along = (b.select(huge, v * 0.25, v) for v in (up, along))  # so that the sum below stays finite
     both_infinite = up.equals(math.inf) & along.equals(math.inf)
-    up, along = (b.select(both_infinite, b.constant(1.0), v) for v in (up, along))
+    up, along = (b.select(both_infinite, 1.0, v) for v in (up, along))
     steep = up > along * 2.414213562373095
     middle = up > along * 0.66
     over = b.select(steep, -along, b.select(middle, up - along, up))
     under = b.select(steep, up, b.select(middle, up + along, along))
-    under = b.select(under.equals(0.0), b.constant(1.0), under)  # atan2(0, 0) is 0 or pi by the signs
+    under = b.select(under.equals(0.0), 1.0, under)  # atan2(0, 0) is 0 or pi by the signs
     t = over / under
     z = t * t
     curve = t.fma(z * b.polynomial(z, ATAN_P) / b.polynomial(z, ATAN_Q), t)
@@ -90,7 +90,7 @@ def _arctangent(b: Body, y: Vector, x: Vector) -> Vector:
 
     def by_case(flat: float, diagonal: float, upright: float) -> Vector:
         """The value for each reduction, from the half plane that is meant."""
-        return b.select(steep, b.constant(upright), b.select(middle, b.constant(diagonal), b.constant(flat)))
+        return b.select(steep, upright, b.select(middle, diagonal, flat))
 
     base = b.select(backward, by_case(math.pi, 0.75 * math.pi, math.pi / 2), by_case(0.0, math.pi / 4, math.pi / 2))
     rest = b.select(backward, by_case(2 * LOW, 1.5 * LOW, LOW), by_case(0.0, 0.5 * LOW, LOW))
@@ -123,8 +123,8 @@ def _exp_parts(b: Body, x: Vector) -> tuple[Vector, Vector]:
 
 def _clamped(b: Body, x: Vector, low: float, high: float) -> Vector:
     """NaN stays NaN: both comparisons are false."""
-    x = b.select(x > high, b.constant(high), x)
-    return b.select(x < low, b.constant(low), x)
+    x = b.select(x > high, high, x)
+    return b.select(x < low, low, x)
 
 
 def _exp(b: Body, x: Vector) -> Vector:
@@ -151,7 +151,7 @@ def _log(b: Body, x: Vector) -> Vector:
     # Move sqrt(1/2) to 1: the exponent field then counts powers of two around a mantissa near one.
     moved = scaled + (0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
     raw = ((moved >> 52) | 0x4330000000000000).double()  # 2^52 + biased exponent
-    k = raw - b.select(small, b.constant(2.0**52 + 1023 + 54), b.constant(2.0**52 + 1023))
+    k = raw - b.select(small, 2.0**52 + 1023 + 54, 2.0**52 + 1023)
     f = ((moved & 0xFFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD).double() - 1.0
     s = f / (f + 2.0)
     z = s * s
@@ -159,8 +159,8 @@ def _log(b: Body, x: Vector) -> Vector:
     tail = s * (half + z * b.polynomial(z, LOG)) + k * LN2[1]
     value = k * LN2[0] - ((half - tail) - f)
     value = b.select(x.equals(math.inf), x, value)
-    value = b.select(x.equals(0.0), b.constant(-math.inf), value)
-    return b.select(x < 0.0, b.constant(math.nan), b.select(x.is_nan(), x, value))
+    value = b.select(x.equals(0.0), -math.inf, value)
+    return b.select(x < 0.0, math.nan, b.select(x.is_nan(), x, value))
 
 
 _VECTOR: dict[str, Callable[..., Vector]] = {
@@ -217,15 +217,17 @@ def _far_lanes(b: Body, x: Vector, results: list[Vector], operations: list[str])
     ]
 
 
-def sincos_function(width: int) -> str:
+def sincos_function(width: int, fused: bool) -> str:
     """Both at once, since whoever needs one mostly needs the other."""
-    b = Body(width)
-    x = b.vector("%x")
-    s, c = _far_lanes(b, x, list(_sincos(b, x)), ["sin", "cos"])
-    pair = f"{{{s.type}, {s.type}}}"
-    first = b.let(f"insertvalue {pair} poison, {s.type} {s.name}, 0")
-    b.do(f"ret {pair} {b.let(f'insertvalue {pair} {first}, {c.type} {c.name}, 1')}")
-    return b.function(f"internal {pair} @vector.sincos({x.type} %x) nounwind")
+    b, t = Body(width), vector_type(width)
+    x, pair = b.vector("%x"), f"{{{t}, {t}}}"
+    if fused:
+        s, c = (v.name for v in _far_lanes(b, x, list(_sincos(b, x)), ["sin", "cos"]))
+    else:
+        s, c = (b.let(f"call {t} @lanes.{o}({t} %x)") for o in ("sin", "cos"))
+    first = b.let(f"insertvalue {pair} poison, {t} {s}, 0")
+    b.do(f"ret {pair} {b.let(f'insertvalue {pair} {first}, {t} {c}, 1')}")
+    return b.function(f"internal {pair} @vector.sincos({t} %x) nounwind")
 
 
 def definitions(operations: set[str], width: int, fused: bool) -> str:
@@ -237,18 +239,6 @@ def definitions(operations: set[str], width: int, fused: bool) -> str:
     far = ({"sin", "cos"} if trigonometric else set()) | ({"tan"} if "tan" in plain and fused else set())
     text += [_lane_by_lane(o, width).replace("@vector.", "@lanes.") for o in sorted(far)]
     if trigonometric:
-        text.append(sincos_function(width) if fused else _sincos_from_library(width))
+        text.append(sincos_function(width, fused))
     declared = [f"declare double @{o}({', '.join(['double'] * ARITY[o])})\n" for o in sorted(libm | far)]
     return "".join(declared + text)
-
-
-def _sincos_from_library(width: int) -> str:
-    t = vector_type(width)
-    return f"""define internal {{{t}, {t}}} @vector.sincos({t} %x) nounwind {{
-  %s = call {t} @lanes.sin({t} %x)
-  %c = call {t} @lanes.cos({t} %x)
-  %p = insertvalue {{{t}, {t}}} poison, {t} %s, 0
-  %q = insertvalue {{{t}, {t}}} %p, {t} %c, 1
-  ret {{{t}, {t}}} %q
-}}
-"""

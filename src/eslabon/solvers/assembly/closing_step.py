@@ -44,7 +44,7 @@ def closing_step(m: Model, q: Any, damping: Any, pose: Any, lower: Any, upper: A
     equations against their largest, which is the square of a reciprocal condition number."""
     import casadi
 
-    phi, J, _ = equations(m, q, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))))
+    phi, J, _ = equations(m, q, None, tuple(range(len(row_names(m)))))
     if given.frame is not None:
         wanted = pose[:3, :3], pose[:3, 3]
         miss = casadi.SX(Fixed().residual(*relative(wanted, placement(m, q, chosen_frame(m, given.frame)))))
@@ -81,7 +81,7 @@ def _held(m: Model, q: Any, given: Prescription, rows: tuple[int, ...] | None = 
     """The Jacobian of the loops, of some rows or of all, and of the frame whose pose is prescribed."""
     import casadi
 
-    J = equations(m, q, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))) if rows is None else rows)[1]
+    J = equations(m, q, None, tuple(range(len(row_names(m)))) if rows is None else rows)[1]
     return J if given.frame is None else casadi.vertcat(J, jacobian(m, q, given.frame, axes="aligned"))
 
 
