@@ -80,13 +80,13 @@ class Run:
         states, position, pace = self._states(), 0, 16
         while position < self.steps:
             start = time.perf_counter()
-            count, every = self._portion(position, pace)
+            count, every = self._portion(position, pace, states[0])
             t, h = self._times(position, count)
             made: Any = run(*states, _varying(self.control, columns, t, h), every=every, threads=self.threads)
             made = made if isinstance(made, tuple) else (made,)
             if self.passages.wanted:
                 x = np.concatenate([states[0][..., None, :], made[0]], axis=-2)
-                self.passages.look(np.append(t, t[-1] + h[-1]), x, self.threads)
+                self.passages.look(np.append(t[::every], t[-1] + h[-1]), x, self.threads)
             states = [made[0][..., -1, :], *(x[..., -1] for x in made[1:])]
             self._store(np.arange(position + every, position + count + 1, every) % self.every == 0, made)
             position += count
@@ -94,16 +94,17 @@ class Run:
             pace = int(np.clip(count * CHUNK / (time.perf_counter() - start), 1, 8 * pace))
             yield position
 
-    def _portion(self, first: int, pace: int) -> tuple[int, int]:
-        """About as many steps as the pace says, and how many to a row: every step is looked at where loops may pass
-        singularities; else whole rows are made, or a part of one as one row."""
+    def _portion(self, first: int, pace: int, x: Floats) -> tuple[int, int]:
+        """About as many steps as the pace says, and how many to a row of what is made: a part of a row to report where loops
+        may pass singularities; else whole rows, or a part of one as one row."""
+        inside, every = first % self.every, self.every
         if self.passages.wanted:
-            return min(pace, self.steps - first), 1
-        inside = first % self.every
-        if inside or pace < self.every:
-            count = min(pace, self.every - inside)
+            stride = self.passages.stride(x, np.diff(self.t).max() / every)
+            every = max(k for k in range(1, min(stride, every) + 1) if every % k == 0 and inside % k == 0)
+        elif inside or pace < every:
+            count = min(pace, every - inside)
             return count, count
-        return min(pace - pace % self.every, self.steps - first), self.every
+        return min(max(every, pace - pace % every), self.steps - first), every
 
     def _states(self) -> list[Floats]:
         """The states of the method's formula: x, or coordinates with momenta and the largest miss so far."""
