@@ -83,3 +83,87 @@ def test_small_mechanisms_move_or_say_why_not(name):
             assert motion.closure.max() < 1e-10
     if name in ("one_joint_and_fixed", "locked_loop"):
         assert m.simulate(m.home(), None, 0.1, method="rk4", step=0.01).t[-1] == 0.1
+
+
+GIVEN = [
+    1j, "text", b"x", None, {}, object(), [], [None], ["a", "b"], [1j, 0.0], [1.0, 2.0, 3.0], np.zeros((2, 2)), np.zeros((1, 1)),
+    [[1.0], [2.0, 3.0]], np.array("x"), set(), lambda: 3,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", GIVEN, ids=lambda x: type(x).__name__)
+def test_whatever_a_users_function_gives(value):
+    """A control law gives as many real forces as there are actuators, an event one real number; else a sentence."""
+    for options in (
+        {},
+        {"method": "Radau"},
+        {"method": "rk4", "step": 0.05},
+        {"method": "rk4", "step": 0.05, "hold": True},
+    ):
+        with pytest.raises(es.EslabonError, match="control"):
+            simulate(M, [0.1, 0.0], None, 0.1, lambda t, q, v: value, **options)
+        with pytest.raises(es.EslabonError, match="control"):
+            simulate(M, [[0.1, 0.0]] * 3, None, [0, 0.1, 0.2], lambda t, q, v: value, **options)
+    with pytest.raises(es.EslabonError, match="control law"):
+        simulate(M, [0.1, 0.0], None, 0.1, traced(lambda t, q, v: value))
+    for event in (lambda t, q, v: value, lambda t, q, v: value if t > 0.05 else 1.0):
+        with pytest.raises(es.EslabonError, match="the event 'fall' "):
+            simulate(M, [0.1, 0.0], None, 0.1, events={"fall": event})
+
+
+@pytest.mark.parametrize("value", [NAN, [1.0], [1.0, 2.0]], ids=str)
+def test_an_event_is_one_number(value):
+    with pytest.raises(es.EslabonError, match="the event 'fall' "):
+        simulate(M, [0.1, 0.0], None, 0.1, events={"fall": lambda t, q, v: value})
+
+
+@pytest.mark.parametrize("word", ["terminal", "direction"])
+@pytest.mark.parametrize("value", [1j, "x", None, NAN, np.inf, [1], np.complex128(1)], ids=str)
+def test_what_an_event_says_of_itself(word, value):
+    def fall(t, q, v):
+        return q[0]
+
+    setattr(fall, word, value)
+    with pytest.raises(es.EslabonError, match=f"{word} of the event 'fall' is a number"):
+        simulate(M, [0.1, 0.0], None, 0.1, events=fall)
+
+
+# Motions without mass -----------------------------------------------------------------------------------------------
+
+STEPPED = [{}, {"method": "Radau"}, {"method": "rk4", "step": 0.05}, {"method": "symplectic", "step": 0.05}]
+
+
+def chain(seed):
+    """A tree of random joints whose last body has the mass `last`, and no other inertia than by it."""
+    rng, b = np.random.default_rng(seed), es.Builder("chain")
+    b.parameter("last", 0.0)
+    for k, kind in enumerate(rng.choice(["revolute", "prismatic", "cylindrical", "universal"], size=3)):
+        mass = (
+            {"mass": "last", "inertia": ("last", "last", "last")}
+            if k == 2
+            else {"mass": 1.0, "inertia": (0.2, 0.3, 0.4)}
+        )
+        b.body(f"b{k}", com=(0.1, 0.2, 0.3), **mass)
+        b.joint(f"j{k}", kind, f"b{k - 1}" if k else "ground", f"b{k}", at=(0.1 * k, 0.2, 0.0))
+    return b.build()
+
+
+@pytest.mark.parametrize("options", STEPPED, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_mass_is_judged_by_the_values_given(seed, options):
+    """What the model itself has does not matter: neither where it would be refused, nor where it would do."""
+    light, times = chain(seed), [0.0, 0.05, 0.1]
+    heavy = light.with_parameters(last=1.0)
+    q = 0.1 * np.ones(light.nq)
+    want = simulate(heavy, q, None, times, **options).q
+    np.testing.assert_allclose(simulate(light, q, None, times, parameters={"last": 1.0}, **options).q, want, atol=1e-9)
+    many = simulate(light, q, None, times, parameters={"last": [0.5, 1.0]}, **options).q
+    np.testing.assert_allclose(many[1], want, atol=1e-9)
+    for m, given in (
+        (light, None),
+        (heavy, {"last": 0.0}),
+        (heavy, {"last": [1.0, 0.0]}),
+        (light, {"last": [0.0, 1.0]}),
+    ):
+        with pytest.raises(es.EslabonError, match="the motion of 'j2' moves no mass"):
+            simulate(m, q, None, times, parameters=given, **options)

@@ -108,3 +108,24 @@ def test_a_motion_cannot_be_written_to():
     for array in (motion.t, motion.q, motion.v, motion.tau, motion.a, motion.closure, motion.energy.kinetic):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0.0
+
+
+@pytest.mark.parametrize(("method", "options"), METHODS)
+def test_what_a_function_is_shown_owns_nothing_of_the_run(method, options):
+    """However it gets at the memory behind q and v, the run goes on as if it had not."""
+
+    def meddling(t, q, v):
+        want = law(t, q, v)
+        for x in (q, v):
+            assert x.base is None
+            x.flags.writeable = True
+            x[:] = np.nan
+        return want
+
+    want = simulate(M, Q, V, [0, 0.5, 1], law, method=method, **options)
+    got = simulate(M, Q, V, [0, 0.5, 1], meddling, method=method, **options)
+    np.testing.assert_array_equal(got.q, want.q)
+    np.testing.assert_array_equal(got.tau, want.tau)
+    if method != "rk4":
+        seen = simulate(M, Q, V, [0, 0.5, 1], law, method=method, events=lambda t, q, v: meddling(t, q, v)[0])
+        np.testing.assert_array_equal(seen.q, want.q)

@@ -3,6 +3,7 @@ the rows of the constraints weigh."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -67,14 +68,33 @@ def row_sizes(m: Model) -> tuple[float, ...]:
     return tuple(np.maximum(sizes, 1e-6 * sizes.max(initial=0.0)).tolist())  # a row of zeros gets a little too
 
 
+@per_model
 def refuse_massless(m: Model) -> None:
     """Refuse a mechanism with a motion that moves no mass in any configuration, where an inverse of M is needed."""
-    rng = np.random.default_rng(0)
-    near = [generic(m)] if m.closed else m.home() + 0.3 * rng.normal(size=(4, m.nq))
+    near = [generic(m)] if m.closed else _beside_home(m)
     M = np.sum([evaluate(m, MASSES)(q) for q in near], axis=0)
     name = unresisted(m, M, jacobian_at(m, near[0]) if m.closed else np.zeros((0, m.nv)))
     if name is not None:
         raise massless(m, name)
+
+
+def refuse_massless_values(m: Model, parameters: Mapping[str, np.ndarray]) -> None:
+    """The same of a tree, for values of its parameters, of which arrays have many."""
+    names, values = tuple(parameters), [x.ravel() for x in np.broadcast_arrays(*parameters.values())]
+    M = np.sum([evaluate(m, MASSES, names)(q, *values) for q in _beside_home(m)], axis=0)
+    own = np.diagonal(M, axis1=-2, axis2=-1)
+    scale = np.sqrt(np.maximum(own, 1e-300))
+    least = np.linalg.eigvalsh(M / (scale[:, :, None] * scale[:, None, :]))[:, 0]
+    # What is far from it need not be looked at as closely.
+    for k in np.flatnonzero((own.min(axis=-1) <= 1e3 * LEAST * own.max(axis=-1)) | ~(least > LEAST)):
+        given = {name: float(x[k]) for name, x in zip(names, values, strict=True)}
+        name = unresisted(m.with_parameters(**given), M[k], np.zeros((0, m.nv)))
+        if name is not None:
+            raise massless(m, name, where=" with " + ", ".join(f"{n} = {x:g}" for n, x in given.items()))
+
+
+def _beside_home(m: Model) -> np.ndarray:
+    return m.home() + 0.3 * np.random.default_rng(0).normal(size=(4, m.nq))
 
 
 def massless(m: Model, name: str, verb: str = "forward dynamics", where: str = "") -> ModelError:

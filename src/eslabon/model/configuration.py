@@ -7,7 +7,7 @@ among the coordinates, nq exceeds nv, and `integrate`, `difference` and `normali
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -111,6 +111,27 @@ def lengths(m: Model) -> np.ndarray:
     return np.array([unit == "m" for unit in coordinate_units(m)], dtype=bool)
 
 
+class Column(NamedTuple):
+    """One number of a configuration or a velocity: the joint it belongs to, its name beside the joint's, and its unit."""
+
+    joint: str
+    name: str
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.joint}.{self.name}" if self.name else self.joint
+
+
+def coordinate_columns(m: Model) -> tuple[Column, ...]:
+    """What each coordinate is; units are "rad", "m", or "" for the components of quaternions."""
+    return tuple(Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.coordinates)
+
+
+def velocity_columns(m: Model) -> tuple[Column, ...]:
+    """What each velocity is; units are "rad/s" or "m/s"."""
+    return tuple(Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.velocities)
+
+
 def coordinate_names(m: Model) -> tuple[str, ...]:
     """A name for each coordinate: its joint's, with the coordinate's own where the joint has several.
 
@@ -119,19 +140,19 @@ def coordinate_names(m: Model) -> tuple[str, ...]:
     >>> coordinate_names(Builder("one").body("a").joint("j", "cylindrical", "ground", "a").build())
     ('j.angle', 'j.slide')
     """
-    return tuple(f"{j.name}.{c.name}" if c.name else j.name for j in m.joints for c in j.kind.coordinates)
+    return tuple(map(str, coordinate_columns(m)))
 
 
 def velocity_names(m: Model) -> tuple[str, ...]:
     """A name for each velocity, as `coordinate_names`."""
-    return tuple(f"{j.name}.{c.name}" if c.name else j.name for j in m.joints for c in j.kind.velocities)
+    return tuple(map(str, velocity_columns(m)))
 
 
 def coordinate_units(m: Model) -> tuple[str, ...]:
-    """The unit of each coordinate: "rad", "m", or "" for the components of quaternions."""
-    return tuple(c.unit for j in m.joints for c in j.kind.coordinates)
+    """The unit of each coordinate."""
+    return tuple(c.unit for c in coordinate_columns(m))
 
 
 def velocity_units(m: Model) -> tuple[str, ...]:
-    """The unit of each velocity: "rad/s" or "m/s"."""
-    return tuple(c.unit for j in m.joints for c in j.kind.velocities)
+    """The unit of each velocity."""
+    return tuple(c.unit for c in velocity_columns(m))

@@ -9,9 +9,9 @@ lets SciPy choose them, `run` is the way in, `motion` what comes out.
 """
 
 from eslabon.simulate.control import Table, Traced, traced
-from eslabon.simulate.errors import Interrupted, SimulationError, SimulationWarning
-from eslabon.simulate.motion import Motion
 from eslabon.simulate.run import simulate
+from eslabon.simulate.run_errors import Interrupted, SimulationError, SimulationWarning
+from eslabon.simulate.simulated_motion import Motion
 
 __all__ = [
     "Interrupted",

@@ -7,8 +7,10 @@ new one begins there. Forces that jump (a table that holds) cut the run into int
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,8 +20,9 @@ from eslabon.arguments import Floats
 from eslabon.errors import InputError
 from eslabon.simulate import motion_equations
 from eslabon.simulate.control import Called, Control, Law, Table, ask
-from eslabon.simulate.progress import Part, Progress
 from eslabon.simulate.projection import condition, project
+from eslabon.simulate.simulated_motion import Outcome
+from eslabon.simulate.singular_passages import Passages
 from eslabon.simulate.system import System
 
 METHODS = ("DOP853", "RK45", "LSODA", "Radau", "BDF")
@@ -63,9 +66,11 @@ class Run:
 
     system: System
     control: Control
+    x0: Floats
     span: Floats
     settings: Settings
-    progress: Progress | Part
+    passages: Passages
+    update: Callable[[float], None]  # told how much of the run is done
     t: list[float] = field(default_factory=list)
     x: list[Floats] = field(default_factory=list)
     tau: list[Floats] = field(default_factory=list)  # what a Python function gave at these times
@@ -81,19 +86,32 @@ class Run:
         self._mark, self._limit, self._longest, self._begun, self._ended = self.span[0], PATIENCE, 0.0, 0, False
         self._pace = (self.span[0], CRAWL)
 
-    def integrate(self, x: Floats) -> None:
+    def integrate(self) -> None:
         """From the first time to the last."""
-        start = self.span[0]
-        x = project(self.system.m, x)
+        start, x = self.span[0], project(self.system.m, self.x0)
         f = self._functions(start)[0]
         self._keep(start, x)
+        self.passages.add(start, x)
         if not np.isfinite(f(start, x)).all():  # SciPy would search a step for ever
             self.trouble = "its mass matrix is singular there, or a force on it is not finite."
             return
         for begin, end in pairwise(self._edges()):
             x = self._interval(begin, end, x)
             if self.trouble or self._ended:
-                return
+                break
+        self.passages.finish()
+
+    def outcome(self) -> Outcome:
+        """What there is so far."""
+        m = self.system.m
+        rows = self.x + [x for own in self.found.values() for _, x in own]  # projected all at once
+        x = project(m, np.reshape(rows, (-1, m.nq + m.nv)))
+        events, done = {}, len(self.x)
+        for name, own in self.found.items():
+            events[name] = np.array([t for t, _ in own]), x[done : done + len(own)]
+            done += len(own)
+        tau = np.reshape(self.tau, (-1, m.nu)) if isinstance(self.control, Called) else None
+        return Outcome(np.array(self.t), x[: len(self.t)], tau, self.steps, self.evaluations, events)
 
     def _edges(self) -> Floats:
         """Where the intervals begin and end: at jumps of the forces."""
@@ -107,20 +125,19 @@ class Run:
     def _interval(self, begin: float, end: float, x: Floats) -> Floats:
         """The state at its end."""
         functions = self._functions(0.5 * (begin + end))
-        events = [_Event(self.system, event, begin, x) for event in self.settings.events.values()]
+        events = [_Event(self.system, *event, begin, x) for event in self.settings.events.items()]
         solver, t = self._solver(functions, begin, x, end), begin
         while solver.status == "running":
             try:
                 message = solver.step()
             except _Stuck:
-                self.trouble = "the step it would need is too small."
-                self._keep(t, x)
-                return x
+                solver.status, message = "failed", None
             if solver.status == "failed":
                 self.trouble = message or "the step it would need is too small."
                 self._keep(t, x)
                 return x
             t, x = solver.t, np.array(solver.y)
+            self.passages.add(t, x)
             if self._after(solver, events):
                 return x
             solver = self._renewed(solver, functions, end)
@@ -192,7 +209,7 @@ class Run:
                 self._ended = True
                 return True
         self._report(inside, dense, solver)
-        self.progress.update((t - self.span[0]) / (self.span[-1] - self.span[0]))
+        self.update((t - self.span[0]) / (self.span[-1] - self.span[0]))
         return False
 
     def _is_last(self, name: str) -> bool:
@@ -250,20 +267,60 @@ class Run:
         return watched
 
 
+class Runs:
+    """Many trajectories, one after another, at common times; one that breaks down is NaN from there on."""
+
+    def __init__(
+        self, system: System, control: Control, x0: Floats, span: Floats, settings: Settings, passages: Passages,
+        update: Callable[[float], None],
+    ) -> None:  # fmt: skip
+        self.passages, self.span, self.shape, self.nu = passages, span, (*x0.shape[:-1], len(span)), system.m.nu
+        batch, count = x0.shape[:-1], math.prod(x0.shape[:-1])
+        self.runs = {}
+        for k, index in enumerate(np.ndindex(batch)):
+            own = control.pick(batch, index) if isinstance(control, Table) else control
+            passed = Passages(system.m, passages.wanted)
+            part = partial(lambda k, done: update((k + done) / count), k)
+            self.runs[index] = Run(system.pick(batch, index), own, x0[index], span, settings, passed, part)
+
+    @property
+    def loosened(self) -> list[float]:
+        """When tolerances were loosened."""
+        return [t for run in self.runs.values() for t in run.loosened]
+
+    def integrate(self) -> None:
+        for index, run in self.runs.items():
+            run.integrate()
+            self.passages.first[index] = run.passages.first
+
+    def outcome(self) -> Outcome:
+        """What there is so far, at the common times."""
+        rows = {index: run.outcome() for index, run in self.runs.items() if run.t}
+        x = np.full((*self.shape, next(iter(self.runs.values())).x0.shape[-1]), np.nan)
+        tau = np.full((*self.shape, self.nu), np.nan)
+        for index, own in rows.items():
+            reached = np.isin(own.t, self.span)
+            x[index][: reached.sum()] = own.x[reached]
+            if own.tau is not None:
+                tau[index][: reached.sum()] = own.tau[reached]
+        total = sum(r.steps for r in rows.values()), sum(r.evaluations for r in rows.values())
+        return Outcome(self.span, x, tau, *total)
+
+
 class _Event:
     """A user's function of t, q and v whose zeros are looked for, from where an interval begins."""
 
-    def __init__(self, system: System, function: Event, t: float, x: Floats) -> None:
-        self._m, self._function = system.m, function
+    def __init__(self, system: System, name: str, function: Event, t: float, x: Floats) -> None:
+        self._m, self._name, self._function = system.m, name, function
         self._direction = getattr(function, "direction", 0)
         self._value = self(t, x)
 
     def __call__(self, t: float, x: Floats) -> float:
         x = project(self._m, x)
-        value = ask(self._function, "an event", "a number", t, x[: self._m.nq], x[self._m.nq :])
-        if np.ndim(value) != 0 or isinstance(value, str) or value is None:
-            raise InputError(f"an event gives a number whose zero is looked for; it gave {value!r}.")
-        return float(value)
+        value = float(ask(self._function, f"the event '{self._name}'", (), t, x[: self._m.nq], x[self._m.nq :]))
+        if math.isnan(value):
+            raise InputError(f"the event '{self._name}' is NaN at t = {t:g} s; its zero cannot be looked for.")
+        return value
 
     def between(self, before: float, t: float, dense: Any) -> list[float]:
         """When the function goes through zero in the way that is looked for: once in a step, or never."""

@@ -171,18 +171,26 @@ class RaisedError(Exception):
     """What a user's function raised, as the cause, and the sentence that says so."""
 
 
-def ask(function: Callable[..., Any], noun: str, result: str, t: float, q: Floats, v: Floats) -> Any:
-    """What a user's function gives. It sees read-only states, so that it cannot change the run."""
-    q, v = q.view(), v.view()
-    q.flags.writeable = v.flags.writeable = False
+def ask(function: Callable[..., Any], noun: str, shape: tuple[int, ...], t: float, q: Floats, v: Floats) -> Floats:
+    """The real numbers that a user's function gives, as an array of our own whose last axes are `shape`.
+
+    It sees copies of the states, so that nothing it does to them changes the run.
+    """
     try:
-        return function(float(t), q, v)
+        given = function(float(t), frozen(q), frozen(v))
     except Exception as error:
         inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
         if isinstance(error, TypeError) and not inside:  # the call itself fails
-            raise InputError(f"{noun} is called as {noun.split()[-1]}(t, q, v), and gives {result}: {error}.") from None
+            raise InputError(f"{noun} is called with t, q and v: {error}.") from None
         hint = "; q and v are read-only, copy them to change them" if "read-only" in str(error) else ""
         raise RaisedError(f"{noun} raised {type(error).__name__} ({error}){hint}.") from error
+    values, batch = np.array(floats(given, f"what {noun} gives")), q.shape[:-1]
+    rows = values.shape[: max(0, values.ndim - len(shape))]
+    fits = len(rows) <= len(batch) and all(a in (1, b) for a, b in zip(rows[::-1], batch[::-1], strict=False))
+    if not fits or values.shape != (*rows, *shape):
+        raise InputError(f"{noun} gives an array of shape {values.shape} for q of shape {q.shape}; {(*batch, *shape)} is "
+            "expected.")  # fmt: skip
+    return values
 
 
 @dataclass(frozen=True)
@@ -190,16 +198,10 @@ class Called:
     """A Python function tau = law(t, q, v) of numbers, watched over."""
 
     law: Callable[[float, Floats, Floats], ArrayLike]
-    name: str
     nu: int
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
-        """The forces, as an array of our own: the law may use its own again."""
-        tau = np.array(floats(ask(self.law, "the control", "forces", t, q, v), "the control's result"))
-        if tau.shape[-1:] != (self.nu,) or tau.ndim > q.ndim:
-            raise InputError(f"the control gives an array of shape {tau.shape} for q of shape {q.shape}; {self.name} "
-                f"has {self.nu} actuators.")  # fmt: skip
-        return tau
+        return ask(self.law, "the control", (self.nu,), t, q, v)
 
 
 Control = Table | Law | Called | None
@@ -214,7 +216,7 @@ def as_control(m: Model, given: Any, start: float, end: float) -> Control:
     if isinstance(given, Traced):
         return given.graph(m)
     if callable(given):
-        return Called(given, m.name, m.nu)
+        return Called(given, m.nu)
     if not isinstance(given, Table):
         values = finite(given, "control")
         if values.shape[-1:] != (m.nu,):

@@ -1,105 +1,154 @@
 """Runs with a fixed step: the loop over steps in machine code, or in Python where a Python function drives.
 
-Both are generators that fill rows of states little by little, so that a caller can stop between, and nothing is lost.
+Either fills rows of states little by little, so that a run can be stopped between, and nothing is lost.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.simulate import motion_equations, steps
+from eslabon.simulate import motion_equations, step_formulas
 from eslabon.simulate.control import Called, Control, Law, Table
-from eslabon.simulate.progress import Progress
 from eslabon.simulate.projection import project
+from eslabon.simulate.simulated_motion import Outcome
+from eslabon.simulate.singular_passages import Passages
 from eslabon.simulate.system import System
 
 CHUNK = 0.1  # seconds between two looks at the clock and the keyboard
 
 
 @dataclass
-class Rows:
-    """States at the times of a run, `every` steps apart: x is (..., times, n), and the first `done` rows are there.
+class Run:
+    """Trajectories from x0, (..., n), with states at the times `t`, `every` steps apart; the first `done` are there."""
 
-    `tau` is there where only the run knows it, and `worst` is the largest miss of implicit equations.
-    """
-
+    system: System
+    method: step_formulas.Method
+    control: Control
+    hold: bool
+    x0: Floats
     t: Floats
-    x: Floats
     every: int
-    done: int = 1
-    tau: Floats | None = None
-    worst: float = 0.0
+    passages: Passages
+    update: Callable[[float], None]  # told how much of the run is done
+    threads: int | None = None
 
-    @property
-    def steps(self) -> int:
-        """The number of all steps."""
-        return (len(self.t) - 1) * self.every
+    def __post_init__(self) -> None:
+        m, shape = self.system.m, (*self.x0.shape[:-1], len(self.t))
+        self.x = np.empty((*shape, self.x0.shape[-1]))
+        self.x[..., 0, :] = self.x0
+        self.tau = np.full((*shape, m.nu), np.nan) if isinstance(self.control, Called) else None
+        self.done, self.steps = 1, (len(self.t) - 1) * self.every
+        self.worst = 0.0  # the largest miss of implicit equations
 
-    def times(self, first: int, count: int) -> tuple[Floats, Floats]:
+    def integrate(self) -> None:
+        """Until the last time, or until no trajectory has finite numbers."""
+        law = self.control
+        for taken in self._in_python(law) if isinstance(law, Called) else self._in_machine_code():
+            self.update(taken / self.steps)
+            if not np.isfinite(self.x[..., self.done - 1, :]).all(axis=-1).any():
+                break
+        self.passages.finish()
+
+    def outcome(self) -> Outcome:
+        """What there is so far."""
+        steps, tau = (self.done - 1) * self.every, None if self.tau is None else self.tau[..., : self.done, :]
+        return Outcome(self.t[: self.done], self.x[..., : self.done, :], tau, steps, steps * self.method.evaluations)
+
+    def _times(self, first: int, count: int) -> tuple[Floats, Floats]:
         """When some steps begin, and how long they are; steps are counted from the start of the run."""
-        numbers = np.arange(first, first + count)
-        row, part = np.divmod(numbers, self.every)
+        row, part = np.divmod(np.arange(first, first + count), self.every)
         length = (self.t[row + 1] - self.t[row]) / self.every
         return self.t[row] + part * length, length
 
-    def portion(self, first: int, pace: int) -> tuple[int, int]:
-        """About as many steps as the pace says, and how many to a row: whole rows, or a part of one as one row."""
-        inside = first % self.every
-        if inside or pace < self.every:
-            count = min(pace, self.every - inside)
+    # -- in machine code ----------------------------------------------------------------------------------------
+
+    def _in_machine_code(self) -> Iterator[int]:
+        """Fill the rows; between two looks at the keyboard everything runs without Python."""
+        columns, law = (
+            self.method.columns(self.control, self.hold),
+            self.control if isinstance(self.control, Law) else None,
+        )
+        run = self.system.function(
+            self.method.formula, law=law, hold=self.hold and law is not None, columns=len(columns)
+        )
+        states, position, pace = self._states(), 0, 16
+        while position < self.steps:
+            start = time.perf_counter()
+            count, every = self._portion(position, pace, states[0])
+            t, h = self._times(position, count)
+            made: Any = run(*states, _varying(self.control, columns, t, h), every=every, threads=self.threads)
+            made = made if isinstance(made, tuple) else (made,)
+            if self.passages.wanted:
+                x = np.concatenate([states[0][..., None, :], made[0]], axis=-2)
+                self.passages.look(np.append(t[::every], t[-1] + h[-1]), x, self.threads)
+            states = [made[0][..., -1, :], *(x[..., -1] for x in made[1:])]
+            self._store(np.arange(position + every, position + count + 1, every) % self.every == 0, made)
+            position += count
+            # As many steps as fill a chunk, but not all at once: the first ones may have been slow.
+            pace = int(np.clip(count * CHUNK / (time.perf_counter() - start), 1, 8 * pace))
+            yield position
+
+    def _portion(self, first: int, pace: int, x: Floats) -> tuple[int, int]:
+        """About as many steps as the pace says, and how many to a row of what is made: a part of a row to report where loops
+        may pass singularities; else whole rows, or a part of one as one row."""
+        inside, every = first % self.every, self.every
+        if self.passages.wanted:
+            stride = self.passages.stride(x, np.diff(self.t).max() / every)
+            every = max(k for k in range(1, min(stride, every) + 1) if every % k == 0 and inside % k == 0)
+        elif inside or pace < every:
+            count = min(pace, every - inside)
             return count, count
-        return min(pace - pace % self.every, self.steps - first), self.every
+        return min(max(every, pace - pace % every), self.steps - first), every
 
+    def _states(self) -> list[Floats]:
+        """The states of the method's formula: x, or coordinates with momenta and the largest miss so far."""
+        if self.method is step_formulas.RK4:
+            return [self.x0]
+        q, v = self.x0[..., : self.system.m.nq], self.x0[..., self.system.m.nq :]
+        momenta = self.system.function(motion_equations.MOMENTA)(q, v)
+        return [np.concatenate([q, momenta], axis=-1), np.zeros(q.shape[:-1])]
 
-def in_machine_code(
-    system: System, method: steps.Method, control: Control, hold: bool, rows: Rows, bar: Progress, threads: int | None
-) -> Iterator[None]:
-    """Fill the rows; between two looks at the keyboard everything runs without Python."""
-    columns, law = method.columns(control, hold), control if isinstance(control, Law) else None
-    run = system.function(method.formula, law=law, hold=hold and law is not None, columns=len(columns))
-    states = _states(system, method, rows.x[..., 0, :])
-    position, pace = 0, 16
-    while position < rows.steps:
-        start = time.perf_counter()
-        count, every = rows.portion(position, pace)
-        inputs = _varying(control, columns, *rows.times(position, count))
-        made: Any = run(*states, inputs, every=every, threads=threads)
-        made = made if isinstance(made, tuple) else (made,)
-        states = [made[0][..., -1, :], *(x[..., -1] for x in made[1:])]
-        position += count
-        if position % rows.every == 0:
-            _store(system, method, rows, made)
-        # As many steps as fill a chunk, but not all at once: the first ones may have been slow.
-        pace = int(np.clip(count * CHUNK / (time.perf_counter() - start), 1, 8 * pace))
-        bar.update(position / rows.steps)
-        yield
+    def _store(self, reported: Floats, made: tuple[Floats, ...]) -> None:
+        """Keep the rows to report, as states x = (q, v)."""
+        kept, nq = made[0][..., reported, :], self.system.m.nq
+        place = self.x[..., self.done : self.done + kept.shape[-2], :]
+        place[...] = kept
+        if self.method is step_formulas.SYMPLECTIC:
+            velocities = self.system.function(motion_equations.VELOCITIES, along=True)
+            place[..., nq:] = velocities(kept[..., :nq], kept[..., nq:])
+            self.worst = float(np.nanmax(made[1], initial=self.worst))
+        self.done += kept.shape[-2]
 
+    # -- in Python ----------------------------------------------------------------------------------------------
 
-def _states(system: System, method: steps.Method, x: Floats) -> list[Floats]:
-    """The states of the method's formula: x, or coordinates with momenta and the largest miss so far."""
-    if method is steps.RK4:
-        return [x]
-    q, v = x[..., : system.m.nq], x[..., system.m.nq :]
-    momenta = system.function(motion_equations.MOMENTA)(q, v)
-    return [np.concatenate([q, momenta], axis=-1), np.zeros(x.shape[:-1])]
+    def _in_python(self, law: Called) -> Iterator[int]:
+        """Fill the rows by rk4 under a Python function, which is called with the states of all trajectories at once."""
+        assert self.tau is not None
+        m, nq, rates = self.system.m, self.system.m.nq, self.system.function(motion_equations.STAGE_RATES)
+        x, stages = self.x0, step_formulas.RK4.stages
+        self.passages.add(self.t[0], x)
+        self.tau[..., 0, :] = first = law(float(self.t[0]), x[..., :nq], x[..., nq:])
+        for number in range(self.steps):
+            (t,), (h,) = self._times(number, 1)
 
+            def f(stage: int, x: Floats, t: float = t, h: float = h, first: Floats = first) -> Floats:
+                held = stage == 0 or self.hold
+                tau = first if held else law(t + stages[stage] * h, x[..., :nq], x[..., nq:])
+                return rates(t, x, tau)
 
-def _store(system: System, method: steps.Method, rows: Rows, made: tuple[Floats, ...]) -> None:
-    """Keep rows, as states x = (q, v)."""
-    end, nq = rows.done + made[0].shape[-2], system.m.nq
-    place = rows.x[..., rows.done : end, :]
-    place[...] = made[0]
-    if method is steps.SYMPLECTIC:
-        velocities = system.function(motion_equations.VELOCITIES, along=True)
-        place[..., nq:] = velocities(made[0][..., :nq], made[0][..., nq:])
-        rows.worst = float(np.nanmax(made[1], initial=rows.worst))
-    rows.done = end
+            x = project(m, step_formulas.rk4(f, x, h))
+            self.passages.add(t + h, x)
+            first = law(float(t + h), x[..., :nq], x[..., nq:])
+            if (number + 1) % self.every == 0:
+                self.x[..., self.done, :], self.tau[..., self.done, :] = x, first
+                self.done += 1
+            yield number + 1
 
 
 def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) -> Floats:
@@ -109,24 +158,3 @@ def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) 
         columns += [control.at(t + part * h) for part in stages]
     batch = np.broadcast_shapes(*(c.shape[:-1] for c in columns))
     return np.concatenate([np.broadcast_to(c, (*batch, c.shape[-1])) for c in columns], axis=-1)
-
-
-def in_python(system: System, law: Called, hold: bool, rows: Rows, bar: Progress) -> Iterator[None]:
-    """Fill the rows by rk4 under a Python function, which is called with the states of all trajectories at once."""
-    m, nq, rates = system.m, system.m.nq, system.function(motion_equations.STAGE_RATES)
-    x, rows.tau = rows.x[..., 0, :], np.full((*rows.x.shape[:-1], m.nu), np.nan)
-    rows.tau[..., 0, :] = first = law(float(rows.t[0]), x[..., :nq], x[..., nq:])
-    for number in range(rows.steps):
-        (t,), (h,) = rows.times(number, 1)
-
-        def f(stage: int, x: Floats, t: float = t, h: float = h, first: Floats = first) -> Floats:
-            tau = first if stage == 0 or hold else law(t + steps.RK4.stages[stage] * h, x[..., :nq], x[..., nq:])
-            return rates(t, x, tau)
-
-        x = project(m, steps.rk4(f, x, h))
-        first = law(float(t + h), x[..., :nq], x[..., nq:])
-        if (number + 1) % rows.every == 0:
-            rows.x[..., rows.done, :], rows.tau[..., rows.done, :] = x, first
-            rows.done += 1
-        bar.update((number + 1) / rows.steps)
-        yield

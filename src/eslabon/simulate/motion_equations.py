@@ -11,7 +11,7 @@ from typing import Any
 
 import casadi
 
-from eslabon.coordinates.massless import refuse_massless, structure
+from eslabon.coordinates.massless import structure
 from eslabon.dynamics import loops
 from eslabon.dynamics.trees import forward_dynamics, joint_forces, mass_matrix
 from eslabon.formulations.factor import factors
@@ -39,21 +39,11 @@ def accelerations(
 
     Elimination needs other independent coordinates on the way (`System.rates`); what it gives are the same accelerations.
     """
-    refuse_massless(m.plain)
     if not m.closed:
         return forward_dynamics(m, q, v, tau, formulation, external)[0]
     way = "udwadia_kalaba" if constraints == "udwadia_kalaba" else "multipliers"
-    return loops.forward_dynamics(
-        m,
-        q,
-        v,
-        tau,
-        formulation,
-        way,
-        external,
-        structure=structure(m.plain),
-        regularization=projection.regularization(m),
-    )[0]
+    known, share = structure(m.plain), projection.regularization(m)
+    return loops.forward_dynamics(m, q, v, tau, formulation, way, external, structure=known, regularization=share)[0]
 
 
 def rates(m: Model, t: SX, x: SX, tau: SX, law: Any = None, **options: Any) -> SX:

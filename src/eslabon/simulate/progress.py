@@ -4,24 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 PATIENCE = 2.0  # seconds before a bar appears
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a run, which knows the whole."""
-
-    whole: Progress
-    number: int
-    count: int
-
-    def update(self, fraction: float) -> None:
-        """Say how much of the part is done."""
-        self.whole.update((self.number + fraction) / self.count)
 
 
 class Progress:
@@ -42,9 +27,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
@@ -59,10 +42,6 @@ class Progress:
             self._bar = self._made()
         if self._bar is not None:
             self._bar.update(self._task, completed=fraction)
-
-    def part(self, number: int, count: int) -> Part:
-        """The progress of one of several equal parts."""
-        return Part(self, number, count)
 
     def _made(self) -> Any:
         from rich.console import Console

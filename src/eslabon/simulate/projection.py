@@ -1,4 +1,4 @@
-"""The constraint manifold of mechanisms with loops: projection onto it, and where a motion passes its singularities.
+"""The constraint manifold of mechanisms with loops: projection onto it.
 
 The nearest closed state is meant in the metric of the mass matrix, in which a projection does the least to the energy:
 a step of Newton's method moves the coordinates along M^-1 J^T, and the velocities lose their part across the constraints
@@ -8,7 +8,6 @@ the same way (Hairer, Lubich and Wanner, Geometric Numerical Integration, IV.4).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import casadi
 import numpy as np
@@ -20,7 +19,7 @@ from eslabon.dynamics.trees import mass_matrix
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, symmetric
 from eslabon.graph.calls import call
-from eslabon.graph.evaluator import FEW, Formula, evaluate
+from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument, Floats
 from eslabon.kinematics.closure import equations
 from eslabon.model import Model
@@ -30,7 +29,6 @@ REGULAR = 1e-12  # of J M^-1 J^T, on its diagonal: where less than that is left,
 REDUNDANT = (
     1e-5  # the same where rows are dependent on the manifold but not beside it, where the stages of a step stand
 )
-NEAR = 0.6  # rad or m between two rows of a motion that can be compared
 CORRECTIONS = 2  # of coordinates and of velocities with one Jacobian: an error e leaves about e^2, then e^3
 
 
@@ -86,55 +84,8 @@ def project(m: Model, x: Floats) -> Floats:
     return x
 
 
-# Singularities -------------------------------------------------------------------------------------------------------
-
-
 def condition(m: Model, x: Floats) -> float:
     """The reciprocal condition number of the constraints at a state: the least singular value of J against the largest."""
     J = jacobian_at(m, x[: m.nq])
     size = np.linalg.svd(J, compute_uv=False)[: len(partition(m.plain).rows)]
     return float(size[-1] / size[0])
-
-
-def row_space(m: Model, q: SX) -> SX:
-    """Orthonormal rows that span those of J, by the pivots of J J^T: D^-1/2 L^-T J."""
-    _, J, _ = equations(m, q, None, partition(m.plain).rows)
-    f = factors(symmetric(J @ J.T))
-    return casadi.diag(casadi.sqrt(casadi.vertcat(*f.inverse))) @ f.inward(J)
-
-
-ROW_SPACE = Formula(
-    "row_space", row_space, ("q",), (Argument("B", lambda m: (len(partition(m.plain).rows), m.nv)),), seldom=True
-)
-
-
-def crossings(m: Model, q: Floats) -> Floats:
-    """Between which of the rows (..., rows, nq) of a motion the loops lose a constraint for an instant, (..., rows - 1).
-
-    Singular values decide (`_turned`). Of many rows only those are looked at where a row of `row_space`, whose pivot goes
-    through zero, seems to be turned over from one to the next. Rows far apart say nothing.
-    """
-    passed = np.abs(np.diff(q, axis=-2)).max(axis=-1) < NEAR
-    if not len(partition(m.plain).rows):
-        return np.zeros_like(passed)
-    if passed.size > FEW and redundancy_is_constant(m.plain):
-        B = evaluate(m, ROW_SPACE)(q)
-        passed &= np.einsum("...ij,...ij->...i", B[..., :-1, :, :], B[..., 1:, :, :]).min(axis=-1) < 0.5
-    passed[passed] = _turned(m, q[..., :-1, :][passed], q[..., 1:, :][passed])
-    return passed
-
-
-def _turned(m: Model, before: Floats, after: Floats) -> Floats:
-    """Whether a singular value of J went through zero between configurations (..., nq).
-
-    On the other side the directions that J = U S V^T takes for its rows, P = U V^T, are turned over, and P P'^T, else
-    near one, has an eigenvalue near -1.
-    """
-    J, rank = jacobian_at(m, np.stack([before, after])), len(partition(m.plain).rows)
-    good: Any = np.isfinite(J).all(axis=(0, -1, -2))
-    U, _, V = np.linalg.svd(np.where(good[..., None, None], J, 0.0), full_matrices=False)
-    P = U[..., :rank] @ V[..., :rank, :]
-    turn = P[0] @ np.swapaxes(P[1], -1, -2)
-    least = np.linalg.eigvalsh(turn + np.swapaxes(turn, -1, -2))[..., 0] / 2
-    turned: Floats = (least < -0.5) & good
-    return turned

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,19 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite, flag, mapping, positive, states
 from eslabon.coordinates.closing import ROUND_OFF
+from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE
 from eslabon.dynamics.applied import check_external
 from eslabon.dynamics.trees import FORMULATIONS
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError
+from eslabon.formulations.constrained import METHODS
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
-from eslabon.simulate import adaptive, steps
+from eslabon.simulate import adaptive, step_formulas
 from eslabon.simulate.adaptive import Event
-from eslabon.simulate.control import Control, Table, frozen
+from eslabon.simulate.control import Called, Control, Table, frozen
 from eslabon.simulate.projection import project
 from eslabon.simulate.system import System
-
-CONSTRAINTS = ("multipliers", "elimination", "udwadia_kalaba")
-
 
 MOST = 10**8  # rows of a motion
 
@@ -39,7 +39,7 @@ def check_words(m: Model, method: Any, singular: Any, hold: Any, progress: Any, 
     """Refuse words that are none, and methods that do not suit the mechanism."""
     if not m.nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to simulate.")
-    choice(method, "method", (*adaptive.METHODS, *steps.METHODS))
+    choice(method, "method", (*adaptive.METHODS, *step_formulas.METHODS))
     choice(singular, "singular", SINGULAR_WORDS)
     flag(hold, "hold")
     if progress is not None:
@@ -116,6 +116,19 @@ def refuse_fixed(method: str, every: Any, hold: bool) -> None:
     refuse(hold, f"{method} chooses its own steps; forces are held from step to step by rk4 and symplectic.")
 
 
+def refuse_python(method: step_formulas.Method, control: Control) -> None:
+    """Refuse a Python function in a method that it cannot enter."""
+    refuse(isinstance(control, Called) and method is not step_formulas.RK4, f"{method.name} runs in native code, which a "
+        "Python function cannot enter: mark it with `traced` if it can be traced, or use rk4.")  # fmt: skip
+
+
+def refuse_many(x0: Floats, settings: adaptive.Settings) -> None:
+    """Refuse what an adaptive method can do for one trajectory only."""
+    refuse(x0.ndim > 1 and not settings.report, "adaptive methods take other steps for every trajectory; say at which times "
+        "to report all of them by an array t.")  # fmt: skip
+    refuse(x0.ndim > 1 and bool(settings.events), "events are looked for in one trajectory at a time.")
+
+
 def wrenches(m: Model, external: Any) -> dict[str, Floats]:
     """Wrenches by body or frame, (..., 6)."""
     given = mapping(external, "external")
@@ -127,13 +140,17 @@ def wrenches(m: Model, external: Any) -> dict[str, Floats]:
 
 
 def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
-    """Values of parameters by name, such as the mechanism can have."""
+    """Values of parameters by name, such as the mechanism can have and with which every motion moves some mass."""
     given = mapping(parameters, "parameters")
     m.check_parameters(tuple(given))
     made = {name: frozen(finite(p, f"parameter '{name}'")) for name, p in sorted(given.items())}
     for name, values in made.items():
         for value in {float(values.min()), float(values.max())} if values.size else ():
             m.with_parameters(**{name: value})
+    if made:
+        refuse_massless_values(m, made)
+    else:
+        refuse_massless(m.plain)
     return made
 
 
@@ -143,9 +160,9 @@ def formulation_of(m: Model, formulation: Any, constraints: Any, method: str) ->
         choice(formulation, "formulation", FORMULATIONS)
         refuse(method == "symplectic", "the symplectic method has its own equations; leave formulation out.")
     if constraints is not None:
-        choice(constraints, "constraints", CONSTRAINTS)
+        choice(constraints, "constraints", METHODS)
         refuse(not m.closed, f"{m.name} has no loops; leave constraints out.")
-    fixed = method in steps.METHODS
+    fixed = method in step_formulas.METHODS
     refuse(fixed and constraints == "elimination", f"elimination re-selects the independent coordinates of {m.name} on the "
         f"way, which {method} in native code cannot; use an adaptive method, or other constraints.")  # fmt: skip
     return formulation, constraints
@@ -191,7 +208,7 @@ def events_of(given: Any, method: str) -> dict[str, Event]:
     """Events by name; those without are called after their function."""
     if given is None:
         return {}
-    refuse(method in steps.METHODS, f"events are looked for by adaptive methods; {method} is none.")
+    refuse(method in step_formulas.METHODS, f"events are looked for by adaptive methods; {method} is none.")
     if isinstance(given, Mapping):
         named = dict(given)
     else:
@@ -208,7 +225,7 @@ def events_of(given: Any, method: str) -> dict[str, Event]:
         refuse(not isinstance(name, str), f"events have names; {name!r} is none.")
         refuse(not callable(f), f"the event '{name}' is {f!r}; a function of t, q and v is expected.")
         for word in ("terminal", "direction"):
-            value = getattr(f, word, 0)
-            refuse(not isinstance(value, bool | int | float | np.number), f"{word} of the event '{name}' is a number, as in "
+            value: Any = getattr(f, word, 0)
+            refuse(not issubclass(type(value), Real | np.bool_) or not abs(value) < math.inf, f"{word} of the event '{name}' is a number, as in "
                 f"SciPy; it is {value!r}.")  # fmt: skip
     return named

@@ -20,7 +20,8 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.errors import ReadError
 from eslabon.files import write
-from eslabon.simulate.motion import Column, Motion, Occurrences, Statistics
+from eslabon.model.configuration import Column
+from eslabon.simulate.simulated_motion import Motion, Occurrences, Statistics
 
 QUANTITIES = ("q", "v", "a", "tau")
 VERSION = 2

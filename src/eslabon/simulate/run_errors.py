@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eslabon.errors import EslabonError, SingularityError
 
 if TYPE_CHECKING:
-    from eslabon.simulate.motion import Motion
+    from eslabon.simulate.simulated_motion import Motion
 
 
 class SimulationError(EslabonError, RuntimeError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.plotting import new_figure
-from eslabon.simulate.motion import Motion
+from eslabon.simulate.simulated_motion import Motion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,30 +13,31 @@ import numpy as np
 from eslabon.arguments import Floats, floats
 from eslabon.errors import InputError, ModelError, suggest
 from eslabon.model import Model
+from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
 from eslabon.simulate.system import System
 
 ACCELERATION = {"rad/s": "rad/s²", "m/s": "m/s²"}  # the units that go with a velocity's
 FORCE = {"rad/s": "N m", "m/s": "N"}
 
 
-class Column(NamedTuple):
-    """One number of a state: the joint it belongs to, its name beside the joint's, and its unit."""
+class Outcome(NamedTuple):
+    """What a run made: times, states (..., times, n), what a Python function drove it with, what it took, and for each
+    event the times and states of its occurrences."""
 
-    joint: str
-    name: str
-    unit: str
-
-    def __str__(self) -> str:
-        return f"{self.joint}.{self.name}" if self.name else self.joint
+    t: Floats
+    x: Floats
+    tau: Floats | None
+    steps: int
+    evaluations: int
+    events: Mapping[str, tuple[Floats, Floats]] = {}
 
 
 def columns(m: Model) -> dict[str, tuple[Column, ...]]:
     """The columns of q, v, a and tau."""
-    q = [Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.coordinates]
-    v = [Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.velocities]
-    a = [c._replace(unit=ACCELERATION[c.unit]) for c in v]
-    tau = [v[k]._replace(unit=FORCE[v[k].unit]) for k in m.actuated_velocities]
-    return {"q": tuple(q), "v": tuple(v), "a": tuple(a), "tau": tuple(tau)}
+    v = velocity_columns(m)
+    a = tuple(c._replace(unit=ACCELERATION[c.unit]) for c in v)
+    tau = tuple(v[k]._replace(unit=FORCE[v[k].unit]) for k in m.actuated_velocities)
+    return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau}
 
 
 class Energy(NamedTuple):
@@ -203,19 +204,19 @@ class Motion:
 
     def save(self, path: str | Path) -> Path:
         """Write everything as .npz, or one trajectory as .csv with a line of names and units."""
-        from eslabon.simulate import files
+        from eslabon.simulate import motion_files
 
-        return files.save(self, files.as_path(path))
+        return motion_files.save(self, motion_files.as_path(path))
 
     @staticmethod
     def load(path: str | Path) -> Motion:
         """A motion from a file that `save` wrote."""
-        from eslabon.simulate import files
+        from eslabon.simulate import motion_files
 
-        return files.load(files.as_path(path))
+        return motion_files.load(motion_files.as_path(path))
 
     def plot(self) -> Any:
         """A matplotlib figure of coordinates, velocities, forces and energy in time."""
-        from eslabon.simulate import plot
+        from eslabon.simulate.motion_plot import figure
 
-        return plot.figure(self)
+        return figure(self)

@@ -1,0 +1,118 @@
+"""Singular configurations that a motion passes, where branches of the loops meet: looked for on the way from step to
+step, whatever is reported."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import casadi
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.coordinates.closing import jacobian_at
+from eslabon.coordinates.partition import partition
+from eslabon.formulations.factor import factors
+from eslabon.formulations.symbols import SX, symmetric
+from eslabon.graph.calls import call
+from eslabon.graph.evaluator import Formula, evaluate
+from eslabon.graph.native.signature import Argument
+from eslabon.kinematics.closure import equations
+from eslabon.model import Model
+from eslabon.model.configuration import coordinate_velocities
+
+NEAR = 0.3  # rad or m between two states at which the constraints can be compared
+AIM = 0.05  # the same as far as steps are short enough
+FINE = 0.02  # the same where they seem to have turned over: a singular configuration nearer than half of it counts as passed
+FARTHEST = 100.0  # what moves farther from step to step diverges
+BLOCK = 256  # steps that are looked at together
+
+
+def turn(m: Model, before: SX, after: SX) -> SX:
+    """Less than zero if the loops may have lost a constraint for an instant between two configurations.
+
+    Rows that span those of J, each orthogonal to the others, are L^-T J by the pivots of J J^T. The one whose pivot goes
+    through zero is turned over: its scalar product with itself after the step is negative. Of configurations far apart nothing is known.
+    """
+    q = casadi.SX.sym("q", m.nq)
+    _, J, _ = equations(m, q, casadi.SX.zeros(m.nv), partition(m.plain).rows)
+    rows: Any = casadi.cse([factors(symmetric(J @ J.T)).inward(J)])
+    across = casadi.Function("across", [q], rows)
+    products = casadi.sum2(call(across, before) * call(across, after))
+    return casadi.mmin(casadi.vertcat(NEAR - casadi.norm_inf(after - before), products))
+
+
+_ENDS = tuple(Argument(name, lambda m: (m.nq,)) for name in ("before", "after"))
+TURN = Formula("turn", turn, _ENDS, (Argument("turn", ()),), seldom=True)
+
+
+class Passages:
+    """When the trajectories of a run first passed a singular configuration: `first` is (...,), infinite where they did not.
+
+    States come step by step with `add`, or many at once with `look`.
+    """
+
+    def __init__(self, m: Model, wanted: bool, batch: tuple[int, ...] = ()) -> None:
+        self._m, self._steps = m, list[tuple[float, Floats]]()
+        self.wanted = wanted and m.closed
+        self.first = np.full(batch, np.inf)
+
+    def add(self, t: float, x: Floats) -> None:
+        """The state after one more step, kept until there are enough to look at."""
+        if self.wanted:
+            self._steps.append((t, x))
+            if len(self._steps) > BLOCK:
+                self.finish()
+
+    def finish(self) -> None:
+        """Look at what was added."""
+        if len(self._steps) > 1:
+            t, x = zip(*self._steps, strict=True)
+            self.look(np.array(t), np.stack(x, axis=-2))
+            del self._steps[:-1]
+
+    def stride(self, x: Floats, step: float) -> int:
+        """How many steps of a run at the states x may lie between two that are looked at."""
+        speed = float(np.nanmax(np.abs(x[..., self._m.nq :]), initial=0.0))
+        return int(np.clip(AIM / max(speed * step, 1e-300), 1, 64))
+
+    def look(self, t: Floats, x: Floats, threads: int | None = None) -> None:
+        """Look at the states (..., steps, n) at times (steps,), each some steps after the one before."""
+        q = x[..., : self._m.nq]
+        suspect = evaluate(self._m, TURN)(q[..., :-1, :], q[..., 1:, :], threads=threads) < 0
+        suspect &= np.isinf(self.first)[..., None]
+        if suspect.any():
+            ends, found = np.stack([x[..., :-1, :][suspect], x[..., 1:, :][suspect]]), np.full(suspect.shape, np.inf)
+            k = np.nonzero(suspect)[-1]
+            found[suspect] = _passages(self._m, np.stack([t[k], t[k + 1]]), ends)
+            self.first = np.minimum(self.first, found.min(axis=-1))
+
+
+def _passages(m: Model, t: Floats, x: Floats) -> Floats:
+    """When singular configurations are passed between pairs of states (2, pairs, n) at times (2, pairs), infinite where none
+    is. Between near states a motion is nearly a cubic."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    q, h = x[..., : m.nq], t[1] - t[0]
+    far = np.clip(np.abs(q[1] - q[0]).max(), FINE, FARTHEST)
+    s = np.linspace(0.0, 1.0, 1 + math.ceil(far / FINE))
+    rates = coordinate_velocities(m, q, x[..., m.nq :]) * h[:, None]
+    between = np.moveaxis(CubicHermiteSpline([0.0, 1.0], q, rates)(s), 0, 1)
+    before, after = between[:, :-1], between[:, 1:]
+    turned = (evaluate(m, TURN)(before, after) < 0) & (np.abs(after - before).max(axis=-1) < NEAR)
+    turned[turned] = _turned(m, before[turned], after[turned])
+    return np.where(turned.any(axis=-1), t[0] + h * s[turned.argmax(axis=-1)], np.inf)
+
+
+def _turned(m: Model, before: Floats, after: Floats) -> Floats:
+    """Whether a singular value of J goes through zero between configurations (pairs, nq).
+
+    On the other side the directions that J = U S V^T takes for its rows, P = U V^T, are turned over, and P P'^T, else near
+    one, has an eigenvalue near -1. Of redundant rows only the rank counts.
+    """
+    U, _, V = np.linalg.svd(jacobian_at(m, np.stack([before, after])), full_matrices=False)
+    rank = len(partition(m.plain).rows)
+    P = U[..., :rank] @ V[..., :rank, :]
+    change = P[0] @ np.swapaxes(P[1], -1, -2)
+    least = np.linalg.eigvalsh(change + np.swapaxes(change, -1, -2))[..., 0] / 2
+    return np.asarray(least < -0.5)
