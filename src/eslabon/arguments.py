@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -127,7 +126,10 @@ def mapping(value: Any, name: str) -> Mapping[str, Any]:
 
 def known_options(verb: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Refuse options that a verb does not have."""
-    known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    code = function.__code__
+    known = code.co_varnames[code.co_argcount :][
+        : code.co_kwonlyargcount
+    ]  # inspect.signature takes many a solution's time
     for option in options:
         if option not in known:
             raise ModelError(f"{verb} has no option '{option}'{suggest(option, known)}")

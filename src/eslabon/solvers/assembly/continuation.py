@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.coordinates.closing import per_model
 from eslabon.graph.evaluator import evaluate
 from eslabon.model import Model
+from eslabon.model.memory import per_model
 from eslabon.solvers.assembly.closing_step import CHANGING, PREDICTING, Closing, scales, size
 from eslabon.solvers.assembly.prescription import Prescription, determinacy
 from eslabon.solvers.ranges import Ranges

@@ -11,11 +11,12 @@ import numpy as np
 from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from eslabon.algebra.rotations import check_rotation, quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, states, text
-from eslabon.coordinates.closing import close, jacobian_at, per_model
+from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.partition import RANK, generic
 from eslabon.errors import ModelError, RotationError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
+from eslabon.model.memory import per_model
 from eslabon.quantities import evaluate
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

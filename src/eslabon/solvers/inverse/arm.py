@@ -23,6 +23,7 @@ from eslabon.solvers.ranges import Ranges, reach
 
 if TYPE_CHECKING:
     from eslabon.model import Model
+from eslabon.model.memory import per_model
 
 Floats = NDArray[np.float64]
 Triples = tuple[tuple[float, float, float], ...]
@@ -100,16 +101,9 @@ class Arm:
         return v
 
 
+@per_model
 def prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
     """The arm that moves a frame, or points of it."""
-    # Kept with the mechanism as its cached properties are: to hash a description takes longer than many a search.
-    arms: dict[Any, Arm] = vars(m).setdefault("_arms", {})
-    if (frame, points) not in arms:
-        arms[frame, points] = _prepared(m, frame, points)
-    return arms[frame, points]
-
-
-def _prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
     if m.closed:
         raise ModelError(
             f"{m.name} has loops: m.assemble(pose=..., frame=...) brings a frame to a pose, and with continuation=True along "
