@@ -3,6 +3,7 @@
 This is the only place that knows both the data and the rooms that work on it; a method is a line that calls its room.
 """
 
+# mypy: disable-error-code=empty-body
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from eslabon import model, read
 from eslabon.arguments import flag, known_options, names, renamed
 from eslabon.errors import ModelError, ReadError
 from eslabon.quantities import quantity as quantity_of
-from eslabon.verbs import Call, Verbs, check_constraints, check_weights, options_of, refuse_options
+from eslabon.verbs import Call, Verbs, options_of, verb
 
 if TYPE_CHECKING:
     from eslabon.graph.c import CSource
@@ -39,6 +40,13 @@ class Mechanism(model.Model):
 
     Arrays hold one state or many: `q` is `(nq,)` or `(..., nq)`, and results have the same leading axes.
     """
+
+    _verbs: Verbs
+    _derivatives: Verbs
+
+    def __init__(self, description: model.Description, symbols: Mapping[str, Any] | None = None) -> None:
+        super().__init__(description, symbols)
+        self.__dict__.update(_verbs=Verbs(self), _derivatives=Verbs(self))
 
     # -- files and pictures -------------------------------------------------------------------------------------
 
@@ -74,6 +82,7 @@ class Mechanism(model.Model):
 
     # -- kinematics ---------------------------------------------------------------------------------------------
 
+    @verb
     def pose(self, q: ArrayLike, frame: str | None = None, **more: Unpack[Call]) -> Floats:
         """The pose of a frame or body on the ground, `(..., 4, 4)`.
 
@@ -81,39 +90,22 @@ class Mechanism(model.Model):
         >>> es.load("elbow").pose([0.0, 0.0], frame="tool")[:3, 3]
         array([2., 0., 0.])
         """
-        try:
-            return self._verbs["pose", frame](q) if not more else self._verbs.call(("pose", frame), (q,), more)
-        except TypeError as error:
-            refuse_options(error, frame=frame)
 
+    @verb
     def jacobian(self, q: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[Call]) -> Floats:
         """The Jacobian of a frame, `(..., 6, nv)`, angular rows first: twist = J v.
 
         `axes` is "body" (the frame's own axes and origin), "spatial" (the ground's) or "aligned" (the ground's axes, the
         frame's origin).
         """
-        try:
-            return (
-                self._verbs["jacobian", frame, axes](q)
-                if not more
-                else self._verbs.call(("jacobian", frame, axes), (q,), more)
-            )
-        except TypeError as error:
-            refuse_options(error, frame=frame, axes=axes)
 
+    @verb
     def velocity(
         self, q: ArrayLike, v: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[Call]
     ) -> Floats:
         """The twist of a frame, `(..., 6)`, angular part first; `axes` as in `jacobian`."""
-        try:
-            return (
-                self._verbs["velocity", frame, axes](q, v)
-                if not more
-                else self._verbs.call(("velocity", frame, axes), (q, v), more)
-            )
-        except TypeError as error:
-            refuse_options(error, frame=frame, axes=axes)
 
+    @verb
     def acceleration(
         self,
         q: ArrayLike,
@@ -124,25 +116,10 @@ class Mechanism(model.Model):
         **more: Unpack[Call],
     ) -> Floats:
         """The rate of a frame's twist, `(..., 6)`. With axes="aligned" its linear part is the classical acceleration."""
-        try:
-            return (
-                self._verbs["acceleration", frame, axes](q, v, a)
-                if not more
-                else self._verbs.call(("acceleration", frame, axes), (q, v, a), more)
-            )
-        except TypeError as error:
-            refuse_options(error, frame=frame, axes=axes)
 
+    @verb
     def position_hessian(self, q: ArrayLike, frame: str | None = None, **more: Unpack[Call]) -> Floats:
         """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36)."""
-        try:
-            return (
-                self._verbs["position_hessian", frame](q)
-                if not more
-                else self._verbs.call(("position_hessian", frame), (q,), more)
-            )
-        except TypeError as error:
-            refuse_options(error, frame=frame)
 
     def inverse_kinematics(
         self,
@@ -193,17 +170,13 @@ class Mechanism(model.Model):
 
     # -- loops --------------------------------------------------------------------------------------------------
 
+    @verb
     def constraint(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The residuals of every loop and coupling, `(..., rows)`: zero where the mechanism is closed."""
-        return self._verbs[("constraint",)](q) if not more else self._verbs.call(("constraint",), (q,), more)
 
+    @verb
     def constraint_jacobian(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
         """J with d(constraint)/dt = J v, `(..., rows, nv)`."""
-        return (
-            self._verbs[("constraint_jacobian",)](q)
-            if not more
-            else self._verbs.call(("constraint_jacobian",), (q,), more)
-        )
 
     def assemble(
         self, actuated: ArrayLike | None = None, guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None,
@@ -310,6 +283,7 @@ class Mechanism(model.Model):
 
     # -- dynamics -----------------------------------------------------------------------------------------------
 
+    @verb
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
         weights: tuple[float, ...] | None = None, **more: Unpack[Call],
@@ -326,60 +300,40 @@ class Mechanism(model.Model):
         >>> es.load("double_pendulum").inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
         array([0., 0.])
         """
-        key: tuple[Any, ...] = ("inverse_dynamics", formulation)
-        if constraints is not None or weights is not None:
-            resolved = () if weights is None else (check_weights(self, weights),)
-            key = (*key, check_constraints(self, constraints), *resolved)
-        try:
-            return self._verbs[key](q, v, a) if not more else self._verbs.call(key, (q, v, a), more)
-        except TypeError as error:
-            refuse_options(error, formulation=formulation, constraints=constraints)
 
+    @verb
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, constraints: str | None = None,
         **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
         """The accelerations under the actuators' forces, `(..., nv)`; `formulation` and `constraints` as in
         `inverse_dynamics`. A motion that moves no mass is refused by name."""
-        key: tuple[Any, ...] = ("forward_dynamics", formulation)
-        if constraints is not None:
-            key = (*key, check_constraints(self, constraints))
-        try:
-            return self._verbs[key](q, v, tau) if not more else self._verbs.call(key, (q, v, tau), more)
-        except TypeError as error:
-            refuse_options(error, formulation=formulation, constraints=constraints)
 
+    @verb
     def hybrid_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
         **more: Unpack[Call],
     ) -> tuple[Floats, Floats]:  # fmt: skip
         """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
         in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics."""
-        if constraints is not None:
-            check_constraints(self, constraints)
-        both = self._verbs.call(("hybrid_dynamics", formulation, constraints), (q, v, a), more)
-        return both[..., : self.nu], both[..., self.nu :]
 
+    @verb
     def mass_matrix(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The mass matrix M, `(..., nv, nv)`, motors' own inertia included."""
-        return self._verbs[("mass_matrix",)](q) if not more else self._verbs.call(("mass_matrix",), (q,), more)
 
+    @verb
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The matrix C of Kane's form, `(..., nv, nv)`: C v are the velocity forces, and dM/dt - 2 C is skew."""
-        return (
-            self._verbs[("coriolis_matrix",)](q, v)
-            if not more
-            else self._verbs.call(("coriolis_matrix",), (q, v), more)
-        )
 
+    @verb
     def gravity_forces(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The joint forces that hold the weight, `(..., nv)`."""
-        return self._verbs[("gravity_forces",)](q) if not more else self._verbs.call(("gravity_forces",), (q,), more)
 
+    @verb
     def energy(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
         """Kinetic and potential energy, `(..., 2)`; the potential counts weight and springs."""
-        return self._verbs[("energy",)](q, v) if not more else self._verbs.call(("energy",), (q, v), more)
 
+    @verb
     def reactions(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
         formulation: str | None = None, constraints: str | None = None, **more: Unpack[Call],
@@ -393,18 +347,6 @@ class Mechanism(model.Model):
         the accelerations follow: those of a motion that no actuator holds, for instance. `formulation` and `constraints`,
         as in `inverse_dynamics`, are for what has to be found.
         """
-        if (a is None) == (tau is None):
-            raise ModelError("reactions takes the accelerations a or the actuators' forces tau: one of the two.")
-        chosen = () if constraints is None else (check_constraints(self, constraints),)
-        if tau is not None:
-            return self._verbs.call(("reactions_under_forces", formulation, *chosen), (q, v, tau), more)
-        if self.closed:
-            return self._verbs.call(("reactions", formulation, *chosen), (q, v, a), more)
-        if formulation is not None:
-            raise ModelError(
-                f"the reactions of {self.name} follow from its accelerations alone; leave formulation out."
-            )
-        return self._verbs.call(("reactions",), (q, v, a), more)
 
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
         """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
@@ -413,9 +355,9 @@ class Mechanism(model.Model):
 
         return determined(self, q)
 
+    @verb
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
         """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see `inertial_parameters`."""
-        return self._verbs[("regressor",)](q, v, a) if not more else self._verbs.call(("regressor",), (q, v, a), more)
 
     def inertial_parameters(self) -> Floats:
         """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
@@ -450,27 +392,33 @@ class Mechanism(model.Model):
     # -- any quantity -------------------------------------------------------------------------------------------
 
     def derivative(
-        self,
-        quantity: str,
-        by: str,
-        *arrays: ArrayLike,
-        parameters: Mapping[str, ArrayLike] | None = None,
-        **options: Any,
-    ) -> Floats:
+        self, quantity: str, by: str, *arrays: ArrayLike, frame: str | None = None, axes: str | None = None,
+        formulation: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, out: Any = None,
+        threads: int | None = None, **more: Any,
+    ) -> Any:  # fmt: skip
         """The exact derivative of a quantity by one of its arguments or by a parameter of the model.
 
         By an argument the result has one more axis, its last. By `q` it is taken along the velocities, so that
-        quaternions need no care. The other options are those of the quantity.
+        quaternions need no care. The other options are those of the quantity's verb, `external` and `tolerance` among them.
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
         >>> m.derivative("pose", "a1", [0.5, 0.0], frame="tool")[:3, 3]
         array([0.87758256, 0.47942554, 0.        ])
         """
+        key: tuple[Any, ...] = (quantity, by, frame, axes, formulation)
         try:
-            return self._verbs.derivative(quantity, by, arrays, parameters, options)
-        except TypeError as error:
-            refuse_options(error, quantity=quantity, by=by, parameters=parameters, **options)
+            if parameters is out is threads is None and not more:
+                return self._derivatives[key](*arrays)
+            key = (*key, *more.items(), "given")
+            return self._derivatives[key](*arrays, parameters=parameters, out=out, threads=threads)
+        except (KeyError, TypeError):
+            pass
+        own = {"frame": frame, "axes": axes, "formulation": formulation}
+        given = {**more, **{name: value for name, value in own.items() if value is not None}}
+        return self._derivatives.call(
+            key, quantity, arrays, {**given, "parameters": parameters, "out": out, "threads": threads}, by
+        )
 
     def operations(self, quantity: str = "inverse_dynamics", **options: Any) -> Operations:
         """How many multiplications, additions and other operations a quantity takes."""
@@ -506,13 +454,7 @@ class Mechanism(model.Model):
         from eslabon.graph.evaluator import requested, trace
 
         formula = quantity_of(self, quantity)
-        values = dict(zip(formula.options, options_of(self, formula, options), strict=True))
-        return trace(self, requested(self, formula, values, parameters), checks=False)
-
-    @cached_property
-    def _verbs(self) -> Verbs:
-        """The compiled verbs, by name and options."""
-        return Verbs(self)
+        return trace(self, requested(self, formula, options_of(self, formula, options), parameters), checks=False)
 
 
 def _continuation(along: bool | None, continuation: bool) -> bool:

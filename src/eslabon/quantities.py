@@ -6,42 +6,24 @@ f = evaluate(m, "jacobian", frame="tool")    # the native function that the verb
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import cache
 from types import ModuleType
 from typing import Any
 
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.graph import evaluator
-from eslabon.graph.evaluator import NOTHING, UNBOUNDED, Formula
+from eslabon.graph.evaluator import NOTHING, Formula
 from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 
-# The rooms of formulas load CasADi, which code kept on disk does not need: they come when a formula is traced.
+Size = Callable[[Model], tuple[int, ...]]
 
 
-def _frames() -> ModuleType:
-    from eslabon.kinematics import frames
+def _room(name: str) -> ModuleType:
+    """A room of formulas. It loads CasADi, which code kept on disk does not need: so only when a formula is traced."""
+    from eslabon.dynamics import loops, trees
+    from eslabon.kinematics import closure, frames
 
-    return frames
-
-
-def _closure() -> ModuleType:
-    from eslabon.kinematics import closure
-
-    return closure
-
-
-def _trees() -> ModuleType:
-    from eslabon.dynamics import trees
-
-    return trees
-
-
-def _loops() -> ModuleType:
-    from eslabon.dynamics import loops
-
-    return loops
+    return {"frames": frames, "closure": closure, "trees": trees, "loops": loops}[name]
 
 
 def constraints(m: Model) -> int:
@@ -62,29 +44,15 @@ def _structure(m: Model) -> Mapping[str, Any]:
 
 
 def _formula(
-    name: str, room: Callable[[], ModuleType], inputs: str, shape: Callable[[Model], tuple[int, ...]],
-    options: Mapping[str, Any] = NOTHING, external: bool = False, checks: tuple[Argument, ...] = (),
+    name: str, room: str, inputs: str, shape: Size | Mapping[str, Size], options: Mapping[str, Any] = NOTHING,
+    external: bool = False, checks: tuple[Argument, ...] = (),
 ) -> Formula:  # fmt: skip
-    outputs = (Argument(name, lambda m, **_: shape(m)), *checks)
-    prepare = _structure if checks else None
+    sizes = shape if isinstance(shape, Mapping) else {name: shape}
+    values = [Argument(x, lambda m, size=size, **_: size(m)) for x, size in sizes.items()]
     return Formula(
-        name,
-        lambda *x, **more: getattr(room(), name)(*x, **more),
-        tuple(inputs.split()),
-        outputs,
-        options,
-        external,
-        prepare,
-        len(checks),
-        guarded=True,
-    )
-
-
-@cache
-def unbounded(formula: Formula) -> Formula:
-    """The same with its checks as plain outputs."""
-    outputs = tuple(replace(x, bound=None) for x in formula.outputs)
-    return replace(formula, name=f"{formula.name}{UNBOUNDED}", outputs=outputs, bounded=False)
+        name, lambda *x, **more: getattr(_room(room), name)(*x, **more), tuple(inputs.split()), (*values, *checks), options,
+        external, _structure if checks else None, len(checks), guarded=True,
+    )  # fmt: skip
 
 
 FRAME: Mapping[str, Any] = {"frame": None}
@@ -95,26 +63,28 @@ CONSTRAINTS: Mapping[str, Any] = {"formulation": None, "constraints": None}
 SOLVED: Mapping[str, Any] = {**CONSTRAINTS, "partition": None}
 WEIGHTED: Mapping[str, Any] = {**CONSTRAINTS, "weights": None, "partition": None}
 
+HYBRID: Mapping[str, Size] = {"forces": lambda m: (m.nu,), "accelerations": lambda m: (m.nv,)}
+
 QUANTITIES = {
     formula.name: formula
     for formula in (
-        _formula("pose", _frames, "q", lambda m: (4, 4), FRAME),
-        _formula("jacobian", _frames, "q", lambda m: (6, m.nv), AXES),
-        _formula("velocity", _frames, "q v", lambda m: (6,), AXES),
-        _formula("acceleration", _frames, "q v a", lambda m: (6,), AXES),
-        _formula("position_hessian", _frames, "q", lambda m: (3, m.nv, m.nv), FRAME),
-        _formula("inverse_dynamics", _trees, "q v a", lambda m: (m.nu,), FORMULATION, external=True),
-        _formula("forward_dynamics", _trees, "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS),
-        _formula("mass_matrix", _trees, "q", lambda m: (m.nv, m.nv)),
-        _formula("coriolis_matrix", _trees, "q v", lambda m: (m.nv, m.nv)),
-        _formula("gravity_forces", _trees, "q", lambda m: (m.nv,)),
-        _formula("energy", _trees, "q v", lambda m: (2,)),
-        _formula("reactions", _trees, "q v a", lambda m: (len(m.joints), 6), external=True),
-        _formula("reactions_under_forces", _trees, "q v tau", lambda m: (len(m.joints), 6), FORMULATION, True, MASS),
-        _formula("hybrid_dynamics", _loops, "q v a", lambda m: (m.nu + m.nv,), SOLVED, True, CLOSURE),
-        _formula("regressor", _trees, "q v a", lambda m: (m.nv, 10 * len(m.bodies))),
-        _formula("constraint", _closure, "q", lambda m: (constraints(m),)),
-        _formula("constraint_jacobian", _closure, "q", lambda m: (constraints(m), m.nv)),
+        _formula("pose", "frames", "q", lambda m: (4, 4), FRAME),
+        _formula("jacobian", "frames", "q", lambda m: (6, m.nv), AXES),
+        _formula("velocity", "frames", "q v", lambda m: (6,), AXES),
+        _formula("acceleration", "frames", "q v a", lambda m: (6,), AXES),
+        _formula("position_hessian", "frames", "q", lambda m: (3, m.nv, m.nv), FRAME),
+        _formula("inverse_dynamics", "trees", "q v a", lambda m: (m.nu,), FORMULATION, external=True),
+        _formula("forward_dynamics", "trees", "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS),
+        _formula("mass_matrix", "trees", "q", lambda m: (m.nv, m.nv)),
+        _formula("coriolis_matrix", "trees", "q v", lambda m: (m.nv, m.nv)),
+        _formula("gravity_forces", "trees", "q", lambda m: (m.nv,)),
+        _formula("energy", "trees", "q v", lambda m: (2,)),
+        _formula("reactions", "trees", "q v a", lambda m: (len(m.joints), 6), external=True),
+        _formula("reactions_under_forces", "trees", "q v tau", lambda m: (len(m.joints), 6), FORMULATION, True, MASS),
+        _formula("hybrid_dynamics", "loops", "q v a", HYBRID, SOLVED, True, CLOSURE),
+        _formula("regressor", "trees", "q v a", lambda m: (m.nv, 10 * len(m.bodies))),
+        _formula("constraint", "closure", "q", lambda m: (constraints(m),)),
+        _formula("constraint_jacobian", "closure", "q", lambda m: (constraints(m), m.nv)),
     )
 }
 
@@ -127,20 +97,19 @@ def _wrenches(m: Model) -> tuple[int, ...]:
 CLOSED = {
     formula.name: formula
     for formula in (
-        _formula("inverse_dynamics", _loops, "q v a", lambda m: (m.nu,), WEIGHTED, True, CLOSURE),
-        _formula("forward_dynamics", _loops, "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE),
-        _formula("reactions", _loops, "q v a", _wrenches, SOLVED, True, CLOSURE),
-        _formula("reactions_under_forces", _loops, "q v tau", _wrenches, SOLVED, True, CLOSURE),
+        _formula("inverse_dynamics", "loops", "q v a", lambda m: (m.nu,), WEIGHTED, True, CLOSURE),
+        _formula("forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE),
+        _formula("reactions", "loops", "q v a", _wrenches, SOLVED, True, CLOSURE),
+        _formula("reactions_under_forces", "loops", "q v tau", _wrenches, SOLVED, True, CLOSURE),
     )
 }
 
 
 def quantity(m: Model, name: str) -> Formula:
     """The formula behind a name, for a tree or for a closed mechanism."""
-    known = {**QUANTITIES, **CLOSED} if m.closed else QUANTITIES
-    if not isinstance(name, str) or name not in known:
-        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), known)}")
-    return known[name]
+    if not isinstance(name, str) or name not in QUANTITIES:
+        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), QUANTITIES)}")
+    return CLOSED.get(name, QUANTITIES[name]) if m.closed else QUANTITIES[name]
 
 
 def evaluate(m: Model, name: str, **options: Any) -> Callable[..., Any]:

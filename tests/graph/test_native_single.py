@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_refused_as_ever() -> None:
 def test_no_reference_is_lost_or_left() -> None:
     f, out = scaled(), np.empty(3)
     guarded, small = guarded_root(), np.array(-1.0)
-    guarded.__self__.on_violation = lambda arrays, results, keywords: None
+    guarded.__self__.on_violation = lambda arrays, results: results[1:2]
     place = np.array(0.0)
     before = [sys.getrefcount(x) for x in (X, out, small, place)]
     for _ in range(50):
@@ -105,6 +105,64 @@ def test_no_reference_is_lost_or_left() -> None:
         f(X, 2.0)
         guarded(small, out=place)
     assert [sys.getrefcount(x) for x in (X, out, small, place)] == before
+
+
+# Names -------
+
+
+def named() -> Any:
+    """a x + b y + w, with the numbers a and b in one group and the vector w in another."""
+    x, w, a, b = ca.SX.sym("x", 3), ca.SX.sym("w", 3), ca.SX.sym("a"), ca.SX.sym("b")
+    inputs = [
+        native.Argument("x", (3,)),
+        native.Argument("w", (3,), group="external"),
+        native.Argument("a", (), group="parameters"),
+        native.Argument("b", (), group="parameters"),
+    ]
+    return native.compile(ca.Function("named", [x, w, a, b], [a * x + b + w]), inputs=inputs, cache=False)
+
+
+def test_groups_by_place_and_by_name_are_the_same(quick) -> None:
+    f, w = named(), np.array([0.1, 0.2, 0.3])
+    expected, out = f(X, w, 2.0, 3.0), np.empty(3)
+    np.testing.assert_allclose(expected, 2 * X + 3 + w, rtol=1e-15)
+    for parameters in ({"a": 2.0, "b": 3.0}, {"b": np.float64(3), "a": np.array(2.0)}):
+        assert np.array_equal(f(X, parameters=parameters, external={"w": w}), expected)
+        assert f(X, out=out, external={"w": w}, parameters=parameters, threads=2) is out
+        assert np.array_equal(out, expected)
+    assert np.array_equal(scaled()(X, 2.0, parameters=None, external=None), 2 * X)
+
+
+def test_other_names_are_not_taken_for_these() -> None:
+    f, w = named(), np.zeros(3)
+    good = {"a": 2.0, "b": 3.0}
+    for words in (
+        {"parameters": {"a": 2.0, "c": 3.0}, "external": {"w": w}},
+        {"parameters": {**good, "c": 3.0}, "external": {"w": w}},
+        {"parameters": {"a": 2.0}, "external": {"w": w}},
+        {"parameters": good},
+        {"parameters": good, "external": {"v": w}},
+        {"parameters": {}, "external": {"w": w}},
+    ):
+        with pytest.raises(TypeError, match="takes"):
+            f(X, **words)
+    with pytest.raises(TypeError, match="takes"):
+        scaled()(X, 2.0, parameters=good)
+    with pytest.raises(native.InputError, match="4 arguments"):
+        f(X)
+    with pytest.raises(native.InputError, match="4 arguments"):
+        f(X, w, 2.0, 3.0, parameters=good, external={"w": w})
+    many = f(np.array([X, 2 * X]), parameters={"a": np.array([1.0, 2.0]), "b": 0}, external={"w": [0, 0, 1]})
+    np.testing.assert_allclose(many, np.array([X, 4 * X]) + np.array([0, 0, 1]))
+
+
+def test_names_keep_their_references() -> None:
+    f, w, a = named(), np.zeros(3), np.array(2.0)
+    parameters = {"a": a, "b": 3.0}
+    before = [sys.getrefcount(x) for x in (w, a, parameters)]
+    for _ in range(50):
+        f(X, parameters=parameters, external={"w": w})
+    assert [sys.getrefcount(x) for x in (w, a, parameters)] == before
 
 
 # Bounds --------------------------------------------------------------------------------------------------------------
@@ -147,27 +205,43 @@ def test_a_violated_bound_is_named(x: Any, sentence: str) -> None:
 def test_whoever_set_the_bound_may_look_closer() -> None:
     f, seen = guarded_root(), []
 
-    def closer(arrays: list[Any], results: list[Any], keywords: dict[str, Any]) -> str:
-        seen.append((arrays, results, keywords))
-        return "looked closer"
+    def closer(arrays: list[Any], results: list[Any]) -> list[Any]:
+        seen.append((arrays, results))
+        return [np.where(results[1] > 0, results[1], 7.0)]
 
     f.__self__.on_violation = closer
-    out = np.array(7.0)
-    assert f(-1.0, out=out, threads=1) == "looked closer"
-    (arrays, (residual, root, size), keywords) = seen[0]
+    out = np.array(0.0)
+    assert f(-1.0, out=out, threads=1) is out
+    assert out == 7.0
+    (arrays, (residual, root, size)) = seen[0]
     assert (arrays[0], residual, root, size) == (-1.0, 1.0, 0.0, -1.0)
-    assert keywords == {"out": out, "threads": 1}
     assert f(4.0) == 2.0
-    assert f(np.array([4.0, -1.0])) == "looked closer"
+    np.testing.assert_array_equal(f(np.array([4.0, -1.0])), [2.0, 7.0])
+
+
+def test_limits_are_data_of_the_same_code() -> None:
+    f = guarded_root()
+    loose, tight = (f.__self__.bounded({"residual": limit}) for limit in (2.0, -1.0))
+    for x in (-1.0, np.array([-1.0, 4.0])):
+        np.testing.assert_array_equal(loose(x), np.sqrt(np.maximum(x, 0)))
+    for call, x in ((f, -1.0), (loose, -3.0), (loose, -5.0), (tight, 4.0), (tight, np.array([4.0]))):
+        with pytest.raises(EslabonError, match="is not valid here"):
+            call(x)
+    residual, root, size = f.__self__.unchecked([-3.0, 4.0])
+    np.testing.assert_array_equal([residual, root, size], [[3.0, 0.0], [0.0, 2.0], [-3.0, 4.0]])
 
 
 def test_an_input_that_is_also_out_is_whole_when_a_bound_is_violated() -> None:
     x = ca.SX.sym("x", 2)
     outputs = [native.Argument("y", (2,)), native.Argument("good", (), bound=(">=", 0.0))]
     f = native.compile(ca.Function("f", [x], [2 * x, x[0]]), outputs=outputs, cache=False)
-    f.__self__.on_violation = lambda arrays, results, keywords: results[0]
     state = np.array([-1.0, 5.0])
-    np.testing.assert_array_equal(f(state, out=state), [-2.0, 10.0])
+    for many in (state, np.array([state, state])):
+        with pytest.raises(EslabonError, match="its good is -1"):
+            f(many, out=many)
+        np.testing.assert_array_equal(many, np.broadcast_to([-1.0, 5.0], many.shape))
+    f.__self__.on_violation = lambda arrays, results: [results[0] + arrays[0]]
+    np.testing.assert_array_equal(f(state, out=state), [-3.0, 15.0])
 
 
 def test_bounds_are_part_of_what_is_kept_on_disk(tmp_path, monkeypatch) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,28 +15,11 @@ from eslabon.model import Model
 from eslabon.model.configuration import integrate
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-P = ParamSpec("P")
-T = TypeVar("T")
 
 CLOSED = 1e-10  # metres and radians: a hundred times what round-off leaves in a mechanism of a few metres
 ROUND_OFF = 1e-13
 RESTARTS = 30
 FRUITLESS = 6  # starts in a row that come no nearer to closing, after which no more are tried
-
-
-def per_model(function: Callable[P, T]) -> Callable[P, T]:
-    """Remember what a function says of a model, with the model: hashing a description takes longer than many a search."""
-
-    @wraps(function)
-    def remembered(*arguments: P.args, **options: P.kwargs) -> T:
-        m, *others = arguments
-        known: dict[Any, T] = m.__dict__.setdefault("_derived", {})
-        key = (function.__qualname__, *others, *options.items())
-        if key not in known:
-            known[key] = function(*arguments, **options)
-        return known[key]
-
-    return remembered
 
 
 def closure(m: Model, q: Any) -> list[Any]:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.coordinates.closing import jacobian_at, per_model
+from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import ModelError
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition, Structure
 from eslabon.model import Model
+from eslabon.model.memory import per_model
 
 LEAST = 1e-13  # of a mass matrix with ones on its diagonal
 NOTHING = 1e-15  # of all mass, times the mechanism's size squared where a joint turns: round-off

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at, per_model
+from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
 from eslabon.kinematics.closure import Partition, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
+from eslabon.model.memory import per_model
 
 CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
 RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration

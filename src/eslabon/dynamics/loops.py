@@ -118,7 +118,7 @@ def hybrid_dynamics(
         Constrained(M, -h, J, gamma, whole, structure.penalty, floor=structure.floor)
     )
     forces = found.reaction[len(p.rows) :, :]
-    return [casadi.vertcat(forces, found.a), violation(phi, J[: len(p.rows), :] @ v), found.condition]
+    return [forces, found.a, violation(phi, J[: len(p.rows), :] @ v), found.condition]
 
 
 def reactions(

@@ -28,10 +28,10 @@ from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 from eslabon.model.admissible import margin
 from eslabon.model.configuration import coordinate_rates, lengths_of_quaternions
+from eslabon.model.memory import per_model
 
 Shape = tuple[int, ...]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-UNBOUNDED = "_unbounded"
 FEW, MANY = 300, 32  # states in all, and in one call, from which on compiling a graph pays: it takes a second or two
 
 # What a state consists of: how many numbers, and what they are called in a sentence.
@@ -60,7 +60,6 @@ class Formula:
         coordinates of a closed mechanism are independent.
     checks : how many of the outputs, the last ones, say whether the others mean anything.
     guarded : whether parameters and quaternions are looked at, as those that users give are.
-    bounded : whether checks and guards are compared in native code; if not, they are outputs like others.
     seldom : whether it is mostly asked for a few states only; CasADi evaluates the graph then, and it is compiled as soon
         as it is asked for more.
     states, varying : for a step that is repeated in native code, as in `native.iterate`.
@@ -75,15 +74,9 @@ class Formula:
     prepare: Callable[[Model], Mapping[str, Any]] | None = None
     checks: int = 0
     guarded: bool = False
-    bounded: bool = True
     seldom: bool = False
     states: int = 0
     varying: int = 0
-
-    @property
-    def label(self) -> str:
-        """The name in a sentence."""
-        return self.name.removesuffix(UNBOUNDED)
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -110,27 +103,29 @@ class Request(NamedTuple):
     def inputs(self, m: Model) -> list[Argument]:
         """What goes in: the formula's own inputs, then wrenches, then parameters."""
         own = [_sized(m, x, dict(self.options)) for x in self.formula.inputs]
-        wrenches = [Argument(name, (6,), "components of a wrench") for name in self.external]
-        return own + wrenches + [Argument(name, (), "parameter") for name in self.parameters]
+        wrenches = [Argument(name, (6,), "components of a wrench", group="external") for name in self.external]
+        return own + wrenches + [Argument(name, (), "parameter", group="parameters") for name in self.parameters]
 
     def outputs(self, m: Model) -> list[Argument]:
-        """What comes out; a derivative has the numbers it is taken by as its last axis."""
+        """What comes out: values, checks, guards. A derivative by a state has that state's numbers as its last axis."""
         made = [_sized(m, x, dict(self.options)) for x in self.formula.outputs]
-        if self.by is not None:
-            value = made[0]
-            if self.by not in self.parameters:
-                count = m.nv if self.by == "q" else STATE[self.by][0](m)
-                value = replace(value, shape=(*(value.shape or ()), count))
-            made = [value, *made[len(made) - self.formula.checks :]]
+        if self.by in self.formula.input_names:
+            count = m.nv if self.by == "q" else STATE[self.by][0](m)
+            for k in range(self.values):
+                made[k] = replace(made[k], shape=(*(made[k].shape or ()), count))
         return [*made, *self.guards(m)]
+
+    @property
+    def values(self) -> int:
+        """How many outputs are no checks."""
+        return len(self.formula.outputs) - self.formula.checks
 
     def guards(self, m: Model) -> list[Argument]:
         """Outputs that say whether what users give can be at all: values of parameters, and quaternions."""
         if not self.formula.guarded:
             return []
         turning = "q" in self.formula.inputs and not all(j.kind.plain for j in m.description.joints)
-        guards = [*([ADMISSIBLE] if self.parameters else []), *([QUATERNION] if turning else [])]
-        return guards if self.formula.bounded else [replace(x, bound=None) for x in guards]
+        return [*([ADMISSIBLE] if self.parameters else []), *([QUATERNION] if turning else [])]
 
     def key(self, m: Model) -> str:
         """Determines the graph: the description, the request, and the code that traces it."""
@@ -155,8 +150,8 @@ def requested(
         raise ModelError(f"{formula.name} does not depend on wrenches; leave external out.")
     if by is not None and by in parameters and by in formula.input_names:
         raise ModelError(f"'{by}' is an argument of {formula.name} and a parameter of {m.name}; rename the parameter.")
-    if by is not None and by not in parameters and by not in formula.input_names:
-        known = (*formula.input_names, *m.parameters)
+    known = (*formula.input_names, *m.parameters)
+    if by is not None and by not in known:
         raise ModelError(f"{formula.name} of {m.name} does not depend on '{by}'{suggest(by, known)}")
     values = tuple((name, options.get(name, default)) for name, default in formula.options.items())
     return Request(formula, values, parameters, external, by)
@@ -174,26 +169,18 @@ def evaluate(
     return native(m, requested(m, formula, options, parameters, external, by))
 
 
+@per_model
 def native(m: Model, request: Request) -> Callable[..., Any]:
     """The native function of a request."""
-    memory: dict[Request, Callable[..., Any]] = vars(m).setdefault("_native", {})
-    found: Any = memory.get(request)
-    if found is None:
-        found = _made(m, request)
-        if request.guards(m) and request.formula.bounded:
-            found.__self__.on_violation = partial(refuse_guards, m, request)
-        memory[request] = found
-    return found
-
-
-def _made(m: Model, request: Request) -> Callable[..., Any]:
     from eslabon.graph import native
 
     formula, key = request.formula, request.key(m)
-    found = native.load_iteration(key) if formula.states else native.load(key)
-    if found is not None:
-        return found
-    return Seldom(m, request) if formula.seldom else _compiled(m, request)
+    found: Any = native.load_iteration(key) if formula.states else native.load(key)
+    if found is None:
+        found = Seldom(m, request) if formula.seldom else _compiled(m, request)
+    if request.guards(m):
+        found.__self__.on_violation = partial(refuse_guards, m, request)
+    return found
 
 
 def _compiled(m: Model, request: Request) -> Callable[..., Any]:
@@ -244,9 +231,7 @@ class Seldom:
         return _compiled(self.m, self.request)
 
 
-def refuse_guards(
-    m: Model, request: Request, arrays: list[Any], results: list[Any], keywords: Mapping[str, Any] = NOTHING
-) -> Any:
+def refuse_guards(m: Model, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:
     """A sentence for what users give and what cannot be; else the results without their guards."""
     guards = request.guards(m)
     kept, found = results[: len(results) - len(guards)], results[len(results) - len(guards) :]
@@ -255,7 +240,7 @@ def refuse_guards(
             _refuse_parameters(m, request, arrays, values)
         if guard.name == QUATERNION.name and np.any(values <= SHORTEST):
             _refuse_quaternion(m, request, arrays, values)
-    return kept[0] if len(kept) == 1 else kept  # a NaN is no violation: no number in, no number out
+    return kept  # a NaN is no violation: no number in, no number out
 
 
 def _refuse_parameters(m: Model, request: Request, arrays: list[Any], margins: Any) -> NoReturn:
@@ -263,7 +248,7 @@ def _refuse_parameters(m: Model, request: Request, arrays: list[Any], margins: A
     given = [float(np.broadcast_to(x, np.shape(margins))[at]) for x in arrays[-len(names) :]]
     values = dict(zip(names, given, strict=True))
     m.with_parameters(**values)  # which says what is wrong, unless it is wrong in this formula alone
-    raise ModelError(f"{m.name} has no {request.formula.label} with {values}.")
+    raise ModelError(f"{m.name} has no {request.formula.name} with {values}.")
 
 
 def _refuse_quaternion(m: Model, request: Request, arrays: list[Any], lengths: Any) -> NoReturn:
@@ -272,7 +257,7 @@ def _refuse_quaternion(m: Model, request: Request, arrays: list[Any], lengths: A
     joint = min(own, key=lambda name: float(own[name]))
     which = f" in state {int(np.nanargmin(lengths))}" if np.ndim(lengths) else ""
     raise InputError(
-        f"{request.formula.label}: the quaternion of '{joint}' has length zero{which}, which is no orientation; the "
+        f"{request.formula.name}: the quaternion of '{joint}' has length zero{which}, which is no orientation; the "
         "identity is (1, 0, 0, 0)."
     )
 
@@ -290,17 +275,19 @@ def trace(m: Model, request: Request, checks: bool = True, record: bool = False,
     own, count = symbols[: len(formula.inputs)], len(formula.inputs) + len(request.external)
     wrenches = dict(zip(request.external, symbols[len(formula.inputs) : count], strict=True))
     values = dict(zip(request.parameters, symbols[count:], strict=True))
+    if request.by is not None and request.by not in (*values, *formula.input_names):
+        values[request.by] = casadi.SX.sym(request.by)  # a parameter of the model, which gets its value at the end
     traced = m.with_symbols(values) if values else m
     options = {**dict(request.options), **(formula.prepare(m) if formula.prepare else {})}
     kept: AbstractContextManager[list[Call]] = recording() if record and request.by is None else nullcontext([])
     with kept as calls:
         found = formula.function(traced, *own, **options, **({"external": wrenches} if wrenches else {}))
-    wanted = len(formula.outputs) - (0 if checks else formula.checks)
+    wanted = len(formula.outputs) if checks else request.values
     outputs = [casadi.SX(x) for x in (found if isinstance(found, list) else [found])[:wanted]]
     if request.by is not None:
-        by = symbols[[x.name for x in arguments].index(request.by)]
-        slope = _derivative(traced, outputs[0], by, own[0] if request.by == "q" else None, request)
-        outputs = [slope, *outputs[len(outputs) - formula.checks :]]
+        outputs[: request.values] = _derivatives(traced, outputs[: request.values], request, own, values)
+        if request.by in values and request.by not in request.parameters:
+            outputs = casadi.substitute(outputs, [values[request.by]], [casadi.SX(m.parameters[request.by])])
     # CasADi takes identifiers; the name of a wrench may be any text.
     names = [x.name if x.name.isidentifier() else f"input_{k}" for k, x in enumerate(arguments)]
     made = [x.name for x in formula.outputs[: len(outputs)]]
@@ -327,14 +314,17 @@ def _symbol(x: Argument) -> Any:
     return casadi.SX.sym(x.name, *(x.shape or (1,)))
 
 
-def _derivative(m: Model, value: Any, by: Any, q: Any, request: Request) -> Any:
-    """The derivative, row by row of the value; by q along the velocities, so that quaternions need no care."""
+def _derivatives(
+    m: Model, values: list[Any], request: Request, own: list[Any], parameters: Mapping[str, Any]
+) -> list[Any]:
+    """The derivatives, row by row of the values; by q along the velocities, so that quaternions need no care."""
     import casadi
 
-    if request.by in request.parameters:
-        return casadi.jacobian(casadi.vec(value), by).reshape(value.shape)
-    slope = casadi.jacobian(casadi.vec(value.T), by)
-    return slope if q is None else casadi.mtimes(slope, coordinate_rates(m, q))
+    if (parameter := parameters.get(request.by or "")) is not None:
+        return [casadi.jacobian(casadi.vec(x), parameter).reshape(x.shape) for x in values]
+    by = own[request.formula.input_names.index(request.by)]
+    along = coordinate_rates(m, by) if request.by == "q" else casadi.SX.eye(by.numel())
+    return [casadi.mtimes(casadi.jacobian(casadi.vec(x.T), by), along) for x in values]
 
 
 def _sized(m: Model, x: str | Argument, options: Mapping[str, Any]) -> Argument:

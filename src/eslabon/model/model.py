@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from eslabon.model.items import (
     Loop,
     Mode,
 )
+from eslabon.model.memory import Table
 from eslabon.model.validation import check_name, check_structure, tree_order
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ class Model:
             for joint, values in mode.coordinates:
                 made[mode.name][self.coordinates[joint]] = values
             made[mode.name].flags.writeable = False
-        return MappingProxyType(made)
+        return Table(made)
 
     def with_mode(self, name: str, q: Any) -> Self:
         """The mechanism with a configuration kept under a name: `guess=name` starts there, and `save` writes it.
@@ -119,7 +119,7 @@ class Model:
     @cached_property
     def parameters(self) -> Mapping[str, float]:
         """The free parameters and their values; those defined by an expression follow them."""
-        return MappingProxyType({n: x for n, x in self.description.parameters if not isinstance(x, Expression)})
+        return Table({n: x for n, x in self.description.parameters if not isinstance(x, Expression)})
 
     @cached_property
     def _values(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Model:
         self.check_parameters(symbols)
         return type(self)(self.description, symbols)
 
-    @property
+    @cached_property
     def plain(self) -> Model:
         """The mechanism with the parameters' own values, whatever symbols were put in."""
         return self if not self._symbols else Model(self.description)
@@ -208,12 +208,12 @@ class Model:
     @cached_property
     def body_places(self) -> Mapping[str, int]:
         """The place of each body in `bodies`, and of the joint that carries it in `joints`."""
-        return MappingProxyType({b.name: k for k, b in enumerate(self.description.bodies)})
+        return Table({b.name: k for k, b in enumerate(self.description.bodies)})
 
     @cached_property
     def carriers(self) -> Mapping[str, Joint]:
         """The joint that carries each body."""
-        return MappingProxyType({j.child: j for j in self.joints})
+        return Table({j.child: j for j in self.joints})
 
     @property
     def closed(self) -> bool:
@@ -296,7 +296,7 @@ def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
     for name, size in sizes:
         places[name] = slice(start, start + size)
         start += size
-    return MappingProxyType(places)
+    return Table(places)
 
 
 def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | None = None) -> Any:

@@ -16,14 +16,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from eslabon.arguments import floats
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
-from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError, shown, tell_of_singularity
+from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
 from eslabon.graph.evaluator import Formula, Request, evaluate, native, refuse_guards
 from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
-from eslabon.quantities import MASSLESS, POOR, constraints, unbounded
+from eslabon.quantities import POOR, constraints
 
 Floats = np.ndarray
 SINGULAR = 1e-13  # of a reciprocal condition number, which is squared: below it the answer has no digits
@@ -58,12 +57,14 @@ def checked(
 ) -> Callable[..., Floats]:
     """The request as a call, with the tolerance and what is to become of singular configurations as the caller asked."""
     name = request.formula.name
+    if tolerance is not None and not m.closed:
+        raise ModelError(f"{m.name} has no loops that {name} could violate; leave tolerance out.")
     if singular not in (None, "error") and not (m.closed and name in MINIMUM_NORM and request.by is None):
         raise ModelError(f"{name} of {m.name} has no answer at a singular configuration; leave singular out.")
-    looking = SecondLook(m, request, CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error")
-    if tolerance is not None or singular is not None:
-        return looking.called
     call: Any = native(m, request)
+    looking = SecondLook(m, request, CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error")
+    if tolerance is not None or looking.singular != "error":
+        call = call.__self__.bounded({"residual": looking.tolerance})
     call.__self__.on_violation = looking
     return call
 
@@ -74,61 +75,33 @@ class SecondLook:
 
     m: Model
     request: Request
-    tolerance: float = CLOSURE_TOLERANCE
-    singular: str = "error"
+    tolerance: float
+    singular: str
 
     @property
     def name(self) -> str:
-        return self.request.formula.label
+        return self.request.formula.name
 
-    @cached_property
-    def unbounded(self) -> tuple[Request, Callable[..., Any]]:
-        """The same with its checks as outputs, for bounds of the caller's own."""
-        request = self.request._replace(formula=unbounded(self.request.formula))
-        return request, native(self.m, request)
-
-    def called(self, *arrays: Any, out: Any = None, **keywords: Any) -> Floats:
-        """The request with bounds of the caller's own."""
-        request, call = self.unbounded
-        given = [floats(x, name.name) for x, name in zip(arrays, request.inputs(self.m), strict=False)]
-        results = refuse_guards(self.m, request, given, list(call(*arrays, **keywords)))
-        return self._looked(given, results, {"out": out})
-
-    def __call__(self, arrays: list[Any], results: list[Floats], keywords: dict[str, Any]) -> Floats:
-        """The answer to all states of a call, of which some do not keep the default bounds."""
-        return self._looked(arrays, refuse_guards(self.m, self.request, arrays, results), keywords)
-
-    def _looked(self, arrays: list[Any], results: list[Floats], keywords: dict[str, Any]) -> Floats:
-        """A second look at the checks that follow the value."""
-        value, *checks = results
-        if self.m.closed and not np.max(checks[0], initial=0.0) <= self.tolerance:
-            self._refuse_violation(checks[0])
-        if np.all(checks[-1] > (POOR if self.m.closed else MASSLESS)):
-            return self._put(value, keywords.get("out"))
-        value, condition = np.array(value), np.nan_to_num(checks[-1], nan=0.0)
-        cores = [x.shape for x in self.request.inputs(self.m)]
-        pairs = zip(arrays, cores, strict=True)
+    def __call__(self, arrays: list[Any], results: list[Floats]) -> list[Floats]:
+        """The values of all states of a call, of which some do not keep the bounds. What is given no number has none."""
+        m, count = self.m, self.request.values
+        found = refuse_guards(m, self.request, arrays, results)
+        values, residual, condition = found[:count], np.array(found[count]), np.array(found[-1])
         states = [
-            np.broadcast_to(np.asarray(x, float), condition.shape + core).reshape(condition.size, *core)
-            for x, core in pairs
+            np.broadcast_to(x, condition.shape + argument.shape).reshape(condition.size, *argument.shape)
+            for x, argument in zip(arrays, self.request.inputs(m), strict=True)
         ]
-        values, conditions = value.reshape(condition.size, *value.shape[condition.ndim :]), condition.reshape(-1)
-        self._improve(states, values, conditions)
-        return self._put(value, keywords.get("out"))
+        known = np.all([np.isfinite(x).all(axis=tuple(range(1, x.ndim))) for x in states], axis=0)
+        rows = [x.reshape(condition.size, *x.shape[condition.ndim :]) for x in values]
+        for x in rows:
+            x[~known] = np.nan
+        if m.closed and not np.all(residual.ravel()[known] <= self.tolerance):
+            self._refuse_violation(np.where(known, residual.ravel(), 0.0))
+        self._improve(states, rows, np.where(known, np.nan_to_num(condition.ravel()), np.inf))
+        return values
 
-    def _put(self, value: Floats, out: Any) -> Floats:
-        """The value, in the caller's array if there is one."""
-        if out is None:
-            return value if value.ndim else value[()]
-        if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.flags.writeable:
-            raise InputError(f"out is the array of floats that {self.name} writes into; it is {shown(out)}.")
-        if out.shape != value.shape:
-            raise ModelError(f"out has shape {out.shape}, and the result {value.shape}.")
-        out[...] = value
-        return out
-
-    def _improve(self, states: list[Floats], values: Floats, conditions: Floats) -> None:
-        """Better values for the states that are near to singular, or an error."""
+    def _improve(self, states: list[Floats], values: list[Floats], conditions: Floats) -> None:
+        """Better values, in their place, where the mass matrix, the partitioning or the configuration is poor."""
         if self.name in OF_MASS:
             self._refuse_massless(states, conditions)
         if not self.m.closed:
@@ -148,24 +121,21 @@ class SecondLook:
                 self.singular, f"{self.name}: {self.m.name} is at a singular configuration{which}; the minimum-norm "
                 "solution is given.")  # fmt: skip
         for k in bad:
-            values[k] = self._minimum_norm([x[k] for x in states])
+            values[0][k] = self._minimum_norm([x[k] for x in states])
 
     def _refuse_violation(self, residual: Floats) -> NoReturn:
-        worst = np.max(residual, initial=0.0)
-        at = f" (state {int(np.argmax(residual))})" if np.ndim(residual) else ""
+        at = f" (state {int(np.argmax(residual))})" if residual.size > 1 else ""
+        given = "with these parameters (m.with_parameters(...) has them), " if self.request.parameters else ""
         raise AssemblyError(
-            f"{self.name}: the given motion violates loop closure of {self.m.name} by {worst:.3g}{at} in position, velocity "
-            f"or acceleration, more than the tolerance {self.tolerance:g}; complete it from the actuated joints with "
-            "m.complete, or project it onto the constraints with m.project."
+            f"{self.name}: the given motion violates loop closure of {self.m.name} by {np.max(residual):.3g}{at} in position, "
+            f"velocity or acceleration, more than the tolerance {self.tolerance:g}; {given}complete it from the actuated "
+            "joints with m.complete, or project it onto the constraints with m.project."
         )
 
     def _refuse_massless(self, states: list[Floats], conditions: Floats) -> None:
         """Name the motion that moves no mass, where there is one."""
         for k in np.flatnonzero(~(conditions > (POOR if self.m.closed else LEAST))):
-            state = [x[k] for x in states]
-            if not all(np.isfinite(x).all() for x in state):
-                continue  # nothing in, nothing out
-            M, _, J, _ = self._equations(state)
+            M, _, J, _ = self._equations([x[k] for x in states])
             if self.name == "hybrid_dynamics":
                 J = np.concatenate([J, np.eye(self.m.nv)[list(self.m.actuated_velocities)]])
             name = unresisted(self.m, M, J)
@@ -184,7 +154,7 @@ class SecondLook:
             return self.m.nu > len(partition(self.m).independent)
         return dict(self.request.options)["constraints"] == "elimination"
 
-    def _reselect(self, states: list[Floats], values: Floats, conditions: Floats) -> None:
+    def _reselect(self, states: list[Floats], values: list[Floats], conditions: Floats) -> None:
         """Better values, and their condition, where the independent coordinates are a poor choice; each partitioning
         serves all states that it suits, and is compiled once."""
         # The hybrid problem is of the actuated velocities, and no others.
@@ -193,11 +163,13 @@ class SecondLook:
         while len(waiting):
             chosen = partition_at(self.m, states[0][waiting[0]], preferred)
             options = {**dict(self.request.options), "partition": chosen}
-            formula = unbounded(self.request.formula)
-            call = native(self.m, self.request._replace(formula=formula, options=tuple(options.items())))
-            made, _, found = call(*(x[waiting] for x in states))
-            better = found > conditions[waiting]
-            values[waiting[better]], conditions[waiting[better]] = made[better], found[better]
+            call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
+            found = call.__self__.unchecked(*(x[waiting] for x in states))
+            condition = found[len(self.request.formula.outputs) - 1]
+            better = condition > conditions[waiting]
+            conditions[waiting[better]] = condition[better]
+            for value, made in zip(values, found, strict=False):
+                value[waiting[better]] = made[better]
             waiting = waiting[1:][~better[1:]]  # the first has had the partitioning that suits it
 
     # -- the slow, rank-revealing way -----------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.coordinates.closing import per_model
 from eslabon.kinematics.tree import chain
 from eslabon.model import Frame, Model
 from eslabon.model.configuration import (
@@ -22,6 +21,7 @@ from eslabon.model.configuration import (
     normalize,
     periodic,
 )
+from eslabon.model.memory import per_model
 
 Floats = NDArray[np.float64]
 TURN = 2 * np.pi

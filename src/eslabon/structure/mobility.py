@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eslabon.coordinates.closing import per_model
 from eslabon.errors import AssemblyError
 from eslabon.model import Model
+from eslabon.model.memory import per_model
 from eslabon.structure.closed_chains import Meeting, Network, all_joints, by_groups
 from eslabon.structure.passive import Passive, passive_motions
 from eslabon.structure.screws import (

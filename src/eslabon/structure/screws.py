@@ -13,11 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from eslabon.coordinates.closing import close, per_model
+from eslabon.coordinates.closing import close
 from eslabon.errors import AssemblyError
 from eslabon.kinematics.tree import Placement, on_body, placements, relative
 from eslabon.model import GROUND, Loop, Model
 from eslabon.model.configuration import normalize
+from eslabon.model.memory import per_model
 from eslabon.structure.subgroups import kernel, rank, span
 
 # A walk of six steps along the mechanism's own motions, each with a little disorder to leave a singular configuration by.

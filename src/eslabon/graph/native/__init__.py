@@ -58,9 +58,8 @@ def compile(  # noqa: A001 - the verb of the field
 
     Returns
     -------
-    A callable `f(*arrays, out=None, threads=None)`. Its `__self__` has the `signature`, and an attribute `on_violation`
-    which may be set: it is called as `on_violation(arrays, results, keywords)`, with all outputs, where a bound does not
-    hold, and gives what the call returns.
+    A callable `f(*arrays, out=None, threads=None)`, with `parameters` and `external` by name if some inputs are such. Its `__self__` is a `Batched`, which has the `signature`, the
+    same function with other limits, and `on_violation`, which may be set and looks closer where a bound does not hold.
 
     >>> import casadi, numpy as np
     >>> x = casadi.SX.sym("x", 2)
@@ -79,9 +78,9 @@ def compile(  # noqa: A001 - the verb of the field
         return interpreted.callable_of(signature, f)
     from eslabon.graph.native import entry
 
-    # Loops over arguments and bounds are compiled in, so that they belong to the code as the graph does.
-    bounds = [a.bound for a in signature.outputs]
-    identity = repr((program.digest, signature.input_shapes, signature.output_shapes, bounds))
+    # Loops over arguments, comparisons and groups are compiled in, so that they belong to the code as the graph does.
+    words = [a.bound and a.bound[0] for a in signature.outputs], [a.group for a in signature.inputs]
+    identity = repr((program.digest, signature.input_shapes, signature.output_shapes, words))
     facts = {"identity": identity, "signature": signature.to_dict()}
     code = _disk.code(key or identity, facts, lambda: _assembled(program, signature), cache)
     return entry.callable_of(signature, code)

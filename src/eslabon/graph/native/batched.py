@@ -7,15 +7,15 @@ no LLVM, CasADi's evaluator. Here is what is common to both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from eslabon.arguments import count
 from eslabon.errors import EslabonError
 from eslabon.graph.native import threads as pools
-from eslabon.graph.native.signature import COMPARISONS, Floats, InputError, Signature, as_floats, check
+from eslabon.graph.native.signature import COMPARISONS, GROUPS, Floats, InputError, Signature, as_floats, check
 from eslabon.graph.program import Shape
 
 _FLOAT64 = np.dtype(np.float64)
@@ -24,17 +24,22 @@ Results = Floats | tuple[Floats, ...]
 
 
 class Batched:
-    """A function of arrays, with its signature; `keep` holds what must live as long as it does."""
+    """A function of arrays, with its signature.
+
+    `again` makes the same function of a signature with other limits; `keep` is what must live as long as this does.
+    `on_violation(arrays, results)` looks closer where a bound does not hold: it gets all outputs and gives those wanted.
+    """
 
     def __init__(
-        self, signature: Signature, evaluate: Callable[..., Results], *, parallel: bool, keep: Any = None
-    ) -> None:
+        self, signature: Signature, evaluate: Callable[..., Results], again: Callable[[Signature], Any] | None = None, *,
+        parallel: bool, keep: Any = None,
+    ) -> None:  # fmt: skip
         self.signature, self.__name__ = signature, signature.name
-        self._evaluate, self._parallel, self._keep = evaluate, parallel, keep
+        self._evaluate, self._again, self._parallel, self._keep = evaluate, again, parallel, keep
         self._inputs, self._outputs = signature.input_shapes, signature.output_shapes
         self._empty = any(0 in s for s in (*self._inputs, *self._outputs))
         self._bounds = [a.bound for a in signature.outputs]
-        self.on_violation: Callable[[list[Floats], list[Floats], dict[str, Any]], Any] | None = None
+        self.on_violation: Callable[[list[Floats], list[Floats]], list[Floats]] = self._refuse
 
     @property
     def __self__(self) -> Batched:
@@ -45,32 +50,57 @@ class Batched:
         names = ", ".join(a.name for a in self.signature.inputs)
         return f"<native {self.signature.name}({names}), {self.signature.operations} operations>"
 
-    def __call__(self, *values: Any, out: Any = None, threads: int | None = None) -> Results:
-        arrays = self._arrays(values)
-        outs = self._given(out)
-        try:
-            # Lanes compute both branches of a choice, so that flags of the processor mean nothing here.
-            with np.errstate(all="ignore"):
-                results = self._run(arrays, outs, threads)
-        except (ValueError, TypeError):
+    def bounded(self, limits: Mapping[str, float]) -> Any:
+        """The same function with other limits."""
+        assert self._again is not None  # what has limits has a way to other ones
+        return self._again(self.signature.bounded(limits))
+
+    def __call__(self, *values: Any, out: Any = None, threads: int | None = None, **named: Any) -> Results:
+        arrays, outs = self._arrays([*values, *self._named(named)]), self._given(out)
+        if not self.signature.bounds:
+            results = self._run(arrays, outs, threads)
+            return results[0] if len(results) == 1 else tuple(results)
+        # Nothing is written into the caller's array, which may be an argument too, before the bounds are found to hold.
+        results = self._run(arrays, [None] * len(outs), threads)
+        wanted = [k for k, bound in enumerate(self._bounds) if bound is None]
+        violated = any(True for _ in self._violated(results))
+        found = self.on_violation(arrays, list(results)) if violated else [results[k] for k in wanted]
+        if out is not None:
             check(self.signature, arrays, outs)
-            raise
+            found = [_put(x, outs[k]) for x, k in zip(found, wanted, strict=True)]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def unchecked(self, *values: Any) -> Sequence[Floats]:
+        """All outputs, those with a bound too, whatever they are."""
+        return self._run(self._arrays(values), [None] * len(self._outputs), None)
+
+    def _violated(self, results: Sequence[Floats]) -> Iterator[int]:
+        """The outputs that do not keep their bounds."""
         for k, bound in enumerate(self._bounds):
             if bound is not None and not np.all(COMPARISONS[bound[0]](results[k], bound[1])):
-                return self._violated(k, arrays, list(results), {"out": out, "threads": threads})
-        wanted = [r for r, bound in zip(results, self._bounds, strict=True) if bound is None]
-        return wanted[0] if len(wanted) == 1 else tuple(wanted)
+                yield k
 
-    def _violated(self, k: int, arrays: list[Floats], results: list[Floats], keywords: dict[str, Any]) -> Any:
-        """What a bound that does not hold comes to: whoever set the bound looks closer, or it is an error."""
-        if self.on_violation is not None:
-            return self.on_violation(arrays, results, keywords)
+    def _refuse(self, _: list[Floats], results: list[Floats]) -> NoReturn:
+        """What a violated bound comes to where nobody looks closer."""
+        k = next(self._violated(results))
         comparison, limit = self._bounds[k] or ("", 0.0)
         values = np.ravel(results[k])
         worst = values[np.argmin(COMPARISONS[comparison](values, limit))]
         of = f" of {self.signature.owner}" if self.signature.owner else ""
         raise EslabonError(f"{self.signature.name}{of} is not valid here: its {self.signature.outputs[k].name} is "
             f"{worst:.3g}, and must be {comparison} {limit:g}.")  # fmt: skip
+
+    def _named(self, named: Mapping[str, Any]) -> Iterator[Any]:
+        """The values of groups in the order of the arguments."""
+        for word in named:
+            if word not in GROUPS:
+                raise TypeError(f"{self.signature.name} got an unexpected keyword '{word}'.")
+        given = {group: x for group, x in named.items() if x is not None}
+        for group, names in self.signature.groups.items() if given else ():
+            values = given.get(group, {})
+            if not isinstance(values, Mapping) or set(values) != set(names):
+                raise TypeError(f"{self.signature.name} takes {names} as {group}.")
+            yield from (values[name] for name in names)
 
     def _arrays(self, values: Sequence[Any]) -> list[Floats]:
         arguments = self.signature.inputs
@@ -96,6 +126,15 @@ class Batched:
         return [next(given) if bound is None else None for bound in self._bounds]
 
     def _run(self, arrays: list[Floats], outs: list[Floats | None], threads: int | None) -> Sequence[Floats]:
+        try:
+            # Lanes compute both branches of a choice, so that flags of the processor mean nothing here.
+            with np.errstate(all="ignore"):
+                return self._shared(arrays, outs, threads)
+        except (ValueError, TypeError):
+            check(self.signature, arrays, outs)
+            raise
+
+    def _shared(self, arrays: list[Floats], outs: list[Floats | None], threads: int | None) -> Sequence[Floats]:
         threads = None if threads is None else count(threads, "threads", 1)
         if self._empty:
             return self._around_empty(arrays, outs)
@@ -154,6 +193,13 @@ def cuts(length: int, count: int) -> Iterator[slice]:
     size = -(-size // 8) * 8
     for first in range(0, length, size):
         yield slice(first, min(first + size, length))
+
+
+def _put(value: Floats, out: Floats | None) -> Floats:
+    if out is None:
+        return value
+    out[...] = value
+    return out
 
 
 def _is_writable(out: Any) -> bool:

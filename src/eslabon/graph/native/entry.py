@@ -6,7 +6,7 @@ import ctypes
 import importlib
 import sys
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ import numpy as np
 from eslabon.graph.native import single
 from eslabon.graph.native.batched import Batched
 from eslabon.graph.native.machine import Loaded
-from eslabon.graph.native.signature import Signature
+from eslabon.graph.native.signature import GROUPS, Signature
 from eslabon.graph.program import GraphError
 
 # Positions in NumPy's tables of C functions, which are part of its ABI.
 ARRAY_TYPE, ARRAY_RETURN, ARRAY_NEW, UFUNC_FROM_SIGNATURE = 2, 76, 93, 31
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-_OUT, _THREADS = sys.intern("out"), sys.intern("threads")  # which keywords of a call are compared with, by address
+WORDS = [sys.intern(x) for x in ("out", "threads", *GROUPS)]  # which keywords of a call are compared with, by address
 
 
 class _MethodDef(ctypes.Structure):
@@ -37,14 +37,18 @@ def callable_of(signature: Signature, code: bytes) -> Any:
     loaded = Loaded(code)
     cores = [[str(n) for n in ([] if 0 in s else s)] for s in (*signature.input_shapes, *signature.output_shapes)]
     made, kept = ufunc(signature.name, cores, len(signature.outputs), loaded.function("batch"))
-    general = Batched(signature, made, parallel=True, keep=[loaded, kept])
+    general = Batched(signature, made, partial(callable_of, code=code), parallel=True, keep=[loaded, kept])
     if not _layout_is_known():
         return general
+    names = [sys.intern(a.name) for a in signature.inputs]
     services = (ctypes.c_void_p * len(single.SERVICES)).from_address(loaded.variable("services"))
     services[:] = list(_services())
+    limits = (ctypes.c_double * len(signature.bounds)).from_address(loaded.variable("limits"))
+    limits[:] = [limit for _, limit in signature.bounds]
+    (ctypes.c_void_p * len(names)).from_address(loaded.variable("names"))[:] = list(map(id, names))
     name, doc = signature.name.encode(), _doc(signature).encode()
     method = _MethodDef(name, loaded.function("entry"), METH_FASTCALL_KEYWORDS, doc)
-    general._keep.append((method, name, doc))  # CPython lets `self` keep the definition alive
+    general._keep.append((method, name, doc, names))  # CPython lets `self` keep the definition alive
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     return new(ctypes.addressof(method), general, "eslabon")
@@ -59,7 +63,7 @@ def _doc(signature: Signature) -> str:
 
     of = f" of {signature.owner}" if signature.owner else ""
     return "\n".join([
-        f"{signature.name}({', '.join(a.name for a in signature.inputs)}, /, *, out=None, threads=None)\n--\n",
+        f"{signature.name}({', '.join(a.name for a in signature.inputs)}, /, *, {', '.join(f'{w}=None' for w in WORDS)})\n--\n",
         f"{signature.name}{of}: {signature.operations} operations in native code.",
         "Leading axes broadcast.",
         "in", *map(line, signature.inputs),
@@ -129,8 +133,10 @@ def _services() -> tuple[int, ...]:
         "int_type": id(int),
         "as_long": address(api.PyLong_AsLongAndOverflow),
         "none": id(None),
-        "out": id(_OUT),
-        "threads": id(_THREADS),
+        "dict_type": id(dict),
+        "dict_size": address(api.PyDict_Size),
+        "dict_item": address(api.PyDict_GetItem),
+        **{word: id(word) for word in WORDS},
     }
     return tuple(found[name] for name in single.SERVICES)
 

@@ -22,7 +22,7 @@ def warn() -> None:
 def callable_of(signature: Signature, f: Any) -> Batched:
     """The function evaluated by CasADi, its calls inlined."""
     plain = f.inlined() if isinstance(f, Composed) else f
-    return Batched(signature, _Evaluator(signature, plain), parallel=False)
+    return Batched(signature, _Evaluator(signature, plain), lambda other: callable_of(other, plain), parallel=False)
 
 
 class _Evaluator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,8 +17,9 @@ from eslabon.graph.program import Program, Shape, checked_shape
 
 Floats = NDArray[np.float64]
 Bound = tuple[str, float]  # one of the comparisons below, and a limit
+GROUPS = ("external", "parameters")
 COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-__all__ = ["COMPARISONS", "Argument", "Bound", "Floats", "InputError", "Signature", "as_floats", "check"]
+__all__ = ["COMPARISONS", "GROUPS", "Argument", "Bound", "Floats", "InputError", "Signature", "as_floats", "check"]
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,15 @@ class Argument:
 
     The shape is filled with the CasADi matrix row by row, so that a 12x4 matrix may be seen as (3, 4, 4). None means
     the matrix as it is, a column being a vector. An output may have a bound, such as ("<=", 1e-9), that says whether the
-    other outputs mean anything; it is a single number, and NaN keeps no bound.
+    other outputs mean anything; it is a single number, and NaN keeps no bound. An input of a group, "parameters" or
+    "external", follows those of none, and may also be given by name: f(q, parameters={"a1": 0.5}).
     """
 
     name: str
     shape: Any = None  # a tuple, None, or for a formula a function of the model and the options that gives one
     noun: str = "values"
     bound: Bound | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,22 @@ class Signature:
         return Signature(name, *described, owner, f.n_instructions())
 
     @property
+    def bounds(self) -> list[Bound]:
+        return [a.bound for a in self.outputs if a.bound]
+
+    def bounded(self, limits: Mapping[str, float]) -> Signature:
+        """The same with other limits of some outputs."""
+        outputs = (
+            replace(a, bound=(a.bound[0], limits[a.name])) if a.bound and a.name in limits else a for a in self.outputs
+        )
+        return replace(self, outputs=tuple(outputs))
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """The names of the inputs that may be given by name."""
+        return {g: [a.name for a in self.inputs if a.group == g] for g in GROUPS}
+
+    @property
     def input_shapes(self) -> tuple[Shape, ...]:
         return tuple(a.shape or () for a in self.inputs)
 
@@ -90,7 +109,7 @@ class Signature:
 
         def arguments(given: list[dict[str, Any]]) -> tuple[Argument, ...]:
             return tuple(
-                Argument(a["name"], tuple(a["shape"]), a["noun"], tuple(a["bound"]) if a["bound"] else None)
+                Argument(**{**a, "shape": tuple(a["shape"]), "bound": tuple(a["bound"]) if a["bound"] else None})
                 for a in given
             )
 

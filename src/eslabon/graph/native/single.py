@@ -1,8 +1,9 @@
 """The way in for one state, as the LLVM function @entry: a call from Python costs little more than its kernel.
 
 @entry is a METH_FASTCALL | METH_KEYWORDS function of CPython. If every argument is exactly a contiguous float64 array of
-the right shape (or a Python float where a single number belongs), `out=` such an array and `threads=` a positive number,
-it computes at once, and returns if all outputs with a bound keep it. Otherwise it hands its arguments unchanged to
+the right shape (or a Python float where a single number belongs), `out=` such an array, `threads=` a positive number, and
+groups of arguments given by name dictionaries of just these names, it computes at once, and returns if all outputs with a
+bound keep it. Otherwise it hands its arguments unchanged to
 `self`, the Python object that knows how to broadcast, convert, look closer and complain.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from eslabon.graph.native.ir import Body, bits, vector_type
+from eslabon.graph.native.ir import Body, vector_type
 from eslabon.graph.native.loops import workspace
 from eslabon.graph.program import Shape
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:  # a process that finds its code on disk needs the constants h
 # What @entry needs from its process, in this order, in the table @services; the loader fills it in (entry.py).
 SERVICES = (
     "array_type", "float64", "new_array", "as_scalar", "vectorcall", "new_tuple", "set_item", "incref", "decref",
-    "float_type", "number_type", "int_type", "as_long", "none", "out", "threads",
+    "float_type", "number_type", "int_type", "as_long", "none", "dict_type", "dict_size", "dict_item", "out", "threads",
+    "external", "parameters",
 )  # fmt: skip
 
 # Offsets in bytes into CPython's and NumPy 2's objects (PyObject_HEAD; PyArrayObject_fields; PyFloatObject;
@@ -35,9 +37,12 @@ COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}  # none of whic
 
 
 def definitions(kernel: Kernel, signature: Signature, width: int) -> str:
-    """@entry and the table it reads."""
-    services = f"@services = global [{len(SERVICES)} x ptr] zeroinitializer\n"
-    return services + _Entry(kernel, signature, width).text()
+    """@entry and the tables it reads, which the loader fills: its services, the names of its arguments, and the
+    limits of its bounds."""
+    tables = f"@services = global [{len(SERVICES)} x ptr] zeroinitializer\n"
+    tables += f"@names = global [{len(signature.inputs)} x ptr] zeroinitializer\n"
+    tables += f"@limits = global [{len(signature.bounds)} x double] zeroinitializer\n"
+    return tables + _Entry(kernel, signature, width).text()
 
 
 class _Entry:
@@ -45,19 +50,22 @@ class _Entry:
 
     def __init__(self, kernel: Kernel, signature: Signature, width: int) -> None:
         self._kernel, self._inputs, self._b = kernel, signature.input_shapes, Body(width)
+        self._groups, self._group_of = signature.groups, [a.group for a in signature.inputs]
         outputs = list(zip(kernel.layout.outputs, signature.outputs, signature.output_shapes, strict=True))
-        self._guards = [(place, a.bound) for place, a, _ in outputs if a.bound]
+        self._guards = [(place, a.bound[0]) for place, a, _ in outputs if a.bound]
         self._outputs = [(place, shape) for place, a, shape in outputs if not a.bound]
 
     def text(self) -> str:
         b = self._b
-        out, overflow = b.let("alloca ptr"), b.let("alloca i32")
-        b.do(f"store ptr null, ptr {out}")
-        self._require(b.let(f"icmp eq i64 %nargs, {len(self._inputs)}"))
+        slots = {word: b.let("alloca ptr") for word in ("out", *self._groups)}
+        found, overflow = b.let(f"alloca ptr, i64 {len(self._inputs)}"), b.let("alloca i32")
+        for slot in slots.values():
+            b.do(f"store ptr null, ptr {slot}")
         with b.when(b.let("icmp ne ptr %kwnames, null")):
-            self._read_keywords(out, overflow)
-        data = [self._numbers(k, shape) for k, shape in enumerate(self._inputs)]
-        given = b.let(f"load ptr, ptr {out}")
+            self._read_keywords(slots, overflow)
+        given, *groups = (b.let(f"load ptr, ptr {slot}") for slot in slots.values())
+        things = self._things(dict(zip(self._groups, groups, strict=True)), found)
+        data = [self._numbers(thing, shape) for thing, shape in zip(things, self._inputs, strict=True)]
         results = self._places(given)
         held = self._compute(data, results)
         if self._guards:
@@ -98,26 +106,56 @@ class _Entry:
 
     # -- arguments ----------------------------------------------------------------------------------------------------
 
-    def _read_keywords(self, out: str, overflow: str) -> None:
-        """Keep the value of `out`, unless it is None, and see that `threads` makes sense: one state needs no others."""
+    def _read_keywords(self, slots: dict[str, str], overflow: str) -> None:
+        """Keep what is not None, and see that `threads` makes sense: one state needs no others."""
         b = self._b
         with b.loop(self._member("%kwnames", LENGTH, "i64")) as k:
             name = b.let(f"load ptr, ptr {b.offset(b.offset('%kwnames', ITEMS), k, 'ptr')}")
             value = b.let(f"load ptr, ptr {b.offset('%args', b.let(f'add i64 %nargs, {k}'), 'ptr')}")
-            is_out, is_threads = self._is(name, "out"), self._is(name, "threads")
-            self._require(self._either(is_out, is_threads))
-            given = b.let(f"xor i1 {self._is(value, 'none')}, true")
-            with b.when(b.let(f"and i1 {given}, {is_out}")):
-                b.do(f"store ptr {value}, ptr {out}")
+            given, known = b.let(f"xor i1 {self._is(value, 'none')}, true"), self._is(name, "threads")
+            is_threads = known
+            for word, slot in slots.items():
+                is_word = self._is(name, word)
+                known = self._either(known, is_word)
+                with b.when(b.let(f"and i1 {given}, {is_word}")):
+                    b.do(f"store ptr {value}, ptr {slot}")
+            self._require(known)
             with b.when(b.let(f"and i1 {given}, {is_threads}")):
                 self._require(self._is(self._member(value, TYPE), "int_type"))
                 number = self._call("i64", "as_long", f"ptr {value}, ptr {overflow}")
                 self._require(b.let(f"icmp sgt i64 {number}, 0"))
 
-    def _numbers(self, k: int, shape: Shape) -> str:
+    def _things(self, groups: dict[str, str], found: str) -> list[str]:
+        """The arguments: all by their places, or those of groups from dictionaries that hold them and nothing else."""
+        b, own = self._b, self._group_of.count("")
+        by_name = b.let(f"icmp ne i64 %nargs, {len(self._inputs)}")
+        self._require(b.let(f"icmp eq i64 %nargs, {b.let(f'select i1 {by_name}, i64 {own}, i64 {len(self._inputs)}')}"))
+        for group, given in groups.items():
+            count = len(self._groups[group])
+            there = b.let(f"icmp ne ptr {given}, null")
+            self._require(b.let(f"icmp eq i1 {there}, {by_name if count else 'false'}"))
+            with b.when(there):
+                self._require(self._is(self._member(given, TYPE), "dict_type"))
+                self._require(b.let(f"icmp eq i64 {self._call('i64', 'dict_size', f'ptr {given}')}, {count}"))
+        with b.when(by_name):
+            for k, group in enumerate(self._group_of):
+                thing = (
+                    b.let(f"load ptr, ptr {b.offset('%args', k, 'ptr')}") if not group else self._item(groups[group], k)
+                )
+                b.do(f"store ptr {thing}, ptr {b.offset(found, k, 'ptr')}")
+        first = b.let(f"select i1 {by_name}, ptr {found}, ptr %args")
+        return [b.let(f"load ptr, ptr {b.offset(first, k, 'ptr')}") for k in range(len(self._inputs))]
+
+    def _item(self, given: str, k: int) -> str:
+        """An argument from the dictionary of its group."""
+        name = self._b.let(f"load ptr, ptr getelementptr (ptr, ptr @names, i64 {k})")
+        item = self._call("ptr", "dict_item", f"ptr {given}, ptr {name}")
+        self._require(self._b.let(f"icmp ne ptr {item}, null"))
+        return item
+
+    def _numbers(self, thing: str, shape: Shape) -> str:
         """The address of an argument's numbers; a single one may be a Python float, or NumPy's."""
         b = self._b
-        thing = b.let(f"load ptr, ptr {b.offset('%args', k, 'ptr')}")
         if shape:
             return self._checked_array(thing, shape, READABLE)
         array, done = b.new_label("array"), b.new_label("done")
@@ -197,9 +235,10 @@ class _Entry:
                 b.do(f"call void @spread(ptr {b.offset(source, place, V)}, ptr {row}, i64 {math.prod(shape)})")
             b.do(f"call void @kernel(ptr {source}, ptr {scratch}, ptr {target})")
             held = "true"
-            for place, (comparison, limit) in self._guards:
+            for k, (place, comparison) in enumerate(self._guards):
                 value = b.let(f"load double, ptr {b.offset(target, place, V)}")
-                kept = b.let(f"fcmp {COMPARISONS[comparison]} double {value}, {bits(limit)}")
+                limit = b.let(f"load double, ptr getelementptr (double, ptr @limits, i64 {k})")
+                kept = b.let(f"fcmp {COMPARISONS[comparison]} double {value}, {limit}")
                 held = b.let(f"and i1 {held}, {kept}")
             with b.when(held):
                 for (place, shape), array in zip(self._outputs, results, strict=True):

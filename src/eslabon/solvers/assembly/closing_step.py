@@ -8,7 +8,7 @@ import numpy as np
 
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
-from eslabon.coordinates.closing import CLOSED, ROUND_OFF, per_model, residuals_at
+from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.partition import partition, redundancy_is_constant
 from eslabon.graph.calls import call, composed
 from eslabon.graph.evaluator import Formula, Seldom, evaluate
@@ -20,6 +20,7 @@ from eslabon.least_squares import descent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
+from eslabon.model.memory import per_model
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
 from eslabon.solvers.ranges import SLACK, Ranges

@@ -11,12 +11,13 @@ import numpy as np
 from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, states, text
-from eslabon.coordinates.closing import close, jacobian_at, per_model
+from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.partition import generic, rank
 from eslabon.errors import ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
+from eslabon.model.memory import per_model
 from eslabon.quantities import evaluate
 from eslabon.solvers.poses import checked_poses
 

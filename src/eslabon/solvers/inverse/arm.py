@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from eslabon import quantities
 from eslabon.arguments import floats, text
-from eslabon.coordinates.closing import per_model
 from eslabon.errors import InverseKinematicsError, ModelError
 from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.frames import chosen_frame
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from scipy.spatial import cKDTree
 
     from eslabon.model import Model
+from eslabon.model.memory import per_model
 
 Floats = NDArray[np.float64]
 Triples = tuple[tuple[float, float, float], ...]
