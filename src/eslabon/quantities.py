@@ -46,7 +46,7 @@ def _loops() -> ModuleType:
 
 def constraints(m: Model) -> int:
     """The number of scalar closure equations."""
-    return sum(6 - loop.kind.nv for loop in m.description.loops) + len(m.description.couplings)
+    return sum(loop.kind.rows for loop in m.description.loops) + len(m.description.couplings)
 
 
 POOR = 1e-8  # of the reciprocal condition number, squared, of a closed mechanism: there may be better coordinates

@@ -170,7 +170,7 @@ def _loop_wrenches(m: Model, q: SX, p: Partition, reaction: SX) -> tuple[list[SX
     applied: dict[str, SX] = {}
     for loop in m.loops:
         between = relative(*(on_body(placed, end.body, end.at) for end in (loop.first, loop.second)))
-        count = 6 - loop.kind.nv
+        count = loop.kind.rows
         values = zeros(count)
         for k, row in enumerate(p.rows):
             if start <= row < start + count:

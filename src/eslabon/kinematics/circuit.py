@@ -16,7 +16,8 @@ import casadi
 from eslabon.algebra.arrays import is_symbolic
 from eslabon.algebra.spatial import Pose, ad, twist_to_child
 from eslabon.kinematics.tree import Placement, across, chain, compose, coordinates, fixed, relative, velocities
-from eslabon.model import Joint, JointKind, Loop, Model
+from eslabon.model import Joint, Loop, Model
+from eslabon.model.constraints import ClosureKind
 
 SX = Any  # casadi.SX
 Path = list[tuple[Joint, bool]]  # joints, and whether each is passed toward the ground
@@ -69,7 +70,7 @@ def _walked(m: Model, q: SX, v: SX, loop: Loop, path: Path, poses: dict[str, Pos
     return Circuit(R, p, J, V, drift)
 
 
-def held(kind: JointKind, x: Circuit) -> tuple[SX, SX, SX]:
+def held(kind: ClosureKind, x: Circuit) -> tuple[SX, SX, SX]:
     """The residual of a cut joint, its Jacobian J and gamma: the second derivative is J v' - gamma.
 
     The residual is differentiated by the pose alone, R' = R skew(w) and p' = R u for the twist (w, u).

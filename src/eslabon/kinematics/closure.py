@@ -54,7 +54,7 @@ def equations(m: Model, q: Any, v: Any, rows: tuple[int, ...]) -> tuple[Any, Any
 
 def row_names(m: Model) -> list[str]:
     """For each row of Phi the loop or coupling it belongs to."""
-    return [x.name for x in m.loops for _ in range(6 - x.kind.nv)] + [c.name for c in m.couplings]
+    return [x.name for x in m.loops for _ in range(x.kind.rows)] + [c.name for c in m.couplings]
 
 
 @dataclass(frozen=True)

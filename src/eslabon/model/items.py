@@ -11,6 +11,7 @@ from typing import Any
 
 from eslabon.algebra.arrays import Array, matrix, vector
 from eslabon.algebra.rotations import rotation_from_rpy
+from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import JointKind
 
 GROUND = "ground"
@@ -92,10 +93,10 @@ class End:
 
 @dataclass(frozen=True)
 class Loop:
-    """A cut joint: it holds the second end's frame in the first end's frame as its kind says."""
+    """A cut joint, or a constraint by itself: it holds the second end's frame in the first end's frame as its kind says."""
 
     name: str
-    kind: JointKind
+    kind: ClosureKind
     first: End
     second: End
 

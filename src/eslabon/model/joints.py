@@ -46,6 +46,8 @@ from eslabon.model.constraints import (
     AXES,
     ZERO,
     Aligned,
+    Axis,
+    ClosureKind,
     Constraint,
     FixedAngle,
     InPlane,
@@ -54,11 +56,11 @@ from eslabon.model.constraints import (
     Point,
     SameOrientation,
     Vector,
+    columns,
     perpendicular,
     turned_back,
 )
 
-Axis = tuple[Any, Any, Any]  # three numbers of a model
 X, Y, Z = AXES
 Homogeneous = tuple[Scalar, Scalar, Scalar, Scalar]  # a point (r, 1) or a direction (d, 0)
 ORIGIN: Homogeneous = (0.0, 0.0, 0.0, 1.0)
@@ -80,11 +82,6 @@ TURNING, SLIDING = Coordinate("", "rad/s"), Coordinate("", "m/s")
 QUATERNION = tuple(Coordinate(name, "") for name in "wxyz")
 ANGULAR = tuple(Coordinate(f"w{letter}", "rad/s") for letter in "xyz")
 LINEAR = tuple(Coordinate(f"v{letter}", "m/s") for letter in "xyz")
-
-
-def columns(*twists: tuple[Vector, Vector]) -> Array:
-    """A 6 x n matrix from (angular, linear) columns."""
-    return matrix([[twist[half][i] for twist in twists] for half in (0, 1) for i in range(3)])
 
 
 def scaled(factor: Scalar, u: Vector) -> Vector:
@@ -109,15 +106,12 @@ def unit_quaternion(q: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class JointKind:
-    """What every kind answers. The defaults suit a kind whose S is constant and whose coordinates are angles and lengths
+class JointKind(ClosureKind):
+    """What every kind answers; `constraints` are what it holds when it is cut. The defaults suit a kind whose S is constant and whose coordinates are angles and lengths
     with plain rates as velocities."""
 
-    kind: ClassVar[str]
-    symbol: ClassVar[str]
     coordinates: ClassVar[tuple[Coordinate, ...]]
     velocities: ClassVar[tuple[Coordinate, ...]]
-    axes_from_parameters: ClassVar[bool] = True  # whether an axis may be made of parameters
 
     @property
     def nq(self) -> int:
@@ -130,20 +124,13 @@ class JointKind:
         return len(self.velocities)
 
     @property
+    def dof(self) -> int:
+        return self.nv
+
+    @property
     def plain(self) -> bool:
         """Whether the coordinates are angles and lengths, which limits and springs can be given for."""
         return all(c.unit for c in self.coordinates)
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The axes a person gave, for checks and tables."""
-        return ()
-
-    def check(self) -> None:
-        """Refuse axes and a pitch that no joint of this kind can have."""
-        for axis in self.axes:
-            if not math.hypot(*axis) > 1e-12:
-                raise ModelError("the axis is zero; give it a direction, such as 'z' or [0, 0, 1].")
 
     # -- the geometry of the coordinates ------------------------------------------------------------------------
 
@@ -195,20 +182,6 @@ class JointKind:
         cannot tell P E P from inertia of its parent: the regrouping of Gautier and Khalil's base parameters.
         """
         raise TypeError(f"{type(self).__name__} has no fixed points")
-
-    def constraints(self) -> tuple[Constraint, ...]:
-        """What the joint holds when it is cut."""
-        raise TypeError(f"{type(self).__name__} has no constraints")
-
-    def residual(self, R: Array, p: Array) -> Array:
-        """The 6 - nv closure residuals of the cut joint for the pose (R, p) of its second frame in its first."""
-        rows = [x for constraint in self.constraints() for x in constraint.residual(R, p)]
-        return vector(*rows) if rows else vector_of_nothing()[0]
-
-    def covectors(self, R: Array, p: Array) -> Array:
-        """The constraint covectors C (6 x (6 - nv)) of a closed joint: its reaction wrenches, with C^T S = 0."""
-        rows = [x for constraint in self.constraints() for x in constraint.covectors(R, p)]
-        return columns(*rows) if rows else vector_of_nothing()
 
 
 def vector_of_nothing() -> Array:

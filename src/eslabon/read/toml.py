@@ -37,7 +37,7 @@ REQUIRED = {
     "wrenches": ("body",),
     "frames": ("body",),
 }
-ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset")  # keys that may end in _deg
+ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset", "angle")  # keys that may end in _deg
 TURNING = [name for name, kind in KINDS.items() if {c.unit for c in kind.coordinates} == {"rad"}]  # angles alone
 
 
@@ -115,7 +115,8 @@ def _keys(section: str) -> tuple[str, ...]:
     taken = inspect.signature(SECTIONS[section]).parameters
     known = [key for key in taken if key not in ("self", "name", "body_a", "body_b")]
     known += ["rpy"] if section in ("joints", "frames") else []
-    return (*known, *(f"{key}_deg" for key in ANGLES if key in known))
+    angles = [key for key in ANGLES if key in known and (section, key) != ("loops", "offset")]  # a length, of a plane
+    return (*known, *(f"{key}_deg" for key in angles))
 
 
 def _in_radians(table: Mapping[str, Any], kind: Any, what: str, keep: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def _in_radians(table: Mapping[str, Any], kind: Any, what: str, keep: tuple[str,
             continue
         if plain in table:
             raise ReadError(f"{what} gives both {plain} and {key}; keep one.")
-        if plain not in ("rpy", "offset") and kind not in TURNING:
+        if plain not in ("rpy", "offset", "angle") and kind not in TURNING:
             raise ReadError(
                 f"{what}: {key} is in degrees, and a {kind} joint does not only turn; write {plain} in SI units."
             )
