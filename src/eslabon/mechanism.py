@@ -406,6 +406,26 @@ class Mechanism(model.Model):
             )
         return self._verbs.call(("reactions",), (q, v, a), more)
 
+    def coupling_forces(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
+        formulation: str | None = None, constraints: str | None = None, **more: Unpack[Call],
+    ) -> Floats:  # fmt: skip
+        """The force, or moment, of every coupling on its joint, `(..., couplings)`: what a gear transmits, and what drives a
+        joint whose motion is given. Accelerations or the actuators' forces are given, as for `reactions`.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("fan", gravity=(0, 0, 0)).body("blade", mass=2.0, com=(0.5, 0, 0)).actuate()
+        >>> m = b.joint("q", "revolute", "ground", "blade").drive("motor", "q", "0.1*t**3").build()
+        >>> m.coupling_forces([0.1], [0.3], [0.6], t=1.0).round(3)
+        array([0.3])
+        """
+        if (a is None) == (tau is None):
+            raise ModelError("coupling_forces takes the accelerations a or the actuators' forces tau: one of the two.")
+        if not self.couplings:
+            raise ModelError(f"{self.name} has no couplings; the forces of its loops are among its reactions.")
+        name, given = ("coupling_forces", a) if tau is None else ("coupling_forces_under_forces", tau)
+        return self._verbs.call((name, formulation, constraints), (q, v, given), more)
+
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
         """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
         redundant, as across the plane of a planar loop, loads may be locked in that no motion shows."""

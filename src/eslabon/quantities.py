@@ -77,6 +77,7 @@ def _formula(
         prepare,
         len(checks),
         guarded=True,
+        timed=checks == CLOSURE or room is _closure,
     )
 
 
@@ -123,7 +124,11 @@ def _wrenches(m: Model) -> tuple[int, ...]:
     return (len(m.joints) + len(m.loops), 6)
 
 
-# The same questions asked of a mechanism with loops.
+def _couplings(m: Model) -> tuple[int, ...]:
+    return (len(m.couplings),)
+
+
+# The same questions asked of a mechanism with loops, and those that only loops raise.
 CLOSED = {
     formula.name: formula
     for formula in (
@@ -131,6 +136,8 @@ CLOSED = {
         _formula("forward_dynamics", _loops, "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE),
         _formula("reactions", _loops, "q v a", _wrenches, SOLVED, True, CLOSURE),
         _formula("reactions_under_forces", _loops, "q v tau", _wrenches, SOLVED, True, CLOSURE),
+        _formula("coupling_forces", _loops, "q v a", _couplings, SOLVED, True, CLOSURE),
+        _formula("coupling_forces_under_forces", _loops, "q v tau", _couplings, SOLVED, True, CLOSURE),
     )
 }
 

@@ -15,6 +15,7 @@ from eslabon.arguments import choice, floats, mapping, positive, renamed, text
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.graph.evaluator import Formula, native, requested
 from eslabon.model import Model
+from eslabon.model.validation import TIME
 from eslabon.quantities import quantity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -32,6 +33,7 @@ class Call(TypedDict, total=False):
     singular : for inverse and forward dynamics with loops, what is to become of singular configurations: "error", "warn"
         (the minimum-norm solution is given) or "ignore".
     threads : how many threads share a big batch; all cores if left out.
+    t : the time, for a mechanism whose constraints depend on it; it broadcasts like everything else.
     """
 
     parameters: Mapping[str, ArrayLike]
@@ -40,6 +42,7 @@ class Call(TypedDict, total=False):
     threads: int
     tolerance: float
     singular: str
+    t: ArrayLike
 
 
 class More(NamedTuple):
@@ -85,6 +88,10 @@ class Verbs(dict[Key, Any]):
 
             check_external(self.m, more.external)
         request = requested(self.m, formula, options, more.parameters, more.external, more.by)
+        if self.m.rheonomic and formula.timed and TIME not in more.parameters:
+            raise ModelError(
+                f"the constraints of {self.m.name} depend on the time; give it to {formula.name}, as t=0.5."
+            )
         if not formula.checks and more[3:] != NO_MORE[3:]:
             raise ModelError(f"{formula.name} of {self.m.name} checks nothing; leave tolerance and singular out.")
         if not formula.checks and not request.guards(self.m):
@@ -121,6 +128,10 @@ class Verbs(dict[Key, Any]):
                 known = [*quantity(self.m, key[0]).options, *Call.__annotations__]
                 raise ModelError(f"{key[0]} takes no '{word}'{suggest(word, known)}")
         parameters, external = mapping(parameters, "parameters"), mapping(given.pop("external", None), "external")
+        if "t" in given:
+            parameters = {**parameters, TIME: given.pop("t")}
+            if not self.m.rheonomic:
+                raise ModelError(f"the constraints of {self.m.name} do not depend on the time; leave t out.")
         tolerance, singular = given.pop("tolerance", None), given.pop("singular", None)
         if tolerance is not None:
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)

@@ -63,6 +63,7 @@ class Formula:
     bounded : whether checks and guards are compared in native code; if not, they are outputs like others.
     seldom : whether it is mostly asked for a few states only; CasADi evaluates the graph then, and it is compiled as soon
         as it is asked for more.
+    timed : whether it depends on the time where the constraints do.
     states, varying : for a step that is repeated in native code, as in `native.iterate`.
     """
 
@@ -77,6 +78,7 @@ class Formula:
     guarded: bool = False
     bounded: bool = True
     seldom: bool = False
+    timed: bool = False
     states: int = 0
     varying: int = 0
 
@@ -258,7 +260,9 @@ def _refuse_parameters(m: Model, request: Request, arrays: list[Any], margins: A
     names, at = request.parameters, np.unravel_index(np.argmin(margins >= 0), np.shape(margins))
     given = [float(np.broadcast_to(x, np.shape(margins))[at]) for x in arrays[-len(names) :]]
     values = dict(zip(names, given, strict=True))
-    m.with_parameters(**values)  # which says what is wrong, unless it is wrong in this formula alone
+    m.with_parameters(
+        **{name: x for name, x in values.items() if name in m.parameters}
+    )  # which says what is wrong, unless it is wrong in this formula alone
     raise ModelError(f"{m.name} has no {request.formula.label} with {values}.")
 
 

@@ -70,10 +70,12 @@ def _walked(m: Model, q: SX, v: SX, loop: Loop, path: Path, poses: dict[str, Pos
     return Circuit(R, p, J, V, drift)
 
 
-def held(kind: ClosureKind, x: Circuit) -> tuple[SX, SX, SX]:
-    """The residual of a cut joint, its Jacobian J and gamma: the second derivative is J v' - gamma.
+def held(kind: ClosureKind, x: Circuit, t: SX) -> tuple[SX, SX, SX, SX]:
+    """The residual Phi of a cut joint, its Jacobian J, gamma and Phi_t: the first derivative is J v + Phi_t, the second
+    J v' - gamma.
 
-    The residual is differentiated by the pose alone, R' = R skew(w) and p' = R u for the twist (w, u).
+    The residual is differentiated by the pose, R' = R skew(w) and p' = R u for the twist (w, u), and by the time `t`,
+    which the kind may depend on: gamma has -2 Phi_qt v - Phi_tt in it.
     """
     R, p, V = casadi.SX.sym("R", 3, 3), casadi.SX.sym("p", 3), casadi.SX.sym("V", 6)
     pose = casadi.vertcat(casadi.vec(R), p)
@@ -81,10 +83,12 @@ def held(kind: ClosureKind, x: Circuit) -> tuple[SX, SX, SX]:
     rates = casadi.diagcat(casadi.horzcat(*turning), R)
     residual = casadi.SX(kind.residual(R, p))
     G = casadi.jacobian(residual, pose) @ rates
-    change = casadi.jtimes(G @ V, pose, rates @ V)
+    varying = casadi.jacobian(residual, t)
+    change = casadi.jtimes(G @ V, pose, rates @ V) + 2 * casadi.jacobian(G @ V, t) + casadi.jacobian(varying, t)
     seen = [casadi.densify(value) for value in (x.R, x.p, x.V)]
-    residual, G, change = (casadi.sparsify(y) for y in casadi.substitute([residual, G, change], [R, p, V], seen))
-    return residual, G @ x.J, -change - G @ x.drift
+    found = casadi.substitute([residual, G, change, varying], [R, p, V], seen)
+    residual, G, change, varying = (casadi.sparsify(y) for y in found)
+    return residual, G @ x.J, -change - G @ x.drift, varying
 
 
 def _symbolic(placed: Placement) -> Pose:

@@ -119,12 +119,27 @@ class Builder:
             raise ModelError(f"{what}: a free joint closes nothing; take it out or choose another kind.")
         return self._add("loops", Loop(name, made, *ends))
 
-    def couple(self, name: str, joint: str, source: str, ratio: Any = 1.0, offset: Any = 0.0) -> Self:
-        """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`."""
+    def couple(self, name: str, joint: str, source: str | None = None, ratio: Any = 1.0, offset: Any = 0.0) -> Self:
+        """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`, which may depend on
+        the time `t`; without a source it is `offset`, as `drive` says."""
         what = _label("coupling", name)
+        if source is None:
+            return self.drive(name, joint, offset)
         joints = (_text(x, f"{what}: {key}") for key, x in (("joint", joint), ("source", source)))
         law = (number(x, f"{what}: {key}") for key, x in (("ratio", ratio), ("offset", offset)))
         return self._add("couplings", Coupling(name, *joints, *law))
+
+    def drive(self, name: str, joint: str, motion: Any) -> Self:
+        """A driving constraint: the coordinate of `joint` is `motion`, an expression of the time `t` and of parameters.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("fan").body("blade", mass=1.0, com=(0.1, 0, 0))
+        >>> _ = b.joint("q", "revolute", "ground", "blade").drive("motor", "q", "0.3*sin(2*t)")
+        >>> b.build().rheonomic
+        True
+        """
+        what = _label("drive", name)
+        return self._add("couplings", Coupling(name, _text(joint, f"{what}: joint"), offset=number(motion, what)))
 
     def spring(
         self, name: str, body_a: str, body_b: str, first: Sequence[Any] = ORIGIN, second: Sequence[Any] = ORIGIN,

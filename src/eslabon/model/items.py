@@ -103,11 +103,14 @@ class Loop:
 
 @dataclass(frozen=True)
 class Coupling:
-    """A gear or mimic between two joints of one degree of freedom: joint = ratio * source + offset."""
+    """A gear or mimic between two joints of one degree of freedom: joint = ratio * source + offset.
+
+    Without a source it drives its joint: joint = offset, a function of the time `t`.
+    """
 
     name: str
     joint: str
-    source: str
+    source: str | None = None
     ratio: Number = 1.0
     offset: Number = 0.0
 

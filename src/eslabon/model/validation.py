@@ -14,7 +14,7 @@ import numpy as np
 
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.model.expressions import check_parameter_name, dependency_order, expressions
-from eslabon.model.items import GROUND, Body, Description, Joint
+from eslabon.model.items import GROUND, Body, Coupling, Description, Joint, Loop
 
 if TYPE_CHECKING:
     from eslabon.model.model import Model
@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 ROUNDING = 1e-6
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
+
+
+TIME = "t"  # in an expression of what may depend on the time, unless a parameter has that name
+
+
+def uses_time(d: Description) -> bool:
+    """Whether a loop or a coupling depends on the time."""
+    if any(name == TIME for name, _ in d.parameters):
+        return False
+    return any(TIME in x.names() for item in (*d.loops, *d.couplings) for x in _timed(item))
+
+
+def _timed(item: Loop | Coupling) -> Iterator[Any]:
+    """The expressions that may depend on the time: not where the frames of a loop are, which belongs to bodies."""
+    return expressions(item.kind if isinstance(item, Loop) else item)
 
 
 def check_structure(d: Description) -> Description:
@@ -70,13 +85,25 @@ def _check_parameters(d: Description) -> None:
     for owner in (d.gravity, *(value for _, value in d.parameters), *(item for kind in items for item in kind)):
         for expression in expressions(owner):
             for name in expression.names():
+                if name == TIME and name not in known and _may_vary(owner, expression):
+                    continue
                 if name not in known:
                     label = f"'{owner.name}' uses" if hasattr(owner, "name") else "the mechanism uses"
+                    if name == TIME:
+                        raise ModelError(
+                            f"{label} the time t in '{expression}'; only what a loop or a coupling holds may depend on it, "
+                            "such as the length of a distance. A parameter of that name is to be declared."
+                        )
                     raise ModelError(
                         f"{label} the parameter '{name}' in '{expression}', and no parameter has that name"
                         f"{suggest(name, known, '; add it to the parameters.')}"
                     )
     dependency_order(dict(d.parameters))
+
+
+def _may_vary(owner: Any, expression: Any) -> bool:
+    """Whether an expression of an item may depend on the time."""
+    return isinstance(owner, Loop | Coupling) and any(expression is x for x in _timed(owner))
 
 
 def _check_references(d: Description) -> None:
@@ -112,7 +139,7 @@ def _check_references(d: Description) -> None:
                     f"mode '{mode.name}': the joint '{name}' has {joints[name].nq} coordinates, not {len(values)}."
                 )
     for name, owner in [(n, "the list of actuated joints") for n in d.actuated] + [
-        (n, f"coupling '{c.name}'") for c in d.couplings for n in (c.joint, c.source)
+        (n, f"coupling '{c.name}'") for c in d.couplings for n in (c.joint, c.source) if n is not None
     ]:
         if name not in joints:
             hint = suggest(name, joints, "; add it.")
@@ -128,7 +155,7 @@ def _check_references(d: Description) -> None:
         if c.joint == c.source:
             raise ModelError(f"coupling '{c.name}' couples the joint '{c.joint}' to itself; name two joints.")
         for name in (c.joint, c.source):
-            if joints[name].nv != 1:
+            if name is not None and joints[name].nv != 1:
                 raise ModelError(
                     f"coupling '{c.name}' needs joints of one degree of freedom; '{name}' is {joints[name].kind.kind}."
                 )

@@ -32,7 +32,7 @@ MODES = "modes"  # joints and their coordinates, by the mode's name
 REQUIRED = {
     "joints": ("kind", "parent", "child"),
     "loops": ("kind", "first", "second"),
-    "couplings": ("joint", "source"),
+    "couplings": ("joint",),
     "springs": ("first", "second"),
     "wrenches": ("body",),
     "frames": ("body",),

@@ -50,7 +50,7 @@ def projected(m: Model, x: SX, corrections: int = CORRECTIONS) -> SX:
     if not m.closed:
         return casadi.vertcat(q, v)
     at = casadi.SX.sym("q", m.nq)
-    phi, J, _ = equations(m, at, casadi.SX.zeros(m.nv), retained_rows(m.plain))
+    phi, J, _, rate = equations(m, at, casadi.SX.zeros(m.nv), retained_rows(m.plain))
     residual = casadi.Function("residual", [at], casadi.cse([phi]))
     closure = casadi.Function("closure", [at], casadi.cse([phi, J]))
     (left, J), N = call(closure, q), coordinate_rates(m, q)
@@ -98,7 +98,7 @@ def condition(m: Model, x: Floats) -> float:
 
 def row_space(m: Model, q: SX) -> SX:
     """Orthonormal rows that span those of J, by the pivots of J J^T: D^-1/2 L^-T J."""
-    _, J, _ = equations(m, q, casadi.SX.zeros(m.nv), partition(m.plain).rows)
+    J = equations(m, q, casadi.SX.zeros(m.nv), partition(m.plain).rows).J
     f = factors(symmetric(J @ J.T))
     return casadi.diag(casadi.sqrt(casadi.vertcat(*f.inverse))) @ f.inward(J)
 

@@ -116,7 +116,7 @@ def nodes_of(m: Model) -> Iterator[Node]:
         high, low = sorted((depth[a], depth[b]))
         yield Node("spring", s.name, "k", (high if low - high == 2 else low) + 1, (number[a], number[b]))
     for c in m.couplings:
-        (i, one), (j, two) = joints[c.joint], joints[c.source]
+        (i, one), (j, two) = joints[c.joint], joints[c.source or c.joint]
         yield Node("coupling", c.name, "i", max(one, two) + 1, (i, j))
 
 

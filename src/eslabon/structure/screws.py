@@ -69,7 +69,8 @@ class JointScrews:
                 K[6 * k : 6 * k + 6, self.places[name]] = row[k] * self.screws[name]
         for c, gear in zip(self.m.couplings, K[6 * len(self.m.loops) :], strict=True):
             gear[self.places[c.joint]] = self.speeds[c.joint]
-            gear[self.places[c.source]] = -c.ratio * self.speeds[c.source]
+            if c.source is not None:
+                gear[self.places[c.source]] = -c.ratio * self.speeds[c.source]
             gear /= np.linalg.norm(gear)
         return K
 

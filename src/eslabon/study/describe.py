@@ -51,7 +51,8 @@ def _tables(m: Model) -> Iterator[Table]:
     )  # fmt: skip
     yield from _table(
         "couplings", ("name", "law"),
-        ((c.name, f"{c.joint} = {_n(c.ratio)} {c.source} + {_n(c.offset)}") for c in m.couplings),
+        ((c.name, f"{c.joint} = " + (f"{_n(c.ratio)} {c.source} + " if c.source else "") + str(c.offset))
+         for c in m.description.couplings),
     )  # fmt: skip
     yield from _table(
         "springs", ("name", "first", "at m", "second", "at m", "N/m", "N s/m", "length m"),

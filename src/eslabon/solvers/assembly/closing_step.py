@@ -48,7 +48,7 @@ def closing_step(
     prescribed, if one is."""
     import casadi
 
-    phi, J, _ = equations(m, q, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))))
+    phi, J, *_ = equations(m, q, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))))
     if given.frame is not None:
         miss = casadi.SX(Fixed().residual(*relative((R, p), placement(m, q, chosen_frame(m, given.frame)))))
         slope = casadi.mtimes(casadi.jacobian(miss, q), coordinate_rates(m, q))
