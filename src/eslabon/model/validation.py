@@ -35,7 +35,7 @@ def uses_time(d: Description) -> bool:
     return any(TIME in x.names() for item in (*d.loops, *d.couplings) for x in _timed(item))
 
 
-def _timed(item: Loop | Coupling) -> Iterator[Any]:
+def _timed(item: Any) -> Iterator[Any]:
     """The expressions that may depend on the time: not where the frames of a loop are, which belongs to bodies."""
     return expressions(item.kind if isinstance(item, Loop) else item)
 
@@ -154,8 +154,8 @@ def _check_references(d: Description) -> None:
     for c in d.couplings:
         if c.joint == c.source:
             raise ModelError(f"coupling '{c.name}' couples the joint '{c.joint}' to itself; name two joints.")
-        for name in (c.joint, c.source):
-            if name is not None and joints[name].nv != 1:
+        for name in (c.joint, c.source or c.joint):
+            if joints[name].nv != 1:
                 raise ModelError(
                     f"coupling '{c.name}' needs joints of one degree of freedom; '{name}' is {joints[name].kind.kind}."
                 )

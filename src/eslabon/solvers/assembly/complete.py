@@ -160,7 +160,7 @@ def _rank_by_rank(
 
 def all_rows(m: Model, q: Any, v: Any) -> list[Any]:
     """J and gamma of every row of the constraints."""
-    _, J, gamma, rate = equations(m, q, v, tuple(range(len(row_names(m)))))
+    _, J, gamma, _ = equations(m, q, v, tuple(range(len(row_names(m)))))
     return [J, gamma]
 
 
