@@ -348,6 +348,21 @@ class Mechanism(model.Model):
         as in `inverse_dynamics`, are for what has to be found.
         """
 
+    @verb
+    def coupling_forces(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
+        formulation: str | None = None, constraints: str | None = None, **more: Unpack[Call],
+    ) -> Floats:  # fmt: skip
+        """The force, or moment, of every coupling on its joint, `(..., couplings)`: what a gear transmits, and what drives a
+        joint whose motion is given. Accelerations or the actuators' forces are given, as for `reactions`.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("fan", gravity=(0, 0, 0)).body("blade", mass=2.0, com=(0.5, 0, 0)).actuate()
+        >>> m = b.joint("q", "revolute", "ground", "blade").drive("motor", "q", "0.1*t**3").build()
+        >>> m.coupling_forces([0.1], [0.3], [0.6], t=1.0).round(3)
+        array([0.3])
+        """
+
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
         """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
         redundant, as across the plane of a planar loop, loads may be locked in that no motion shows."""

@@ -28,7 +28,7 @@ def _room(name: str) -> ModuleType:
 
 def constraints(m: Model) -> int:
     """The number of scalar closure equations."""
-    return sum(6 - loop.kind.nv for loop in m.description.loops) + len(m.description.couplings)
+    return sum(loop.kind.rows for loop in m.description.loops) + len(m.description.couplings)
 
 
 POOR = 1e-8  # of the reciprocal condition number, squared, of a closed mechanism: there may be better coordinates
@@ -52,6 +52,7 @@ def _formula(
     return Formula(
         name, lambda *x, **more: getattr(_room(room), name)(*x, **more), tuple(inputs.split()), (*values, *checks), options,
         external, _structure if checks else None, len(checks), guarded=True,
+        timed=checks == CLOSURE or room == "closure",
     )  # fmt: skip
 
 
@@ -93,7 +94,11 @@ def _wrenches(m: Model) -> tuple[int, ...]:
     return (len(m.joints) + len(m.loops), 6)
 
 
-# The same questions asked of a mechanism with loops.
+def _couplings(m: Model) -> tuple[int, ...]:
+    return (len(m.couplings),)
+
+
+# The same questions asked of a mechanism with loops, and those that only loops raise.
 CLOSED = {
     formula.name: formula
     for formula in (
@@ -101,15 +106,20 @@ CLOSED = {
         _formula("forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE),
         _formula("reactions", "loops", "q v a", _wrenches, SOLVED, True, CLOSURE),
         _formula("reactions_under_forces", "loops", "q v tau", _wrenches, SOLVED, True, CLOSURE),
+        _formula("coupling_forces", "loops", "q v a", _couplings, SOLVED, True, CLOSURE),
+        _formula("coupling_forces_under_forces", "loops", "q v tau", _couplings, SOLVED, True, CLOSURE),
     )
 }
 
 
 def quantity(m: Model, name: str) -> Formula:
     """The formula behind a name, for a tree or for a closed mechanism."""
-    if not isinstance(name, str) or name not in QUANTITIES:
-        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), QUANTITIES)}")
-    return CLOSED.get(name, QUANTITIES[name]) if m.closed else QUANTITIES[name]
+    known = {**QUANTITIES, **CLOSED} if m.closed else QUANTITIES
+    if not isinstance(name, str) or name not in known:
+        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), known)}")
+    if name.startswith("coupling_forces") and not m.couplings:
+        raise ModelError(f"{m.name} has no couplings; the forces of its loops are among its reactions.")
+    return known[name]
 
 
 def evaluate(m: Model, name: str, **options: Any) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from eslabon.arguments import choice, floats, mapping, positive, renamed, text
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.graph.evaluator import STATE, Formula, native, requested
 from eslabon.model import Model
+from eslabon.model.validation import TIME
 from eslabon.quantities import CLOSED, quantity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -36,6 +37,7 @@ class Call(TypedDict, total=False):
     singular : for inverse and forward dynamics with loops, what is to become of singular configurations: "error", "warn"
         (the minimum-norm solution is given) or "ignore".
     threads : how many threads share a big batch; all cores if left out.
+    t : the time, for a mechanism whose constraints depend on it; it broadcasts like everything else.
     """
 
     parameters: Mapping[str, ArrayLike]
@@ -44,6 +46,7 @@ class Call(TypedDict, total=False):
     threads: int
     tolerance: float
     singular: str
+    t: ArrayLike
 
 
 # A verb with all its arguments by name, so that one frame of Python is all that it costs. Its native function is found by
@@ -111,6 +114,10 @@ class Verbs(dict[Key, Any]):
         more = {word: given.pop(word, None) for word in Call.__annotations__}
         parameters, external = (mapping(more[word], word) for word in ("parameters", "external"))
         tolerance, singular = more["tolerance"], more["singular"]
+        if more["t"] is not None:
+            if not self.m.rheonomic:
+                raise ModelError(f"the constraints of {self.m.name} do not depend on the time; leave t out.")
+            parameters = {**parameters, TIME: more["t"]}
         if tolerance is not None:
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:
@@ -138,6 +145,8 @@ class Verbs(dict[Key, Any]):
 
             check_external(m, external)
         request = requested(m, formula, dict(options), parameters, external, by)
+        if m.rheonomic and formula.timed and TIME not in parameters:
+            raise ModelError(f"the constraints of {m.name} depend on the time; give it to {formula.name}, as t=0.5.")
         if formula.checks:
             from eslabon.solvers.closure_checks import checked
 

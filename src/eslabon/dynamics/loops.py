@@ -19,7 +19,7 @@ from eslabon.errors import ModelError
 from eslabon.formulations.constrained import METHODS, Constrained, Solution, actuator_forces
 from eslabon.formulations.symbols import SX, constant, zeros
 from eslabon.kinematics import closure
-from eslabon.kinematics.closure import Partition, Structure
+from eslabon.kinematics.closure import Closure, Partition, Structure
 from eslabon.kinematics.tree import compose, fixed, on_body, placements, relative
 from eslabon.model import GROUND, Model
 
@@ -32,10 +32,10 @@ def solver(constraints: str | None) -> Callable[[Constrained], Solution]:
     return METHODS[choice(constraints, "constraints", METHODS) if constraints is not None else "multipliers"]
 
 
-def residual(m: Model, q: SX, v: SX, p: Partition) -> tuple[SX, SX, SX]:
-    """Phi of all rows, and J and gamma of the independent ones."""
-    phi, J, gamma = closure.equations(m, q, v, tuple(range(len(closure.row_names(m)))))
-    return phi, J[list(p.rows), :], gamma[list(p.rows), :]
+def residual(m: Model, q: SX, v: SX, p: Partition) -> Closure:
+    """Phi of all rows, and J, gamma and Phi_t of the independent ones."""
+    phi, *others = closure.equations(m, q, v, tuple(range(len(closure.row_names(m)))))
+    return Closure(phi, *(x[list(p.rows), :] for x in others))
 
 
 def violation(*residuals: SX) -> SX:
@@ -55,11 +55,11 @@ def forward_dynamics(
     p = partition or structure.partition
     if regularization:
         p = Partition(structure.rows, p.independent, p.dependent)
-    phi, J, gamma = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p)
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
     force = trees.actuation(m, tau) - h
     found = solver(constraints)(Constrained(M, force, J, gamma, p, structure.penalty, regularization, structure.floor))
-    return [found.a, violation(phi, J @ v), found.condition]
+    return [found.a, violation(phi, J @ v + rate), found.condition]
 
 
 def inverse_dynamics(
@@ -70,10 +70,10 @@ def inverse_dynamics(
     """The actuators' forces for a motion that keeps the loops closed (Yime, 5)."""
     check_actuation(m, structure.partition)
     p = partition or structure.partition
-    phi, J, gamma = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p)
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
     found = actuator_forces(needed, J, p, m.actuated_velocities, weights, _for_forces(constraints))
-    return [found.forces, violation(phi, J @ v, J @ a - gamma), found.condition]
+    return [found.forces, violation(phi, J @ v + rate, J @ a - gamma), found.condition]
 
 
 def _for_forces(constraints: str | None) -> str:
@@ -107,7 +107,7 @@ def hybrid_dynamics(
         raise ModelError(
             f"the actuators of {m.name} are not independent of one another; hybrid_dynamics needs them so."
         )
-    phi, J, gamma = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p)
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
     places = list(driven)
     loose = tuple(k for k in p.independent if k not in driven)
@@ -118,7 +118,7 @@ def hybrid_dynamics(
         Constrained(M, -h, J, gamma, whole, structure.penalty, floor=structure.floor)
     )
     forces = found.reaction[len(p.rows) :, :]
-    return [forces, found.a, violation(phi, J[: len(p.rows), :] @ v), found.condition]
+    return [forces, found.a, violation(phi, J[: len(p.rows), :] @ v + rate), found.condition]
 
 
 def reactions(
@@ -132,11 +132,11 @@ def reactions(
     """
     check_actuation(m, structure.partition)
     p = partition or structure.partition
-    phi, J, gamma = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p)
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
     found = actuator_forces(needed, J, p, m.actuated_velocities, None, _for_forces(constraints))
     rows = _transmitted(m, q, v, a, p, found.reaction, external or {})
-    return [rows, violation(phi, J @ v, J @ a - gamma), found.condition]
+    return [rows, violation(phi, J @ v + rate, J @ a - gamma), found.condition]
 
 
 def reactions_under_forces(
@@ -145,13 +145,49 @@ def reactions_under_forces(
 ) -> list[SX]:  # fmt: skip
     """The same when the actuators' forces are given: the motion follows from them, whatever they leave free."""
     p = partition or structure.partition
-    phi, J, gamma = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p)
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
     found = solver(constraints)(
         Constrained(M, trees.actuation(m, tau) - h, J, gamma, p, structure.penalty, floor=structure.floor)
     )
     rows = _transmitted(m, q, v, found.a, p, found.reaction, external or {})
-    return [rows, violation(phi, J @ v), found.condition]
+    return [rows, violation(phi, J @ v + rate), found.condition]
+
+
+def coupling_forces(
+    m: Model, q: SX, v: SX, a: SX, formulation: str | None = None, constraints: str | None = None,
+    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
+) -> list[SX]:  # fmt: skip
+    """The force (or moment) that each coupling exerts on its joint: a gear's tooth force, and what drives a driven joint."""
+    check_actuation(m, structure.partition)
+    p = partition or structure.partition
+    phi, J, gamma, rate = residual(m, q, v, p)
+    needed = trees.joint_forces(m, q, v, a, formulation, external or {})
+    found = actuator_forces(needed, J, p, m.actuated_velocities, None, _for_forces(constraints))
+    return [_of_couplings(m, p, found.reaction), violation(phi, J @ v + rate, J @ a - gamma), found.condition]
+
+
+def coupling_forces_under_forces(
+    m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, constraints: str | None = None,
+    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
+) -> list[SX]:  # fmt: skip
+    """The same when the actuators' forces are given."""
+    p = partition or structure.partition
+    phi, J, gamma, rate = residual(m, q, v, p)
+    M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
+    found = solver(constraints)(
+        Constrained(M, trees.actuation(m, tau) - h, J, gamma, p, structure.penalty, floor=structure.floor)
+    )
+    return [_of_couplings(m, p, found.reaction), violation(phi, J @ v + rate), found.condition]
+
+
+def _of_couplings(m: Model, p: Partition, reaction: SX) -> SX:
+    """lambda of the couplings' rows, which come last; redundant rows carry nothing."""
+    first, forces = len(closure.row_names(m)) - len(m.couplings), zeros(len(m.couplings))
+    for k, row in enumerate(p.rows):
+        if row >= first:
+            forces[row - first] = reaction[k]
+    return forces
 
 
 def _transmitted(m: Model, q: SX, v: SX, a: SX, p: Partition, reaction: SX, external: External) -> SX:
@@ -170,7 +206,7 @@ def _loop_wrenches(m: Model, q: SX, p: Partition, reaction: SX) -> tuple[list[SX
     applied: dict[str, SX] = {}
     for loop in m.loops:
         between = relative(*(on_body(placed, end.body, end.at) for end in (loop.first, loop.second)))
-        count = 6 - loop.kind.nv
+        count = loop.kind.rows
         values = zeros(count)
         for k, row in enumerate(p.rows):
             if start <= row < start + count:
@@ -188,5 +224,5 @@ def equations_of_all_rows(m: Model, q: SX, v: SX, tau: SX, external: External | 
     """M, the forces f - h, J and gamma with every row of the constraints, dependent or not: what a rank-revealing solution
     starts from."""
     M, h = trees.equations_of_motion(m, q, v, None, external or {})
-    _, J, gamma = closure.equations(m, q, v, tuple(range(len(closure.row_names(m)))))
+    _, J, gamma, _ = closure.equations(m, q, v, tuple(range(len(closure.row_names(m)))))
     return [casadi.densify(x) for x in (M, trees.actuation(m, tau) - h, J, gamma)]

@@ -62,6 +62,7 @@ class Formula:
     guarded : whether parameters and quaternions are looked at, as those that users give are.
     seldom : whether it is mostly asked for a few states only; CasADi evaluates the graph then, and it is compiled as soon
         as it is asked for more.
+    timed : whether it depends on the time where the constraints do.
     states, varying : for a step that is repeated in native code, as in `native.iterate`.
     """
 
@@ -75,6 +76,7 @@ class Formula:
     checks: int = 0
     guarded: bool = False
     seldom: bool = False
+    timed: bool = False
     states: int = 0
     varying: int = 0
 
@@ -150,7 +152,7 @@ def requested(
         raise ModelError(f"{formula.name} does not depend on wrenches; leave external out.")
     if by is not None and by in parameters and by in formula.input_names:
         raise ModelError(f"'{by}' is an argument of {formula.name} and a parameter of {m.name}; rename the parameter.")
-    known = (*formula.input_names, *m.parameters)
+    known = dict.fromkeys((*formula.input_names, *m.parameters, *parameters))
     if by is not None and by not in known:
         raise ModelError(f"{formula.name} of {m.name} does not depend on '{by}'{suggest(by, known)}")
     values = tuple((name, options.get(name, default)) for name, default in formula.options.items())
@@ -247,7 +249,8 @@ def _refuse_parameters(m: Model, request: Request, arrays: list[Any], margins: A
     names, at = request.parameters, np.unravel_index(np.argmin(margins >= 0), np.shape(margins))
     given = [float(np.broadcast_to(x, np.shape(margins))[at]) for x in arrays[-len(names) :]]
     values = dict(zip(names, given, strict=True))
-    m.with_parameters(**values)  # which says what is wrong, unless it is wrong in this formula alone
+    own = {name: x for name, x in values.items() if name in m.parameters}
+    m.with_parameters(**own)  # which says what is wrong, unless it is wrong in this formula alone
     raise ModelError(f"{m.name} has no {request.formula.name} with {values}.")
 
 

@@ -16,7 +16,8 @@ import casadi
 from eslabon.algebra.arrays import is_symbolic
 from eslabon.algebra.spatial import Pose, ad, twist_to_child
 from eslabon.kinematics.tree import Placement, across, chain, compose, coordinates, fixed, relative, velocities
-from eslabon.model import Joint, JointKind, Loop, Model
+from eslabon.model import Joint, Loop, Model
+from eslabon.model.constraints import ClosureKind
 
 SX = Any  # casadi.SX
 Path = list[tuple[Joint, bool]]  # joints, and whether each is passed toward the ground
@@ -71,20 +72,26 @@ def _walked(m: Model, q: SX, v: SX | None, loop: Loop, path: Path, poses: dict[s
     return Circuit(R, p, J, V, drift)
 
 
-def held(kind: JointKind, x: Circuit) -> tuple[SX, SX, SX]:
-    """The residual of a cut joint, its Jacobian J and gamma: the second derivative is J v' - gamma.
+def held(kind: ClosureKind, x: Circuit, t: SX) -> tuple[SX, SX, SX, SX]:
+    """The residual Phi of a cut joint, its Jacobian J, gamma and Phi_t: the first derivative is J v + Phi_t, the second
+    J v' - gamma.
 
-    The residual is differentiated by the pose alone, R' = R skew(w) and p' = R u for the twist (w, u).
+    The residual is differentiated by the pose, R' = R skew(w) and p' = R u for the twist (w, u), and by the time `t`,
+    which the kind may depend on: gamma has -2 Phi_qt v - Phi_tt in it.
     """
     R, p, V = casadi.SX.sym("R", 3, 3), casadi.SX.sym("p", 3), casadi.SX.sym("V", 6)
     pose, basis = casadi.vertcat(casadi.vec(R), p), casadi.SX.eye(3)
     rates = casadi.diagcat(casadi.horzcat(*(casadi.vec(R @ casadi.skew(basis[:, k])) for k in range(3))), R)
     residual = casadi.SX(kind.residual(R, p))
     G = casadi.jacobian(residual, pose) @ rates
-    change = casadi.jtimes(G @ V, pose, rates @ V) if x.V.nnz() else casadi.SX(*residual.shape)
+    varying = casadi.jacobian(residual, t)
+    change = 2 * casadi.jacobian(G @ V, t) + casadi.jacobian(varying, t)
+    if x.V.nnz():
+        change += casadi.jtimes(G @ V, pose, rates @ V)
     seen = [casadi.densify(value) for value in (x.R, x.p, x.V)]
-    residual, G, change = (casadi.sparsify(y) for y in casadi.substitute([residual, G, change], [R, p, V], seen))
-    return residual, G @ x.J, -change - G @ x.drift
+    found = casadi.substitute([residual, G, change, varying], [R, p, V], seen)
+    residual, G, change, varying = (casadi.sparsify(y) for y in found)
+    return residual, G @ x.J, -change - G @ x.drift, varying
 
 
 def _symbolic(placed: Placement) -> Pose:

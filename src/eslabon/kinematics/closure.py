@@ -1,17 +1,18 @@
 """Loops: what they hold, which of it is independent, and configurations that close them.
 
 The constraint vector Phi(q) stacks the residuals of the cut joints (Yime, 4) and of the couplings. Its Jacobian J is
-taken with respect to the velocities, Phi' = J v, so that quaternions need no care, and gamma is the velocity product:
-J v' = gamma. All are exact, from one symbolic graph.
+taken with respect to the velocities, Phi' = J v + Phi_t, so that quaternions need no care, and gamma is what velocities and
+the time leave of the second derivative: J v' = gamma. All are exact, from one symbolic graph. Phi_t is zero unless a
+constraint drives the mechanism: a joint, a distance or an angle that is a function of the time (Diaz, 2).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from eslabon.kinematics.tree import coordinate_rates, on_body, placements, relative
-from eslabon.model import Model
+from eslabon.model import Coupling, Model
 
 
 def constraint(m: Model, q: Any) -> Any:
@@ -23,10 +24,12 @@ def constraint(m: Model, q: Any) -> Any:
     for loop in m.loops:
         first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
         rows.append(loop.kind.residual(*relative(first, second)))
-    for c in m.couplings:
-        driven, source = (q[m.coordinates[name]] for name in (c.joint, c.source))
-        rows.append(driven - c.ratio * source - c.offset)
-    return casadi.vertcat(*rows)
+    return casadi.vertcat(*rows, *(_coupled(m, q, c) for c in m.couplings))
+
+
+def _coupled(m: Model, q: Any, c: Coupling) -> Any:
+    source = 0.0 if c.source is None else c.ratio * q[m.coordinates[c.source]]
+    return q[m.coordinates[c.joint]] - source - c.offset
 
 
 def constraint_jacobian(m: Model, q: Any) -> Any:
@@ -36,25 +39,46 @@ def constraint_jacobian(m: Model, q: Any) -> Any:
     return casadi.mtimes(casadi.jacobian(constraint(m, q), q), coordinate_rates(m, q))
 
 
-def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    """Phi, J and gamma of some of the rows; gamma is zero without velocities."""
+class Closure(NamedTuple):
+    """Phi, J, gamma and Phi_t of some rows: the constraints are Phi = 0, J v + Phi_t = 0 and J v' = gamma."""
+
+    phi: Any
+    J: Any
+    gamma: Any
+    rate: Any
+
+
+def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...]) -> Closure:
+    """The closure equations of some of the rows; without velocities gamma is left out."""
     import casadi
 
     from eslabon.kinematics.circuit import circuits, held
 
-    parts = [(casadi.SX(0, 1), casadi.SX(0, m.nv), casadi.SX(0, 1))]
-    parts += [held(loop.kind, walked) for loop, walked in zip(m.loops, circuits(m, q, v), strict=True)]
-    for c in m.couplings:
-        (driven, source), row = (q[m.coordinates[name]] for name in (c.joint, c.source)), casadi.SX(1, m.nv)
-        row[m.velocities[c.joint]], row[m.velocities[c.source]] = 1, -c.ratio
-        parts.append((driven - c.ratio * source - c.offset, row, casadi.SX(1, 1)))
-    phi, J, gamma = (casadi.vertcat(*column)[list(rows), :] for column in zip(*parts, strict=True))
-    return phi, J, gamma
+    t = casadi.SX.sym("t")
+    timed = m.with_time(t)
+    parts = [(casadi.SX(0, 1), casadi.SX(0, m.nv), casadi.SX(0, 1), casadi.SX(0, 1))]
+    parts += [held(loop.kind, walked, t) for loop, walked in zip(timed.loops, circuits(m, q, v), strict=True)]
+    parts += [_geared(timed, q, v, c, t) for c in timed.couplings]
+    found = [casadi.vertcat(*column)[list(rows), :] for column in zip(*parts, strict=True)]
+    return Closure(*(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found))
+
+
+def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, Any, Any, Any]:
+    """The row of a coupling."""
+    import casadi
+
+    phi, J = casadi.SX(_coupled(m, q, c)), casadi.SX(1, m.nv)
+    J[m.velocities[c.joint]] = 1
+    if c.source is not None:
+        J[m.velocities[c.source]] = -c.ratio
+    rate = casadi.jacobian(phi, t)
+    product = casadi.SX(1, 1) if v is None else -2 * casadi.jacobian(J @ v, t)
+    return phi, J, product - casadi.jacobian(rate, t), rate
 
 
 def row_names(m: Model) -> list[str]:
     """For each row of Phi the loop or coupling it belongs to."""
-    return [x.name for x in m.loops for _ in range(6 - x.kind.nv)] + [c.name for c in m.couplings]
+    return [x.name for x in m.loops for _ in range(x.kind.rows)] + [c.name for c in m.couplings]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from eslabon.algebra.motions import check_pose
 from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import known_words, text
 from eslabon.errors import ModelError, RotationError, shown
+from eslabon.model.closures import CLOSURES
+from eslabon.model.constraints import ClosureKind
 from eslabon.model.expressions import Expression, Number, check_parameter_name, number, parameter
 from eslabon.model.items import (
     ORIGIN,
@@ -102,22 +104,40 @@ class Builder:
         )  # fmt: skip
 
     def loop(
-        self, name: str, kind: str | JointKind, body_a: str, body_b: str, first: PoseLike = None, second: PoseLike = None,
-        axis: Any = None, *, pitch: Any = None,
+        self, name: str, kind: str | ClosureKind, body_a: str, body_b: str, first: PoseLike = None, second: PoseLike = None,
+        axis: Any = None, *, pitch: Any = None, length: Any = None, angle: Any = None, offset: Any = None,
     ) -> Self:  # fmt: skip
-        """A cut joint between two bodies: `first` is the pose of its frame on `body_a`, `second` on `body_b`."""
+        """A cut joint between two bodies, or a constraint that is no joint (`eslabon.model.closures`): `first` is the pose
+        of its frame on `body_a`, `second` on `body_b`. `length` belongs to a distance, `angle` to a constant angle,
+        `offset` to a point on a plane; they may depend on the time `t`."""
         what = _label("loop", name)
-        made = joint_kind(kind, axis, pitch, what)
-        if made.nv == 6:
+        data = {"pitch": pitch, "length": length, "angle": angle, "offset": offset}
+        made = closure_kind(kind, {**KINDS, **CLOSURES}, axis, data, what)
+        if made.dof == 6:
             raise ModelError(f"{what}: a free joint closes nothing; take it out or choose another kind.")
         return self._add("loops", Loop(name, made, *_ends(what, pose, (body_a, first), (body_b, second))))
 
-    def couple(self, name: str, joint: str, source: str, ratio: Any = 1.0, offset: Any = 0.0) -> Self:
-        """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`."""
+    def couple(self, name: str, joint: str, source: str | None = None, ratio: Any = 1.0, offset: Any = 0.0) -> Self:
+        """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`, which may depend on
+        the time `t`; without a source it is `offset`, as `drive` says."""
         what = _label("coupling", name)
+        if source is None:
+            return self.drive(name, joint, offset)
         joints = (text(x, f"{what}: {key}") for key, x in (("joint", joint), ("source", source)))
         law = (number(x, f"{what}: {key}") for key, x in (("ratio", ratio), ("offset", offset)))
         return self._add("couplings", Coupling(name, *joints, *law))
+
+    def drive(self, name: str, joint: str, motion: Any) -> Self:
+        """A driving constraint: the coordinate of `joint` is `motion`, an expression of the time `t` and of parameters.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("fan").body("blade", mass=1.0, com=(0.1, 0, 0))
+        >>> _ = b.joint("q", "revolute", "ground", "blade").drive("motor", "q", "0.3*sin(2*t)")
+        >>> b.build().rheonomic
+        True
+        """
+        what = _label("drive", name)
+        return self._add("couplings", Coupling(name, text(joint, f"{what}: joint"), offset=number(motion, what)))
 
     def spring(
         self, name: str, body_a: str, body_b: str, first: Sequence[Any] = ORIGIN, second: Sequence[Any] = ORIGIN,
@@ -214,22 +234,41 @@ def listed(values: Any) -> list[Any] | None:
 
 
 def joint_kind(kind: str | JointKind, axis: Any, pitch: Any, what: str) -> JointKind:
-    """A kind from its name, axis and pitch."""
-    if isinstance(kind, JointKind):
+    """A kind of joint from its name, axis and pitch."""
+    if isinstance(kind, str) and kind in CLOSURES:
+        raise ModelError(f"{what}: {kind} is a constraint and carries no body; make it a loop.")
+    return closure_kind(kind, KINDS, axis, {"pitch": pitch}, what)  # type: ignore[return-value]
+
+
+NUMBERS = {
+    "pitch": "its pitch, in metres a radian",
+    "length": "its length, in metres",
+    "angle": "its angle, in radians",
+    "offset": "its offset, in metres",
+}
+
+
+def closure_kind(
+    kind: str | ClosureKind, kinds: Mapping[str, type[ClosureKind]], axis: Any, data: Mapping[str, Any], what: str
+) -> ClosureKind:
+    """A kind from its name, its axes, and the numbers that kinds may have besides."""
+    if isinstance(kind, ClosureKind):
         return kind
-    known_words([kind], KINDS, f"{what}: there is no joint kind")
-    chosen = KINDS[kind]
-    needed = [f.name for f in fields(chosen)]
+    known_words([kind], kinds, f"{what}: there is no joint kind")
+    chosen = kinds[kind]
+    known = {f.name: f.default for f in fields(chosen)}
     made: dict[str, Any] = {}
-    if "pitch" in needed:
-        needed.remove("pitch")
-        if pitch is None:
-            raise ModelError(f"{what}: a {kind} joint needs its pitch, in metres a radian.")
-        made["pitch"] = number(pitch, f"{what}: pitch")
-    elif pitch is not None:
-        raise ModelError(f"{what}: a {kind} joint has no pitch; leave it out or make the joint helical.")
+    for key, value in data.items():
+        if value is not None and key not in known:
+            owners = " or ".join(name for name, other in kinds.items() if key in {f.name for f in fields(other)})
+            raise ModelError(f"{what}: a {kind} joint has no {key}; leave it out or make the kind {owners}.")
+        if value is None and known.pop(key, None) == 0.0 and key != "offset":
+            raise ModelError(f"{what}: a {kind} joint needs {NUMBERS[key]}.")
+        known.pop(key, None)
+        if value is not None:
+            made[key] = number(value, f"{what}: {key}")
     if axis is not None:
-        made.update(zip(needed, _axes(axis, kind, len(needed), what), strict=True))
+        made.update(zip(known, _axes(axis, kind, len(known), what), strict=True))
     if not chosen.axes_from_parameters and any(isinstance(x, Expression) for x in made.get("axis", ())):
         raise ModelError(
             f"{what}: the axis of a {kind} joint must be plain numbers, since its plane's directions follow from it."

@@ -9,13 +9,17 @@ angular rows are scaled so that a body turned by half a turn is the farthest the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
-from eslabon.algebra.arrays import Array, Scalar, atan2, cross, dot, entries, parts, tan, where
+import numpy as np
+
+from eslabon.algebra.arrays import Array, Scalar, atan2, cos, cross, dot, entries, matrix, parts, tan, vector, where
 
 Vector = tuple[Scalar, ...]  # three components
 Covector = tuple[Vector, Vector]  # moment, force
+Axis = tuple[Any, Any, Any]  # three numbers of a model
 ZERO = (0.0, 0.0, 0.0)
+LEAST = 1e-24  # of the square of an axis or a pitch
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -47,6 +51,55 @@ def perpendicular(axis: Vector) -> tuple[Vector, Vector]:
 
 
 @dataclass(frozen=True)
+class ClosureKind:
+    """What a loop answers, whether its kind is a joint that was cut or a constraint by itself (`eslabon.model.closures`)."""
+
+    kind: ClassVar[str]
+    symbol: ClassVar[str]
+    axes_from_parameters: ClassVar[bool] = True  # whether an axis may be made of parameters
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes a person gave, for checks and tables."""
+        return ()
+
+    @property
+    def dof(self) -> int:
+        """The degrees of freedom it leaves to its two bodies."""
+        raise TypeError(f"{type(self).__name__} has no degrees of freedom")
+
+    @property
+    def rows(self) -> int:
+        """The number of scalar constraints."""
+        return 6 - self.dof
+
+    def requirements(self) -> list[tuple[Scalar, str]]:
+        """What must not be negative of axes and other numbers, and the sentence said where it is."""
+        zero = "the axis is zero; give it a direction, such as 'z' or [0, 0, 1]."
+        return [(dot(axis, axis) - LEAST, zero) for axis in self.axes]
+
+    def constraints(self) -> tuple[Constraint, ...]:
+        """What it holds."""
+        raise TypeError(f"{type(self).__name__} has no constraints")
+
+    def residual(self, R: Array, p: Array) -> Array:
+        """The closure residuals for the pose (R, p) of the second frame in the first."""
+        rows = [x for constraint in self.constraints() for x in constraint.residual(R, p)]
+        return vector(*rows) if rows else np.zeros(0)
+
+    def covectors(self, R: Array, p: Array) -> Array:
+        """The constraint covectors C (6 x rows) of a closed loop: its reaction wrenches."""
+        return columns(*(x for constraint in self.constraints() for x in constraint.covectors(R, p)))
+
+
+def columns(*twists: tuple[Vector, Vector]) -> Array:
+    """A 6 x n matrix from (angular, linear) columns."""
+    if not twists:
+        return np.zeros((6, 0))
+    return matrix([[twist[half][i] for twist in twists] for half in (0, 1) for i in range(3)])
+
+
+@dataclass(frozen=True)
 class Point:
     """The origins coincide: R^T p = 0, written in the second frame so that the reactions keep constant directions."""
 
@@ -59,12 +112,13 @@ class Point:
 
 @dataclass(frozen=True)
 class InPlane:
-    """The second origin stays in the plane through the first with a given normal: u . p = 0."""
+    """The second origin stays in the plane with a given normal at a given offset from the first: u . p = offset."""
 
     normal: Vector
+    offset: Scalar = 0.0
 
     def residual(self, R: Array, p: Array) -> list[Scalar]:
-        return [dot(self.normal, parts(p, 3))]
+        return [dot(self.normal, parts(p, 3)) - self.offset]
 
     def covectors(self, R: Array, p: Array) -> list[Covector]:
         return [(ZERO, turned_back(R, self.normal))]
@@ -77,12 +131,14 @@ def on_line(axis: Vector) -> tuple[InPlane, ...]:
 
 @dataclass(frozen=True)
 class Aligned:
-    """The axis points the same way in both frames: b . (R^T a x a) / cos^2(half the angle between), b normal to a."""
+    """The axis a, and its other a' in the first frame, point the same way: b . (R^T a' x a) / cos^2(half the angle
+    between), b normal to a."""
 
     axis: Vector
+    other: Vector | None = None  # the same
 
     def residual(self, R: Array, p: Array) -> list[Scalar]:
-        seen = turned_back(R, self.axis)
+        seen = turned_back(R, self.other or self.axis)
         half = 2.0 / (1.0 + dot(self.axis, seen))
         return [half * dot(b, cross(seen, self.axis)) for b in perpendicular(self.axis)]
 
@@ -105,13 +161,16 @@ class SameOrientation:
 
 @dataclass(frozen=True)
 class FixedAngle:
-    """An axis of the first frame keeps its angle to an axis of the second: (Yime, eq. 26)."""
+    """An axis of the first frame keeps its angle to an axis of the second (Yime, eq. 26): the angle given, or the one they
+    have in the same frame."""
 
     first: Vector
     second: Vector
+    angle: Scalar | None = None
 
     def residual(self, R: Array, p: Array) -> list[Scalar]:
-        return [dot(turned_back(R, self.first), self.second) - dot(self.first, self.second)]
+        held = dot(self.first, self.second) if self.angle is None else cos(self.angle)
+        return [dot(turned_back(R, self.first), self.second) - held]
 
     def covectors(self, R: Array, p: Array) -> list[Covector]:
         return [(cross(self.second, turned_back(R, self.first)), ZERO)]
@@ -132,3 +191,17 @@ class OnThread:
 
     def covectors(self, R: Array, p: Array) -> list[Covector]:
         return [(tuple(-self.pitch * a for a in self.axis), self.axis)]
+
+
+@dataclass(frozen=True)
+class AtDistance:
+    """The origins keep their distance: (p . p / d - d) / 2 = 0, which is smooth where they coincide."""
+
+    length: Scalar
+
+    def residual(self, R: Array, p: Array) -> list[Scalar]:
+        along = parts(p, 3)
+        return [(dot(along, along) / self.length - self.length) / 2.0]
+
+    def covectors(self, R: Array, p: Array) -> list[Covector]:
+        return [(ZERO, tuple(x / self.length for x in turned_back(R, parts(p, 3))))]

@@ -11,6 +11,7 @@ from typing import Any
 
 from eslabon.algebra.arrays import Array, matrix, vector
 from eslabon.algebra.rotations import rotation_from_rpy
+from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import JointKind
 
 GROUND = "ground"
@@ -92,21 +93,24 @@ class End:
 
 @dataclass(frozen=True)
 class Loop:
-    """A cut joint: it holds the second end's frame in the first end's frame as its kind says."""
+    """A cut joint, or a constraint by itself: it holds the second end's frame in the first end's frame as its kind says."""
 
     name: str
-    kind: JointKind
+    kind: ClosureKind
     first: End
     second: End
 
 
 @dataclass(frozen=True)
 class Coupling:
-    """A gear or mimic between two joints of one degree of freedom: joint = ratio * source + offset."""
+    """A gear or mimic between two joints of one degree of freedom: joint = ratio * source + offset.
+
+    Without a source it drives its joint: joint = offset, a function of the time `t`.
+    """
 
     name: str
     joint: str
-    source: str
+    source: str | None = None
     ratio: Number = 1.0
     offset: Number = 0.0
 

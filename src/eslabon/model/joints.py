@@ -47,6 +47,8 @@ from eslabon.model.constraints import (
     AXES,
     ZERO,
     Aligned,
+    Axis,
+    ClosureKind,
     Constraint,
     FixedAngle,
     InPlane,
@@ -54,12 +56,12 @@ from eslabon.model.constraints import (
     Point,
     SameOrientation,
     Vector,
+    columns,
     on_line,
     perpendicular,
     turned_back,
 )
 
-Axis = tuple[Any, Any, Any]  # three numbers of a model
 X, Y, Z = AXES
 Homogeneous = tuple[Scalar, Scalar, Scalar, Scalar]  # a point (r, 1) or a direction (d, 0)
 ORIGIN: Homogeneous = (0.0, 0.0, 0.0, 1.0)
@@ -84,13 +86,6 @@ ANGULAR = tuple(Coordinate(f"w{letter}", "rad/s") for letter in "xyz")
 LINEAR = tuple(Coordinate(f"v{letter}", "m/s") for letter in "xyz")
 
 
-def columns(*twists: tuple[Vector, Vector]) -> Array:
-    """A 6 x n matrix from (angular, linear) columns."""
-    if not twists:
-        return np.zeros((6, 0))
-    return matrix([[twist[half][i] for twist in twists] for half in (0, 1) for i in range(3)])
-
-
 def scaled(factor: Scalar, u: Vector) -> Vector:
     return tuple(factor * x for x in u)
 
@@ -108,15 +103,12 @@ def unit_quaternion(q: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class JointKind:
-    """What every kind answers. The defaults suit a kind whose S is constant and whose coordinates are angles and lengths
-    with plain rates as velocities."""
+class JointKind(ClosureKind):
+    """What every kind answers; its `constraints` are what it holds when it is cut. The defaults suit a kind whose S is
+    constant and whose coordinates are angles and lengths with plain rates as velocities."""
 
-    kind: ClassVar[str]
-    symbol: ClassVar[str]
     coordinates: ClassVar[tuple[Coordinate, ...]]
     velocities: ClassVar[tuple[Coordinate, ...]]
-    axes_from_parameters: ClassVar[bool] = True  # whether an axis may be made of parameters
 
     @property
     def nq(self) -> int:
@@ -129,19 +121,13 @@ class JointKind:
         return len(self.velocities)
 
     @property
+    def dof(self) -> int:
+        return self.nv
+
+    @property
     def plain(self) -> bool:
         """Whether the coordinates are angles and lengths, which limits and springs can be given for."""
         return all(c.unit for c in self.coordinates)
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The axes a person gave, for checks and tables."""
-        return ()
-
-    def requirements(self) -> list[tuple[Scalar, str]]:
-        """What must not be negative of axes and pitch, and the sentence said where it is."""
-        zero = "the axis is zero; give it a direction, such as 'z' or [0, 0, 1]."
-        return [(dot(axis, axis) - LEAST, zero) for axis in self.axes]
 
     # -- the geometry of the coordinates ------------------------------------------------------------------------
 
@@ -195,19 +181,6 @@ class JointKind:
         cannot tell P E P from inertia of its parent: the regrouping of Gautier and Khalil's base parameters.
         """
         raise TypeError(f"{type(self).__name__} has no fixed points")
-
-    def constraints(self) -> tuple[Constraint, ...]:
-        """What the joint holds when it is cut."""
-        raise TypeError(f"{type(self).__name__} has no constraints")
-
-    def residual(self, R: Array, p: Array) -> Array:
-        """The 6 - nv closure residuals of the cut joint for the pose (R, p) of its second frame in its first."""
-        rows = [x for constraint in self.constraints() for x in constraint.residual(R, p)]
-        return vector(*rows) if rows else np.zeros(0)
-
-    def covectors(self, R: Array, p: Array) -> Array:
-        """The constraint covectors C (6 x (6 - nv)) of a closed joint: its reaction wrenches, with C^T S = 0."""
-        return columns(*(x for constraint in self.constraints() for x in constraint.covectors(R, p)))
 
 
 @dataclass(frozen=True)

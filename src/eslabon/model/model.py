@@ -25,7 +25,7 @@ from eslabon.model.items import (
     Mode,
 )
 from eslabon.model.memory import Table
-from eslabon.model.validation import check_name, check_structure, tree_order
+from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
 
 T = TypeVar("T")
 
@@ -124,7 +124,7 @@ class Model:
     @cached_property
     def _values(self) -> dict[str, Any]:
         """Every parameter's value, symbols in place of the floats they stand for."""
-        values: dict[str, Any] = {**self.parameters, **self._symbols}
+        values: dict[str, Any] = {**self.parameters, **({TIME: 0.0} if self.rheonomic else {}), **self._symbols}
         definitions = dict(self.description.parameters)
         for name in dependency_order(definitions):
             if name not in values:
@@ -140,6 +140,8 @@ class Model:
         0.05
         """
         self.check_parameters(values)
+        if TIME in values and TIME not in self.parameters:
+            raise ModelError(f"{self.name}: the time is no parameter; give it to a call, as t={shown(values[TIME])}.")
         changed = {name: number(x, f"parameter '{name}'") for name, x in values.items()}
         for name, x in changed.items():
             if isinstance(x, Expression):
@@ -157,10 +159,26 @@ class Model:
         """The mechanism with the parameters' own values, whatever symbols were put in."""
         return self if not self._symbols else Model(self.description)
 
+    @cached_property
+    def rheonomic(self) -> bool:
+        """Whether its constraints depend on the time."""
+        return uses_time(self.description)
+
+    def with_time(self, t: Any) -> Self:
+        """The mechanism with a symbol for the time that its constraints depend on."""
+        return type(self)(self.description, {**self._symbols, TIME: t}) if self.rheonomic else self
+
+    @property
+    def time(self) -> Any:
+        """The time: a symbol, or zero."""
+        return self._values.get(TIME, 0.0)
+
     def check_parameters(self, names: Iterable[str]) -> None:
         """Refuse names that are not free parameters of this mechanism."""
         definitions = dict(self.description.parameters)
         for name in names:
+            if name == TIME and self.rheonomic:
+                continue
             if isinstance(definitions.get(name), Expression):
                 raise ModelError(
                     f"{self.name}: parameter '{name}' is defined as '{definitions[name]}'; change what it is made of."

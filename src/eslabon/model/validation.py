@@ -12,10 +12,25 @@ from unicodedata import category
 
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.model.expressions import Expression, check_parameter_name, dependency_order, leaves
-from eslabon.model.items import GROUND, Description, Joint
+from eslabon.model.items import GROUND, Coupling, Description, Joint, Loop
 
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
+
+
+TIME = "t"  # in an expression of what may depend on the time, unless a parameter has that name
+
+
+def uses_time(d: Description) -> bool:
+    """Whether a loop or a coupling depends on the time."""
+    if any(name == TIME for name, _ in d.parameters):
+        return False
+    return any(TIME in x.names() for item in (*d.loops, *d.couplings) for x in _timed(item))
+
+
+def _timed(item: Any) -> Iterator[Expression]:
+    """The expressions that may depend on the time: not where the frames of a loop are, which belongs to bodies."""
+    return (x for x in leaves(item.kind if isinstance(item, Loop) else item) if isinstance(x, Expression))
 
 
 def check_structure(d: Description) -> Description:
@@ -64,13 +79,25 @@ def _check_parameters(d: Description) -> None:
     for owner in (d.gravity, *(value for _, value in d.parameters), *(item for kind in items for item in kind)):
         for expression in leaves(owner):
             for name in expression.names() if isinstance(expression, Expression) else ():
+                if name == TIME and name not in known and _may_vary(owner, expression):
+                    continue
                 if name not in known:
                     label = f"'{owner.name}' uses" if hasattr(owner, "name") else "the mechanism uses"
+                    if name == TIME:
+                        raise ModelError(
+                            f"{label} the time t in '{expression}'; only what a loop or a coupling holds may depend on it, "
+                            "such as the length of a distance. A parameter of that name is to be declared."
+                        )
                     raise ModelError(
                         f"{label} the parameter '{name}' in '{expression}', and no parameter has that name"
                         f"{suggest(name, known, '; add it to the parameters.')}"
                     )
     dependency_order(dict(d.parameters))
+
+
+def _may_vary(owner: Any, expression: Any) -> bool:
+    """Whether an expression of an item may depend on the time."""
+    return isinstance(owner, Loop | Coupling) and any(expression is x for x in _timed(owner))
 
 
 def _check_references(d: Description) -> None:
@@ -99,7 +126,7 @@ def _check_coordinates(d: Description) -> None:
     """What modes, actuators and couplings say of joints."""
     joints = {j.name: j for j in d.joints}
     mentions = [("the list of actuated joints", name) for name in d.actuated]
-    mentions += [(f"coupling '{c.name}'", name) for c in d.couplings for name in (c.joint, c.source)]
+    mentions += [(f"coupling '{c.name}'", name) for c in d.couplings for name in (c.joint, c.source or c.joint)]
     mentions += [(f"mode '{mode.name}'", name) for mode in d.modes for name, _ in mode.coordinates]
     for owner, name in mentions:
         if name not in joints:
@@ -119,7 +146,7 @@ def _check_coordinates(d: Description) -> None:
     for c in d.couplings:
         if c.joint == c.source:
             raise ModelError(f"coupling '{c.name}' couples the joint '{c.joint}' to itself; name two joints.")
-        for name in (c.joint, c.source):
+        for name in (c.joint, c.source or c.joint):
             if joints[name].nv != 1:
                 kind = joints[name].kind.kind
                 raise ModelError(f"coupling '{c.name}' needs joints of one degree of freedom; '{name}' is {kind}.")

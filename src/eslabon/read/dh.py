@@ -22,7 +22,7 @@ from eslabon.model.poses import compose, seen_from
 COLUMNS = ("theta", "d", "a", "alpha")
 BODY_KEYS = ("mass", "com", "inertia")
 JOINT_KEYS = tuple(f.name for f in fields(Joint) if f.name not in ("name", "kind", "parent", "child", "at"))
-ANGLES = ("rpy", "offset", "theta", "alpha")  # whatever the joint does
+ANGLES = ("rpy", "offset", "angle", "theta", "alpha")  # whatever the joint does
 TURNING = [name for name, kind in KINDS.items() if {c.unit for c in kind.coordinates} == {"rad"}]  # angles alone
 LETTERS = {"R": "revolute", "P": "prismatic"}
 

@@ -32,12 +32,12 @@ MODES = "modes"  # joints and their coordinates, by the mode's name
 REQUIRED = {
     "joints": ("kind", "parent", "child"),
     "loops": ("kind", "first", "second"),
-    "couplings": ("joint", "source"),
+    "couplings": ("joint",),
     "springs": ("first", "second"),
     "wrenches": ("body",),
     "frames": ("body",),
 }
-ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset")  # keys that may end in _deg
+ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset", "angle")  # keys that may end in _deg
 
 
 def read_toml(text: str) -> Description:
@@ -109,7 +109,8 @@ def _keys(section: str) -> tuple[str, ...]:
     taken = inspect.signature(SECTIONS[section]).parameters
     known = [key for key in taken if key not in ("self", "name", "body_a", "body_b")]
     known += ["rpy"] if section in ("joints", "frames") else []
-    return (*known, *(f"{key}_deg" for key in ANGLES if key in known))
+    angles = [key for key in ANGLES if key in known and (section, key) != ("loops", "offset")]  # a length, of a plane
+    return (*known, *(f"{key}_deg" for key in angles))
 
 
 def _pose(table: Mapping[str, Any], what: str) -> Any:

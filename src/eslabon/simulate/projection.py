@@ -48,7 +48,7 @@ def projected(m: Model, x: SX, corrections: int = CORRECTIONS) -> SX:
     if not m.closed:
         return casadi.vertcat(q, v)
     at = casadi.SX.sym("q", m.nq)
-    phi, J, _ = equations(m, at, None, retained_rows(m.plain))
+    phi, J, *_ = equations(m, at, None, retained_rows(m.plain))
     residual = casadi.Function("residual", [at], casadi.cse([phi]))
     closure = casadi.Function("closure", [at], casadi.cse([phi, J]))
     (left, J), N = call(closure, q), coordinate_rates(m, q)

@@ -35,7 +35,7 @@ def turn(m: Model, before: SX, after: SX) -> SX:
     through zero is turned over: its scalar product with itself after the step is negative. Of configurations far apart nothing is known.
     """
     q = casadi.SX.sym("q", m.nq)
-    _, J, _ = equations(m, q, casadi.SX.zeros(m.nv), partition(m.plain).rows)
+    J = equations(m, q, None, partition(m.plain).rows).J
     rows: Any = casadi.cse([factors(symmetric(J @ J.T)).inward(J)])
     across = casadi.Function("across", [q], rows)
     products = casadi.sum2(call(across, before) * call(across, after))

@@ -45,7 +45,7 @@ def _reactions(m: Model, q: Floats, z: Floats) -> Floats:
     loops, start = [], 0
     for loop in m.loops:
         first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
-        count = 6 - loop.kind.nv
+        count = loop.kind.rows
         loops.append(np.asarray(loop.kind.covectors(*relative(first, second))) @ z[start : start + count])
         start += count
         on_ground = wrench_to_parent(second, loops[-1])

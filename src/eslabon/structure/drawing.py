@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 import networkx as nx
 
 from eslabon.model import GROUND, KINDS, Model
+from eslabon.model.closures import CLOSURES
 from eslabon.structure.closed_chains import all_joints, ends
 from eslabon.structure.layout import GAP, across
 
@@ -115,7 +116,7 @@ def nodes_of(m: Model) -> Iterator[Node]:
         high, low = sorted((depth[a], depth[b]))
         yield Node("spring", s.name, "k", (high if low - high == 2 else low) + 1, (number[a], number[b]))
     for c in m.couplings:
-        (i, one), (j, two) = joints[c.joint], joints[c.source]
+        (i, one), (j, two) = joints[c.joint], joints[c.source or c.joint]
         yield Node("coupling", c.name, "i", max(one, two) + 1, (i, j))
 
 
@@ -131,10 +132,13 @@ def places(nodes: Sequence[Node]) -> list[float]:
     return across([node.width for node in nodes], [node.layer for node in nodes], links)
 
 
+SYMBOLS = {**KINDS, **CLOSURES}
+
+
 def legend_rows(nodes: Sequence[Node], wide: float) -> list[list[tuple[float, Node]]]:
     """The entries of the legend and where they stand, in rows no wider than the drawing."""
     symbols, sorts = {node.symbol for node in nodes}, {node.sort for node in nodes}
-    entries = [Node("joint", name, kind.symbol) for name, kind in KINDS.items() if kind.symbol in symbols]
+    entries = [Node("joint", name, kind.symbol) for name, kind in SYMBOLS.items() if kind.symbol in symbols]
     entries += [Node(sort, *STYLES[sort][:2]) for sort in STYLES if sort in sorts and STYLES[sort][1]]
     rows: list[list[tuple[float, Node]]] = [[]]
     left = GAP
@@ -164,7 +168,7 @@ def _shape(node: Node, x: float, y: float, prefix: str = "") -> str:
     """A box with a name in it; a label has its symbol in a disc at its left end."""
     what, _, fill, edge, _, dash = STYLES[node.sort]
     w, h = node.width, node.height
-    kind = next((name for name, kind in KINDS.items() if kind.symbol == node.symbol), "")
+    kind = next((name for name, kind in SYMBOLS.items() if kind.symbol == node.symbol), "")
     tip = " ".join(filter(None, (kind, what, printable(node.name))))
     ink = f'dy=".35em" stroke="none" fill="{"#ffffff" if node.sort == "ground" else "#1c2733"}"'
     dashes = f' stroke-dasharray="{dash}"' if node.sort == "cut" else ""

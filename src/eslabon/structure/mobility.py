@@ -240,16 +240,16 @@ def mobility(m: Model) -> Mobility:
     whole = _subgroup(p, tuple(p.screws))
 
     def count(d: int) -> int:
-        return d * len(m.bodies) - sum(d - x.kind.nv for x in joints) - len(m.couplings)
+        return d * len(m.bodies) - sum(d - x.kind.dof for x in joints) - len(m.couplings)
 
     return Mobility(
         name=m.name, order=tuple(b.name for b in m.bodies), joints=len(joints),
-        joint_dof=sum(x.kind.nv for x in joints), couplings=len(m.couplings), loops=loops,
+        joint_dof=sum(x.kind.dof for x in joints), couplings=len(m.couplings), loops=loops,
         chains=tuple(_closed_chain(p, found, network, names, loops, passive) for names in network.closed_chains()),
         gruebler=count(6), planar=count(3) if whole.symbol in PLANAR else None, subgroup=whole,
         herve=count(whole.dimension) - len(passive), dof=p.dof if found else None,
         dof_at_home=found[0].dof if found else None, nearby=tuple(sorted({x.dof for x in found[1:]})),
-        velocities=m.nv, rows=sum(6 - x.kind.nv for x in m.loops) + len(m.couplings), passive=passive, trouble=trouble,
+        velocities=m.nv, rows=sum(x.kind.rows for x in m.loops) + len(m.couplings), passive=passive, trouble=trouble,
     )  # fmt: skip
 
 

@@ -41,5 +41,8 @@ def topology_text(m: Model) -> str:
 
 def _beside_the_tree(m: Model) -> Iterator[tuple[str, list[str]]]:
     yield "loops", [f"{x.kind.symbol} {x.name}: {x.first.body} ┄┄ {x.second.body}" for x in m.loops]
-    yield "couplings", [f"{c.name}: {c.joint} = {c.ratio:g} {c.source}" for c in m.couplings]
+    yield (
+        "couplings",
+        [f"{c.name}: {c.joint}" + (f" = {c.ratio:g} {c.source}" if c.source else " driven") for c in m.couplings],
+    )
     yield "springs", [f"{s.name}: {s.first.body} ~~ {s.second.body}" for s in m.springs]

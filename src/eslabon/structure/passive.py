@@ -64,16 +64,16 @@ def passive_motions(p: JointScrews, network: Network) -> tuple[Passive, ...]:
 def _pairs(p: JointScrews, network: Network) -> Iterator[Pair]:
     """The pairs of joints without motors that the same loops pass, that share a motion, and that others go with."""
     rows = incidence(p.m)
-    able = [x.name for x in all_joints(p.m) if x.kind.nv and rows[x.name].any() and x.name not in p.m.actuated]
+    able = [x.name for x in all_joints(p.m) if x.kind.dof and rows[x.name].any() and x.name not in p.m.actuated]
     for one, two in combinations(able, 2):
         if not (np.array_equal(rows[one], rows[two]) or np.array_equal(rows[one], -rows[two])):
             continue
         shared = intersection(span(p.screws[one]), span(p.screws[two]))
         others = [x for x in all_joints(p.m) if x.name not in (one, two) and (rows[x.name] * rows[one]).any()]
-        if not shared.size or not any(x.kind.nv for x in others):
+        if not shared.size or not any(x.kind.dof for x in others):
             continue
         bodies = network.between(one, two)
-        inside = sum(x.kind.nv for x in others if set(ends(x)) <= set(bodies))
+        inside = sum(x.kind.dof for x in others if set(ends(x)) <= set(bodies))
         if inside:
             shared = shared[:, np.linalg.norm(shared[:3], axis=0) > NONZERO]
         yield Pair((one, two), bodies, inside, shared)

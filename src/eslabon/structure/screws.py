@@ -70,7 +70,8 @@ class JointScrews:
                 K[6 * k : 6 * k + 6, self.places[name]] = row[k] * self.screws[name]
         for c, gear in zip(self.m.couplings, K[6 * len(self.m.loops) :], strict=True):
             gear[self.places[c.joint]] = self.speeds[c.joint]
-            gear[self.places[c.source]] = -c.ratio * self.speeds[c.source]
+            if c.source is not None:
+                gear[self.places[c.source]] = -c.ratio * self.speeds[c.source]
             gear /= np.linalg.norm(gear)
         return K
 
@@ -225,7 +226,7 @@ def _seen(place: Placement, twists: np.ndarray, centre: np.ndarray, length: floa
 def _cut_motion(loop: Loop, first: Placement, second: Placement, length: float) -> np.ndarray:
     """The twists a cut joint allows, in its second frame: those on which its reactions do no work."""
     R, p = relative(first, second)
-    if len(loop.kind.axes) == 2:  # of a universal joint the first axis goes with the first frame
+    if loop.kind.dof == len(loop.kind.axes) == 2:  # of a universal joint the first axis goes with the first frame
         one, two = (np.array(a, dtype=float) for a in loop.kind.axes)
         return np.vstack([np.column_stack([R.T @ one, two]), np.zeros((3, 2))])
     C = np.array(loop.kind.covectors(R, p))

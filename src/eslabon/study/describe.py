@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,8 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from eslabon.model import Expression, Joint, JointKind, Model, Pose
+from eslabon.model import Expression, Joint, Model, Pose
 from eslabon.model.builder import NAMED_AXES
+from eslabon.model.constraints import ClosureKind
 from eslabon.structure import mobility, topology_text
 
 LETTERS = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
@@ -49,7 +51,8 @@ def _tables(m: Model) -> Iterator[Table]:
     )  # fmt: skip
     yield from _table(
         "couplings", ("name", "law"),
-        ((c.name, f"{c.joint} = {_n(c.ratio)} {c.source} + {_n(c.offset)}") for c in m.couplings),
+        ((c.name, f"{c.joint} = " + (f"{_n(c.ratio)} {c.source} + " if c.source else "") + str(c.offset))
+         for c in m.description.couplings),
     )  # fmt: skip
     yield from _table(
         "springs", ("name", "first", "at m", "second", "at m", "N/m", "N s/m", "length m"),
@@ -104,10 +107,13 @@ def _pose(at: Pose) -> tuple[str, str]:
     return _v(at.position) if any(at.position) else "", _v(math.degrees(a) for a in at.rpy) if turned else ""
 
 
-def _kind(kind: JointKind) -> str:
+UNITS = {"pitch": "m/rad", "length": "m", "angle": "rad", "offset": "m"}
+
+
+def _kind(kind: ClosureKind) -> str:
     axes = ", ".join(LETTERS.get(axis) or f"({_v(axis)})" for axis in kind.axes)
-    pitch = f", {_n(kind.pitch)} m/rad" if hasattr(kind, "pitch") else ""
-    return f"{kind.kind} {axes}{pitch}".strip()
+    data = "".join(f", {_n(getattr(kind, f.name))} {UNITS[f.name]}" for f in fields(kind) if f.name in UNITS)
+    return f"{kind.kind} {axes}{data}".strip()
 
 
 def _home(j: Joint) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 
 import tomlkit
 
-from eslabon.model import Description, Expression, JointKind, Pose
-from eslabon.model.builder import NAMED_AXES
+from eslabon.model import Description, Expression, Pose
+from eslabon.model.builder import NAMED_AXES, NUMBERS
+from eslabon.model.constraints import ClosureKind
 from eslabon.model.items import ORIGIN, End
 
 LETTERS = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
@@ -41,7 +42,7 @@ def _entry(item: Any) -> dict[str, Any]:
         value = getattr(item, f.name)
         if f.name == "name" or (f.default is not MISSING and value == f.default):
             continue
-        if isinstance(value, JointKind):
+        if isinstance(value, ClosureKind):
             entry.update(_kind(value))
         elif isinstance(value, Pose):
             entry.update(_pose(value))
@@ -59,13 +60,12 @@ def _short(key: str, value: Any) -> Any:
     return value[0] if isinstance(value, tuple) and len(value) == 1 else value
 
 
-def _kind(kind: JointKind) -> dict[str, Any]:
+def _kind(kind: ClosureKind) -> dict[str, Any]:
     axes = [LETTERS.get(axis) or _plain(axis) for axis in kind.axes]
     entry: dict[str, Any] = {"kind": kind.kind}
     if axes:
         entry["axis"] = axes if len(axes) > 1 else axes[0]
-    if hasattr(kind, "pitch"):
-        entry["pitch"] = _plain(kind.pitch)
+    entry.update({key: _plain(getattr(kind, key)) for key in (f.name for f in fields(kind)) if key in NUMBERS})
     return entry
 
 

@@ -45,7 +45,7 @@ def closing_step(m: Model, q: Any, damping: Any, pose: Any, lower: Any, upper: A
     equations against their largest, which is the square of a reciprocal condition number."""
     import casadi
 
-    phi, J, _ = equations(m, q, None, tuple(range(len(row_names(m)))))
+    phi, J, *_ = equations(m, q, None, tuple(range(len(row_names(m)))))
     if given.frame is not None:
         wanted = pose[:3, :3], pose[:3, 3]
         miss = casadi.SX(Fixed().residual(*relative(wanted, placement(m, q, chosen_frame(m, given.frame)))))
@@ -167,7 +167,7 @@ def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescr
         dx = casadi.vertcat(rotation_vector_from_quaternion(turn), x[:3, 3] - p)
     after, good, _, pivot, change = advance(m, q, x, dx, casadi.SX(1), given)
     left = casadi.vertcat(
-        *(casadi.fabs(equations(m, y, casadi.SX.zeros(m.nv), tuple(range(len(row_names(m)))))[0]) for y in (q, after))
+        *(casadi.fabs(equations(m, y, None, tuple(range(len(row_names(m))))).phi) for y in (q, after))
     )
     found = determinacy(m.plain, given)
     sound = [

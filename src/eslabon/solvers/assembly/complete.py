@@ -98,7 +98,7 @@ def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[
     v = casadi.SX.sym("v", m.nv)
     open_ways = determinacy(m.plain, given).open
     rows = partition(m).rows if open_ways else tuple(range(len(row_names(m))))
-    _, J, gamma = equations(m, q, v, rows)
+    _, J, gamma, rate = equations(m, q, v, rows)
     A = J[:, free]
     # With open ways the least motion is sought: A A^T is invertible, not A^T A.
     solver = Square(A.T if open_ways else A)
@@ -151,7 +151,7 @@ def _rank_by_rank(
 
 def all_rows(m: Model, q: Any, v: Any) -> list[Any]:
     """J and gamma of every row of the constraints."""
-    _, J, gamma = equations(m, q, v, tuple(range(len(row_names(m)))))
+    _, J, gamma, _ = equations(m, q, v, tuple(range(len(row_names(m)))))
     return [J, gamma]
 
 
