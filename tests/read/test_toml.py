@@ -180,7 +180,7 @@ def test_mistakes_name_the_file_the_item_and_the_cure(case, tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     for source, sentence in (
         (tmp_path / "none.toml", "no such file"),
-        (tmp_path / "arm.xml", "'.xml' cannot be read"),
+        (tmp_path / "arm.stl", "'.stl' cannot be read"),
         (tmp_path, "cannot be read"),
         ("four_barr", "no mechanism 'four_barr'|did you mean"),
         ("zzzz", "`eslabon list`"),
