@@ -16,7 +16,7 @@ from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_si
 from eslabon.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
-from eslabon.solvers.assembly.closing_step import NearClosure, residual, solve_closure
+from eslabon.solvers.assembly.closing_formulas import NearClosure, residual, solve_closure
 from eslabon.solvers.assembly.continuation import Crossing, continued
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, prescribed, start
 from eslabon.solvers.batches import flattened

@@ -17,6 +17,7 @@ from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.kinematics.tree import chain
 from eslabon.model.builder import an_axis
+from eslabon.model.memory import per_model
 from eslabon.solvers.inverse.search_formulas import MISSED, NEAR_SOLUTION, SEARCH_STEPS, moving_velocities
 from eslabon.solvers.inverse.tasks import Points, Task, WholePose
 from eslabon.solvers.ranges import Ranges, reach

@@ -1,4 +1,4 @@
-"""Newton's steps on the loops' residuals and the tangent of the path they follow, native and batched."""
+"""What closing loops has in native code: a damped step, an advance along a branch, and a whole near closure."""
 
 from __future__ import annotations
 
