@@ -101,6 +101,20 @@ def test_what_is_no_number_is_refused_in_a_sentence():
             call()
 
 
+def test_leading_axes_that_do_not_fit_are_told():
+    arm, loop = es.load("puma560"), es.load("planar_3rrr")
+    q, T = np.tile(loop.project(loop.home()), (2, 1)), np.stack([arm.pose(arm.home())] * 2)
+    actuated = q[:, [0, 3, 5]]
+    for call in (
+        lambda: loop.project(q, np.zeros((3, loop.nv))),
+        lambda: loop.assemble(actuated, np.tile(q[0], (3, 1))),
+        lambda: loop.complete(actuated, np.zeros((3, 3)), np.zeros(3), q[0]),
+        lambda: arm.inverse_kinematics(T, np.zeros((3, 6))),
+    ):
+        with pytest.raises(es.InputError, match=r"leading axes of .* \(2,\).* \(3,\)|\(3,\).* \(2,\)"):
+            call()
+
+
 @pytest.mark.parametrize("name", ["planar_3rrr", "delta", "rssr", "sarrus"])
 def test_the_near_way_is_the_general_way(name):
     """One native call for what is near, and continuation for what is not, lead to the same configuration."""
