@@ -16,7 +16,7 @@ def closed_verbs(m, q):
     """The verbs of a closed mechanism as functions of states next to a closed configuration q."""
     place = list(partition(m).independent)  # of joints with one coordinate each
     joints = tuple(m.joints[k].name for k in place)
-    frame = m.bodies[-1].name
+    frame = (m.frames or m.bodies[-1:])[0].name  # whose pose leaves nothing open
     rates = np.linspace(0.1, 0.2, len(place))
 
     def prescribed(s):
