@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from scipy.spatial import cKDTree
 
     from eslabon.model import Model
-from eslabon.model.memory import per_model
 
 Floats = NDArray[np.float64]
 Triples = tuple[tuple[float, float, float], ...]
