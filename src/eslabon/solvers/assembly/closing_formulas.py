@@ -255,7 +255,7 @@ class NearClosure:
             if self._call is None or (isinstance(self._call, Seldom) and not self._call.pays(WORTH)):
                 return None
             self._call, self._ready = getattr(self._call, "native", self._call), True
-            self._call.__self__.on_violation = lambda *_: None
+            self._call.__self__.on_violation = lambda *_: [None]
         found: Floats | None = self._call(q, x, *self._limits[limits])
         return found
 

@@ -89,7 +89,7 @@ class Arm:
     def near_solution(self) -> Callable[..., tuple[Floats, float, float, float] | None]:
         """One configuration from one that is near, or None."""
         call: Any = evaluate(self.m, NEAR_SOLUTION, task=self.task)
-        call.__self__.on_violation = lambda *_: None
+        call.__self__.on_violation = lambda *_: [None]
         return call
 
     def equations(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
