@@ -67,6 +67,8 @@ def count(value: Any, name: str, least: int = 0) -> int:
 
 def positive(value: Any, name: str, zero: bool = False, infinite: bool = False) -> float:
     """A number greater than zero; zero or infinity where that makes sense."""
+    if type(value) is float and 0.0 < value < np.inf:
+        return value
     try:
         number = float(value) if isinstance(value, int | float | np.number) and np.isreal(value) else np.nan
     except OverflowError:  # an integer beyond all floats

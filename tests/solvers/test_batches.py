@@ -16,7 +16,7 @@ def closed_verbs(m, q):
     """The verbs of a closed mechanism as functions of states next to a closed configuration q."""
     place = list(partition(m).independent)  # of joints with one coordinate each
     joints = tuple(m.joints[k].name for k in place)
-    frame = m.bodies[-1].name
+    frame = (m.frames or m.bodies[-1:])[0].name  # whose pose leaves nothing open
     rates = np.linspace(0.1, 0.2, len(place))
 
     def prescribed(s):
@@ -98,6 +98,20 @@ def test_what_is_no_number_is_refused_in_a_sentence():
     ]
     for call in calls:
         with pytest.raises(es.EslabonError, match="finite"):
+            call()
+
+
+def test_leading_axes_that_do_not_fit_are_told():
+    arm, loop = es.load("puma560"), es.load("planar_3rrr")
+    q, T = np.tile(loop.project(loop.home()), (2, 1)), np.stack([arm.pose(arm.home())] * 2)
+    actuated = q[:, [0, 3, 5]]
+    for call in (
+        lambda: loop.project(q, np.zeros((3, loop.nv))),
+        lambda: loop.assemble(actuated, np.tile(q[0], (3, 1))),
+        lambda: loop.complete(actuated, np.zeros((3, 3)), np.zeros(3), q[0]),
+        lambda: arm.inverse_kinematics(T, np.zeros((3, 6))),
+    ):
+        with pytest.raises(es.InputError, match=r"leading axes of .* \(2,\).* \(3,\)|\(3,\).* \(2,\)"):
             call()
 
 

@@ -54,18 +54,12 @@ def distinct(
 
 @dataclass(frozen=True)
 class Ranges:
-    """The coordinates of a mechanism as intervals.
-
-    Attributes
-    ----------
-    lower, upper : the limits, infinite where there are none.
-    size : a length that stands for the stroke of a slide without limits.
-    """
+    """The coordinates of a mechanism as intervals."""
 
     m: Model
-    lower: Floats
+    lower: Floats  # the limits, infinite where there are none
     upper: Floats
-    size: float
+    size: float  # a length that stands for the stroke of a slide without limits
 
     @staticmethod
     @per_model

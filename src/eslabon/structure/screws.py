@@ -29,26 +29,14 @@ SMALL, KEPT = 0.01, 0.1
 
 @dataclass(frozen=True)
 class JointScrews:
-    """The screws of every joint at one configuration.
-
-    Attributes
-    ----------
-    q : ndarray
-        The configuration.
-    centre, length : ndarray, float
-        The middle of the mechanism and its size.
-    screws : dict
-        For each joint, tree joints first, its unit screws as columns of a 6 x f matrix.
-    speeds : dict
-        For each joint of the tree the velocities v of a unit speed along each screw.
-    """
+    """The screws of every joint at one configuration q."""
 
     m: Model
     q: np.ndarray
-    centre: np.ndarray
-    length: float
-    screws: dict[str, np.ndarray]
-    speeds: dict[str, np.ndarray]
+    centre: np.ndarray  # the middle of the mechanism
+    length: float  # its size
+    screws: dict[str, np.ndarray]  # of each joint, tree joints first, its unit screws as columns of a 6 x f matrix
+    speeds: dict[str, np.ndarray]  # of each joint of the tree the velocities v of a unit speed along each screw
 
     @cached_property
     def places(self) -> dict[str, slice]:

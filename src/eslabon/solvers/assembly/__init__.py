@@ -1,11 +1,11 @@
 """Closing loops, for whole batches at once: assembly from prescribed joints or from the pose of a frame.
 
-`prescription` says what is given, `closing_step` makes the native steps, `continuation` moves along straight ways and
+`prescription` says what is given, `closing_formulas` are the native code, `continuation` moves along straight ways and
 stays on the branch, `assemble` keeps the limits, `modes` finds the assembly modes, `complete` adds rates.
 """
 
 from eslabon.solvers.assembly.assemble import assemble
-from eslabon.solvers.assembly.closing_step import residual
+from eslabon.solvers.assembly.closing_formulas import residual
 from eslabon.solvers.assembly.complete import complete, nearest_rates, project
 from eslabon.solvers.assembly.modes import assembly_modes
 

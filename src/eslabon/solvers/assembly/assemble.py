@@ -16,9 +16,9 @@ from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_si
 from eslabon.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
-from eslabon.solvers.assembly.closing_step import NearClosure, residual, solve_closure
+from eslabon.solvers.assembly.closing_formulas import NearClosure, residual, solve_closure
 from eslabon.solvers.assembly.continuation import Crossing, continued
-from eslabon.solvers.assembly.prescription import Prescription, determinacy, prescribed, start
+from eslabon.solvers.assembly.prescription import Prescription, by_joints, determinacy, prescribed, start
 from eslabon.solvers.batches import flattened
 from eslabon.solvers.ranges import Ranges
 
@@ -38,12 +38,17 @@ def assemble(
     choice(singular, "singular", SINGULAR_WORDS)
     for name, value in (("strict", strict), ("continuation", continuation), ("limits", limits)):
         flag(value, name)
+    near = None
+    if pose is frame is None and type(values) is type(guess) is np.ndarray and not continuation:
+        near = NearClosure.of(m, by_joints(m, joints))(guess, values, limits)
+    if near is not None:
+        return near
     given, values = prescribed(m, values, joints, pose, frame)
     begin, ranges = start(m, guess), Ranges.of(m) if limits else Ranges.of(m).unlimited
-    if begin.ndim == 1 and values.ndim == given.core and not continuation:
-        near = NearClosure.of(m, given)(begin, values, ranges.lower, ranges.upper)
-        if near is not None:
-            return near
+    if given.frame is not None and not continuation:
+        near = NearClosure.of(m, given)(begin, values, limits)
+    if near is not None:
+        return near
     core = given.core + continuation
     if values.ndim < core or (continuation and not values.shape[-core]):
         raise ModelError("continuation=True takes a motion: values with an axis of at least one row before the last.")

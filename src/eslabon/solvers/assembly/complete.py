@@ -15,7 +15,7 @@ from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.solvers.assembly.assemble import assemble
-from eslabon.solvers.assembly.closing_step import SINGULAR_PIVOT, displacement_shape
+from eslabon.solvers.assembly.closing_formulas import SINGULAR_PIVOT, displacement_shape
 from eslabon.solvers.assembly.prescription import Prescription, by_joints, determinacy
 from eslabon.solvers.batches import flattened
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from eslabon.graph.evaluator import evaluate
 from eslabon.model import Model
-from eslabon.solvers.assembly.closing_step import (
+from eslabon.solvers.assembly.closing_formulas import (
     ADVANCE,
     BALL,
     BENT,

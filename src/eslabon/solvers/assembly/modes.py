@@ -14,7 +14,7 @@ from eslabon.kinematics.tree import on_body, placements
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
 from eslabon.solvers.assembly.assemble import Assembly, refuse
-from eslabon.solvers.assembly.closing_step import solve_closure
+from eslabon.solvers.assembly.closing_formulas import solve_closure
 from eslabon.solvers.assembly.prescription import Prescription, home, prescribed, size
 from eslabon.solvers.ranges import Ranges, distinct
 

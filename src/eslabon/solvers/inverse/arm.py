@@ -17,6 +17,7 @@ from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.kinematics.tree import chain
 from eslabon.model.builder import an_axis
+from eslabon.model.memory import per_model
 from eslabon.solvers.inverse.search_formulas import MISSED, NEAR_SOLUTION, SEARCH_STEPS, moving_velocities
 from eslabon.solvers.inverse.tasks import Points, Task, WholePose
 from eslabon.solvers.ranges import Ranges, reach
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from scipy.spatial import cKDTree
 
     from eslabon.model import Model
-from eslabon.model.memory import per_model
 
 Floats = NDArray[np.float64]
 Triples = tuple[tuple[float, float, float], ...]
@@ -89,7 +89,7 @@ class Arm:
     def near_solution(self) -> Callable[..., tuple[Floats, float, float, float] | None]:
         """One configuration from one that is near, or None."""
         call: Any = evaluate(self.m, NEAR_SOLUTION, task=self.task)
-        call.__self__.on_violation = lambda *_: None
+        call.__self__.on_violation = lambda *_: [None]
         return call
 
     def equations(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:

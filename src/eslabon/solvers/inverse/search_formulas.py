@@ -77,7 +77,7 @@ def near_solution(
         casadi.mmax(casadi.fabs(pose[3, :] - casadi.DM([[0, 0, 0, 1]]))) <= 0,
         casadi.fmax(distance, angle) <= tolerance,
         error <= goal,
-        casadi.mmin(casadi.vertcat(best - lower, upper - best)) >= -SLACK,
+        casadi.mmin(casadi.vertcat(*(casadi.fmin(y - lower, upper - y) for y in (q, best)))) >= -SLACK,
         casadi.mmax(casadi.vertcat(0, turned)) < np.pi,
     ]
     return [best, distance, angle, taken, casadi.mmin(casadi.vertcat(*sound))]

@@ -1,4 +1,4 @@
-"""Newton's steps on the loops' residuals and the tangent of the path they follow, native and batched."""
+"""What closing loops has in native code: a damped step, an advance along a branch, and a whole near closure."""
 
 from __future__ import annotations
 
@@ -166,13 +166,15 @@ def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescr
         turn = quaternion_from_rotation(casadi.mtimes(x[:3, :3], R.T))
         dx = casadi.vertcat(rotation_vector_from_quaternion(turn), x[:3, 3] - p)
     after, good, _, pivot, change = advance(m, q, x, dx, casadi.SX(1), given)
-    left = casadi.vertcat(
-        *(casadi.fabs(equations(m, y, None, tuple(range(len(row_names(m))))).phi) for y in (q, after))
-    )
+    rows = tuple(range(len(row_names(m))))
+    left = [equations(m, y, None, rows).phi for y in (q, after)]
+    if given.frame is not None:
+        R, p = placement(m, after, chosen_frame(m, given.frame))
+        left += [casadi.vec(R - x[:3, :3]), p - x[:3, 3]]
     found = determinacy(m.plain, given)
     sound = [
         good,
-        casadi.mmax(left) < CLOSED,
+        casadi.mmax(casadi.fabs(casadi.vertcat(*left))) < CLOSED,
         casadi.mmax(casadi.fabs(dx * casadi.DM(given.scales(m.plain)))) <= BALL,
         change >= FALLEN,
         pivot > (-1.0 if found.open or found.surplus else SINGULAR_PIVOT),
@@ -243,15 +245,18 @@ class NearClosure:
 
     def __init__(self, m: Model, given: Prescription) -> None:
         self._call: Any = evaluate(m, NEAR_CLOSURE, given=given) if m.closed and given.plain(m) else None
-        self._ready = False
+        self._ready, self._shapes, ranges = False, ((m.nq,), _values(m, given)), Ranges.of(m)
+        self._limits = {True: (ranges.lower, ranges.upper), False: (ranges.unlimited.lower, ranges.unlimited.upper)}
 
-    def __call__(self, *arrays: Floats) -> Floats | None:
+    def __call__(self, q: Floats, x: Floats, limits: bool) -> Floats | None:
+        if (q.shape, x.shape) != self._shapes or not q.dtype == x.dtype == np.float64:
+            return None
         if not self._ready:
             if self._call is None or (isinstance(self._call, Seldom) and not self._call.pays(WORTH)):
                 return None
             self._call, self._ready = getattr(self._call, "native", self._call), True
-            self._call.__self__.on_violation = lambda *_: None
-        found: Floats | None = self._call(*arrays)
+            self._call.__self__.on_violation = lambda *_: [None]
+        found: Floats | None = self._call(q, x, *self._limits[limits])
         return found
 
 
