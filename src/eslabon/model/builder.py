@@ -216,6 +216,10 @@ def listed(values: Any) -> list[Any] | None:
 def joint_kind(kind: str | JointKind, axis: Any, pitch: Any, what: str) -> JointKind:
     """A kind from its name, axis and pitch."""
     if isinstance(kind, JointKind):
+        if axis is not None or pitch is not None:
+            raise ModelError(
+                f"{what}: its kind has axis and pitch already; leave them out, or give the kind by its name."
+            )
         return kind
     known_words([kind], KINDS, f"{what}: there is no joint kind")
     chosen = KINDS[kind]
