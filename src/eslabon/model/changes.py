@@ -108,23 +108,25 @@ def without(m: Model, *unwanted: str, kind: str | None = None) -> Description:
     """The mechanism without items of these names; a joint or body goes with all that hangs on it and is tied to it."""
     if kind is not None:
         known_words([kind], SECTIONS, "there is no kind of item")
-    d = m.description
-    named = {word: {item.name for item in getattr(d, section)} for word, section in SECTIONS.items()}
-    gone: dict[str, set[str]] = {word: set() for word in SECTIONS}
+    d, gone = m.description, {word: set[str]() for word in SECTIONS}
     for name in unwanted:
-        found = [word for word in SECTIONS if text(name, "a name") in named[word] and kind in (None, word)]
-        if not found:
-            every = [x for word, several in named.items() if kind in (None, word) for x in several]
-            raise ModelError(f"{m.name} has no {kind or 'item'} '{name}'{suggest(name, every)}")
-        carried = [
-            j for j in d.joints if ("joint" in found and j.name == name) or ("body" in found and j.child == name)
-        ]
-        if len(carried) > 1 or (set(found) - {"joint", "body"} and len(found) > 1):
-            raise ModelError(f"'{name}' is a {' and a '.join(found)}; say which with kind=.")
-        gone[found[0]].add(name)
-        gone["body"].update(*(_hanging(d, j.child) for j in carried))
-    gone["joint"] |= {j.name for j in d.joints if j.child in gone["body"]}
+        word = _kind_of(m, name, kind)
+        gone[word].add(name)
+        for j in d.joints:
+            if name == {"joint": j.name, "body": j.child}.get(word):
+                gone["body"] |= _hanging(d, j.child)
     return _left(d, lambda word, item: item.name not in gone[word] and not _bodies_of(item) & gone["body"])
+
+
+def _kind_of(m: Model, name: str, kind: str | None) -> str:
+    """What a name stands for: one kind of item, the one asked for if there are several."""
+    named = {word: {x.name for x in getattr(m.description, s)} for word, s in SECTIONS.items() if kind in (None, word)}
+    found = [word for word, several in named.items() if text(name, "a name") in several]
+    if not found:
+        raise ModelError(f"{m.name} has no {kind or 'item'} '{name}'{suggest(name, set[str]().union(*named.values()))}")
+    if len(found) > 1 and not (set(found) == {"body", "joint"} and m.joint(name).child == name):
+        raise ModelError(f"'{name}' is a {' and a '.join(found)}; say which with kind=.")
+    return found[0]
 
 
 def _hanging(d: Description, body: str) -> set[str]:
