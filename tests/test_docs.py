@@ -61,6 +61,8 @@ def test_the_other_examples_of_the_page(folder):
     with pytest.warns(es.ModelWarning):
         exec(code[4], names)
     assert names["arm"].nv == 3
+    exec(code[5], names)
+    assert [names[x].nv for x in ("stiff", "short", "hand", "again", "both")] == [4, 4, 2, 6, 8]
 
 
 def test_the_four_bar_in_mjcf(folder):

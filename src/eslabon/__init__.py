@@ -23,7 +23,7 @@ from eslabon.errors import (
     SingularityWarning,
     suggest,
 )
-from eslabon.mechanism import Builder, Mechanism, from_dh, load
+from eslabon.mechanism import Builder, Mechanism, from_dh, join, load
 from eslabon.read import robots
 
 __version__ = "0.1.0"
@@ -46,6 +46,7 @@ __all__ = [
     "SingularityWarning",
     "algebra",
     "from_dh",
+    "join",
     "load",
     "paths",
     "reproductions",

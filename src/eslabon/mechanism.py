@@ -6,17 +6,18 @@ This is the only place that knows both the data and the rooms that work on it; a
 # mypy: disable-error-code=empty-body
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import model, read
 from eslabon.arguments import flag, known_options, names, renamed
-from eslabon.errors import ModelError, ReadError
+from eslabon.errors import ModelError, ReadError, shown
+from eslabon.model import changes
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, options_of, verb
 
@@ -64,6 +65,62 @@ class Mechanism(model.Model):
         from eslabon.structure import topology_svg
 
         return topology_svg(self)
+
+    # -- another mechanism --------------------------------------------------------------------------------------
+
+    def with_joint(self, name: str, **changed: Any) -> Self:
+        """The mechanism with other data of a joint, named as in `Builder.joint`; None takes a datum away.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow").with_joint("theta1", viscous=0.1, limits=(-1, 1))
+        >>> m.joint("theta1").viscous, m.joint("theta1").limits
+        ((0.1,), ((-1.0, 1.0),))
+        """
+        return self._changed(changes.with_item(self, "joint", name, changed))
+
+    def with_body(self, name: str, **changed: Any) -> Self:
+        """The mechanism with another mass, centre of mass or inertia of a body, as in `Builder.body`."""
+        return self._changed(changes.with_item(self, "body", name, changed))
+
+    def with_frame(self, name: str, body: str | None = None, at: Any = None) -> Self:
+        """The mechanism with a frame more, or with one of its frames elsewhere."""
+        return self._changed(changes.with_frame(self, name, body, at))
+
+    def with_actuated(self, joints: Collection[str]) -> Self:
+        """The mechanism with motors at these joints and at no other."""
+        return self._changed(changes.with_actuated(self, joints))
+
+    def with_gravity(self, gravity: Any) -> Self:
+        """The mechanism under another acceleration of gravity, a vector in the ground's axes."""
+        return self._changed(changes.with_gravity(self, gravity))
+
+    def with_payload(self, frame: str, mass: Any, com: Any = (0.0, 0.0, 0.0), inertia: Any = None) -> Self:
+        """The mechanism with a load welded to the body that carries a frame. The load's centre of mass, and its inertia
+        about it, are given in that frame.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> (m.with_payload("tool", 0.5).gravity_forces([0.0, 0.0]) - m.gravity_forces([0.0, 0.0])).round(3)
+        array([9.81 , 4.905])
+        """
+        return self._changed(changes.with_payload(self, frame, mass, com, inertia))
+
+    def without(self, *names: str, kind: str | None = None) -> Self:
+        """The mechanism without items of these names: frames, springs, loops, couplings, wrenches, modes, and joints or
+        bodies, which go with all that hangs on them and is tied to them. `kind` says which, where one name has two."""
+        return self._changed(changes.without(self, *names, kind=kind))
+
+    def locked(self, joints: Mapping[str, Any]) -> Self:
+        """The mechanism with some joints made rigid at given coordinates, as in m.locked({"wrist": 0.3})."""
+        return self._changed(changes.locked(self, joints))
+
+    def subtree(self, body: str, name: str | None = None) -> Self:
+        """A body with its joint and all that it carries, as a mechanism of its own: the ground takes the place of the body
+        that it hung on. Loops and springs that tie it to other bodies stay behind. `es.join` puts it back."""
+        return self._changed(changes.subtree(self, body, name))
+
+    def _changed(self, description: model.Description) -> Self:
+        return type(self)(description).warn(self.suspicions)
 
     # -- structure ----------------------------------------------------------------------------------------------
 
@@ -486,6 +543,23 @@ class Builder(model.Builder):
     def build(self) -> Mechanism:
         """The finished mechanism, checked."""
         return Mechanism(self.describe()).warn()
+
+
+def join(a: Mechanism, b: Mechanism, at: str, *, prefix: str = "", name: str | None = None) -> Mechanism:
+    """The mechanism `b`, such as a gripper, with its ground at a frame or body of `a`, such as an arm.
+
+    Names that both have get the prefix in `b`; parameters of one name and definition are the same parameter, and modes of
+    one name the same mode. Gravity is that of `a`.
+
+    >>> import eslabon as es
+    >>> arm = es.load("elbow")
+    >>> es.join(arm, arm, at="tool", prefix="second_").pose([0.0, 0.0, 0.0, 0.0], "second_tool")[:3, 3]
+    array([4., 0., 0.])
+    """
+    for m in (a, b):
+        if not isinstance(m, Mechanism):
+            raise ModelError(f"join takes two mechanisms; it was given {shown(m)}.")
+    return Mechanism(changes.join(a, b, at, prefix, name)).warn((*a.suspicions, *b.suspicions))
 
 
 def load(source: str | Path, **options: Any) -> Mechanism:

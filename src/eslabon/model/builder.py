@@ -253,6 +253,8 @@ def closure_kind(
 ) -> ClosureKind:
     """A kind from its name, its axes, and the numbers that kinds may have besides."""
     if isinstance(kind, ClosureKind):
+        if axis is not None or any(value is not None for value in data.values()):
+            raise ModelError(f"{what}: its kind has its numbers already; leave them out, or give the kind by its name.")
         return kind
     known_words([kind], kinds, f"{what}: there is no joint kind")
     chosen = kinds[kind]

@@ -95,6 +95,13 @@ class Expression:
             if isinstance(argument, Expression):
                 yield from argument.names()
 
+    def renamed(self, names: Mapping[str, str]) -> Expression:
+        """The expression with other names of its parameters."""
+        if self.operation == "name":
+            return parameter(names.get(str(self.arguments[0]), str(self.arguments[0])))
+        made = tuple(a.renamed(names) if isinstance(a, Expression) else a for a in self.arguments)
+        return self if made == self.arguments else Expression(self.operation, made)
+
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The value of the expression: a checked float where all values are floats, otherwise whatever they make."""
         try:
@@ -166,13 +173,22 @@ def call(function: str, *arguments: NumberLike) -> Number:
 
 def substitute(item: Any, values: Mapping[str, Any]) -> Any:
     """The item with every expression in it evaluated: the same dataclasses and tuples, now of plain values."""
+    return _changed(item, lambda expression: expression.evaluate(values))
+
+
+def renamed(item: Any, names: Mapping[str, str]) -> Any:
+    """The item with other names of parameters in its expressions."""
+    return _changed(item, lambda expression: expression.renamed(names))
+
+
+def _changed(item: Any, change: Callable[[Expression], Any]) -> Any:
     if isinstance(item, Expression):
-        return item.evaluate(values)
+        return change(item)
     if isinstance(item, tuple):
-        made = [substitute(x, values) for x in item]
+        made = [_changed(x, change) for x in item]
         return tuple(made) if any(x is not y for x, y in zip(made, item, strict=True)) else item
     if names := _field_names(item.__class__):
-        changed = {name: new for name in names if (new := substitute(old := getattr(item, name), values)) is not old}
+        changed = {name: new for name in names if (new := _changed(old := getattr(item, name), change)) is not old}
         return dataclasses.replace(item, **changed) if changed else item
     return item
 

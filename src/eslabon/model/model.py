@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from eslabon.arguments import known_words
-from eslabon.errors import ModelError, ModelWarning, shown, suggest
+from eslabon.errors import ModelError, ModelWarning, depth_of_user, shown, suggest
 from eslabon.model.admissible import check_numbers, suspicions
 from eslabon.model.expressions import Expression, dependency_order, number, substitute
 from eslabon.model.items import (
@@ -271,10 +271,11 @@ class Model:
         """What is allowed but looks wrong, a sentence each."""
         return tuple(suspicions(self))
 
-    def warn(self) -> Self:
-        """Say aloud what looks wrong, as `ModelWarning`."""
+    def warn(self, known: Iterable[str] = ()) -> Self:
+        """Say aloud what looks wrong and is not known, as `ModelWarning`."""
         for sentence in self.suspicions:
-            warnings.warn(f"{self.name}: {sentence}", ModelWarning, stacklevel=3)
+            if sentence not in known:
+                warnings.warn(f"{self.name}: {sentence}", ModelWarning, stacklevel=depth_of_user())
         return self
 
     # -- as a value ---------------------------------------------------------------------------------------------

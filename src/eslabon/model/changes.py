@@ -1,0 +1,310 @@
+"""Another mechanism from one that is there: a change of its description, checked as whatever is built or read.
+
+Every function takes models and gives a description. Expressions of parameters stay expressions.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from eslabon.algebra.rotations import rpy_from_rotation
+from eslabon.arguments import known_words, mapping, names, text
+from eslabon.errors import ModelError, shown, suggest
+from eslabon.model.builder import Builder, numbers, six_moments, triple
+from eslabon.model.expressions import Expression, leaves, number, renamed
+from eslabon.model.items import GROUND, ORIGIN, Body, Description, End, Frame, Joint, Mode, Pose
+from eslabon.model.joints import KINDS, Fixed, JointKind
+from eslabon.model.model import Model
+from eslabon.model.poses import compose, seen_from, welded
+
+SECTIONS: Mapping[str, str] = {
+    "body": "bodies", "joint": "joints", "loop": "loops", "coupling": "couplings", "spring": "springs",
+    "wrench": "wrenches", "frame": "frames", "mode": "modes",
+}  # fmt: skip
+ROOMS = (("body", "frame"), ("joint", "loop", "coupling"), ("spring",), ("wrench",))  # names are unique in each
+
+
+# -- one item ---------------------------------------------------------------------------------------------------------
+
+
+def with_item(m: Model, kind: str, name: str, changed: Mapping[str, Any]) -> Description:
+    """One body, joint or frame with other fields, named as the Builder names them; the others stay."""
+    make: Callable[..., Any] = getattr(Builder, kind)
+    known = [key for key in inspect.signature(make).parameters if key not in ("self", "name")]
+    known_words(changed, known, f"a {kind} has no field")
+    getattr(m, kind)(name)  # or a sentence
+    d, section = m.description, SECTIONS[kind]
+    old = next((item for item in getattr(d, section) if item.name == name), None)
+    if old is None:
+        raise ModelError(f"'{name}' is not a {kind} that could be changed.")
+    kept = {f.name: getattr(old, f.name) for f in fields(old) if f.name != "name"}
+    if isinstance(old, Joint):
+        kept |= _kind_fields(old.kind, changed)
+    new = getattr(make(Builder(d.name), name, **{**kept, **changed}).describe(), section)[0]
+    return _with(d, **{section: tuple(new if item is old else item for item in getattr(d, section))})
+
+
+def _kind_fields(old: JointKind, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Kind, axis and pitch as the Builder takes them; what the new kind has in common with the old one stays."""
+    if not changed.keys() & {"kind", "axis", "pitch"} or isinstance(changed.get("kind"), JointKind):
+        return {"kind": old}
+    kind = changed.get("kind", old.kind)
+    needed = [f.name for f in fields(KINDS[kind])] if isinstance(kind, str) and kind in KINDS else []
+    pitch = getattr(old, "pitch", None) if "pitch" in needed else None
+    same = old.axes and len(old.axes) == len([key for key in needed if key != "pitch"])
+    return {"kind": kind, "pitch": pitch, "axis": (old.axes if len(old.axes) > 1 else old.axes[0]) if same else None}
+
+
+def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> Description:
+    """A frame more, or a frame elsewhere."""
+    if any(frame.name == name for frame in m.description.frames):
+        given = {"body": body, "at": at}
+        return with_item(m, "frame", name, {key: x for key, x in given.items() if x is not None})
+    if body is None:
+        raise ModelError(f"{m.name} has no frame {shown(name)} yet; name the body that carries it.")
+    made = Builder(m.name).frame(name, body, at).describe().frames
+    return replace(m.description, frames=(*m.description.frames, *made))
+
+
+def with_actuated(m: Model, joints: Collection[str]) -> Description:
+    """Motors at these joints and at no other."""
+    return replace(m.description, actuated=names(joints, "joints"))
+
+
+def with_gravity(m: Model, gravity: Any) -> Description:
+    return replace(m.description, gravity=triple(gravity, "gravity"))
+
+
+def with_payload(m: Model, frame: str, mass: Any, com: Any = ORIGIN, inertia: Any = None) -> Description:
+    """A load welded to the body that carries a frame; its centre of mass, and its inertia about it, are in that frame."""
+    place, d = _placed(m, frame), m.description
+    if place.body == GROUND:
+        raise ModelError(
+            f"the frame '{frame}' is fixed to the ground, where a payload weighs on nothing; name another."
+        )
+    what = f"the payload on '{frame}'"
+    load = Body(place.body, number(mass, f"{what}: mass"), triple(com, f"{what}: com"), six_moments(inertia, what))
+    if isinstance(load.mass, float) and load.mass < 0:
+        raise ModelError(f"{what}: the mass is {load.mass:g}; it cannot be negative.")
+    heavier = (welded(b, seen_from(place.at, load)) if b.name == place.body else b for b in d.bodies)
+    return replace(d, bodies=tuple(heavier))
+
+
+def _placed(m: Model, frame: str) -> Frame:
+    """A frame of the description, a body's own among them."""
+    m.frame(frame)  # or a sentence
+    return next((f for f in m.description.frames if f.name == frame), Frame(frame, frame))
+
+
+# -- fewer items ------------------------------------------------------------------------------------------------------
+
+
+def without(m: Model, *unwanted: str, kind: str | None = None) -> Description:
+    """The mechanism without items of these names; a joint or body goes with all that hangs on it and is tied to it."""
+    if kind is not None:
+        known_words([kind], SECTIONS, "there is no kind of item")
+    d, gone = m.description, {word: set[str]() for word in SECTIONS}
+    for name in unwanted:
+        word = _kind_of(m, name, kind)
+        gone[word].add(name)
+        for j in d.joints:
+            if name == {"joint": j.name, "body": j.child}.get(word):
+                gone["body"] |= _hanging(d, j.child)
+    return _left(d, lambda word, item: item.name not in gone[word] and not _bodies_of(item) & gone["body"])
+
+
+def _kind_of(m: Model, name: str, kind: str | None) -> str:
+    """What a name stands for: one kind of item, the one asked for if there are several."""
+    named = {word: {x.name for x in getattr(m.description, s)} for word, s in SECTIONS.items() if kind in (None, word)}
+    found = [word for word, several in named.items() if text(name, "a name") in several]
+    if not found:
+        raise ModelError(f"{m.name} has no {kind or 'item'} '{name}'{suggest(name, set[str]().union(*named.values()))}")
+    if len(found) > 1 and not (set(found) == {"body", "joint"} and m.joint(name).child == name):
+        raise ModelError(f"'{name}' is a {' and a '.join(found)}; say which with kind=.")
+    return found[0]
+
+
+def _hanging(d: Description, body: str) -> set[str]:
+    """A body and all that it carries; the joints of a description stand parents first."""
+    found = {body}
+    for j in d.joints:
+        if j.parent in found:
+            found.add(j.child)
+    return found
+
+
+def _bodies_of(item: Any) -> set[str]:
+    """The bodies that an item is on or between."""
+    ends = [getattr(item, side).body for side in ("first", "second") if hasattr(item, side)]
+    return {*ends, *(getattr(item, key) for key in ("parent", "child", "body") if hasattr(item, key))}
+
+
+def _left(d: Description, stays: Callable[[str, Any], bool]) -> Description:
+    """The description with the items that stay, and nothing said of joints that do not."""
+    kept = {word: tuple(x for x in getattr(d, s) if stays(word, x)) for word, s in SECTIONS.items()}
+    joints = {j.name for j in kept["joint"]}
+    kept["coupling"] = tuple(c for c in kept["coupling"] if {c.joint, c.source} <= joints)
+    kept["mode"] = _of_joints(kept["mode"], joints)
+    actuated = tuple(name for name in d.actuated if name in joints)
+    return _with(d, actuated=actuated, **{s: kept[word] for word, s in SECTIONS.items()})
+
+
+def _of_joints(modes: Iterable[Mode], joints: Collection[str]) -> tuple[Mode, ...]:
+    """The modes as far as they place some joints."""
+    made = (Mode(x.name, tuple((joint, q) for joint, q in x.coordinates if joint in joints)) for x in modes)
+    return tuple(mode for mode in made if mode.coordinates)
+
+
+def _with(d: Description, **items: Any) -> Description:
+    return replace(d, **items)
+
+
+def subtree(m: Model, body: str, name: str | None = None) -> Description:
+    """A body with its joint and all that it carries; the body it hung on is the ground now. What ties it to other bodies
+    stays behind."""
+    m.body(body)
+    d = m.description
+    inside, base = _hanging(d, body), m.carriers[body].parent
+
+    def taken(word: str, x: Any) -> bool:
+        if word in ("coupling", "mode"):
+            return True  # as far as their joints are taken
+        touched = {x.name} if word == "body" else _bodies_of(x)
+        return bool(touched & inside) and touched <= {*inside, base}
+
+    return _hung(replace(_left(d, taken), name=body if name is None else name), base, GROUND, Pose())
+
+
+def locked(m: Model, joints: Mapping[str, Any]) -> Description:
+    """Some joints made rigid at given coordinates. A coupling goes with its two joints, which must agree with it."""
+    at: dict[str, tuple[float, ...]] = {}
+    for name, value in mapping(joints, "joints").items():
+        at[name] = _coordinates(m, m.joint(name), value)
+    d = m.description
+    for c in m.couplings:
+        if len(both := {c.joint, c.source} & at.keys()) == 1:
+            (other,) = {c.joint, c.source} - both
+            raise ModelError(
+                f"'{both.pop()}' is coupled to '{other}' by '{c.name}'; lock both, or take the coupling out."
+            )
+        if both and abs(gap := at[c.joint][0] - c.ratio * at[c.source][0] - c.offset) > 1e-9:
+            raise ModelError(f"the coupling '{c.name}' is missed by {gap:.3g}; lock its two joints where they keep it.")
+    left = _left(d, lambda word, x: word != "coupling" or x.joint not in at)
+    rigid = (_rigid(j, at[j.name]) if j.name in at else j for j in d.joints)
+    moving = [j.name for j in d.joints if j.name not in at]
+    return replace(
+        left,
+        joints=tuple(rigid),
+        modes=_of_joints(d.modes, moving),
+        actuated=tuple(name for name in d.actuated if name not in at),
+    )
+
+
+def _coordinates(m: Model, j: Joint, value: Any) -> tuple[float, ...]:
+    values = numbers(value, j.nq, f"the coordinates of '{j.name}'")
+    if any(isinstance(x, Expression) for x in values):
+        raise ModelError(f"'{j.name}' is locked at plain numbers; it was given {shown(value)}.")
+    return tuple(np.ravel(j.kind.normalize(np.array(values, dtype=float))).tolist())
+
+
+def _rigid(j: Joint, q: tuple[float, ...]) -> Joint:
+    """A fixed joint in place of one at the coordinates q."""
+    if any(isinstance(x, Expression) for x in leaves(j.kind)):
+        raise ModelError(f"joint '{j.name}' has an axis or pitch made of parameters; lock it with plain numbers there.")
+    R, p = j.kind.transform(np.array(q))
+    outer = Pose(triple(p, j.name), triple(rpy_from_rotation(R), j.name))
+    return Joint(j.name, Fixed(), j.parent, j.child, compose(j.at, outer))
+
+
+# -- two mechanisms ---------------------------------------------------------------------------------------------------
+
+
+def join(a: Model, b: Model, at: str, prefix: str = "", name: str | None = None) -> Description:
+    """The mechanism `b` with its ground at a frame of `a`. Names of `b` that `a` has too get the prefix; parameters of one
+    name and definition, and modes of one name, are the same. Gravity is that of `a`."""
+    place, first = _placed(a, at), a.description
+    second = _renamed(b.description, _clashes(first, b.description, text(prefix, "prefix")))
+    second = _hung(second, GROUND, place.body, place.at)
+    modes = {mode.name: mode.coordinates for mode in first.modes}
+    for mode in second.modes:
+        modes[mode.name] = (*modes.get(mode.name, ()), *mode.coordinates)
+    sections = {s: (*getattr(first, s), *getattr(second, s)) for s in SECTIONS.values()}
+    return replace(
+        first,
+        **{**sections, "modes": tuple(Mode(key, x) for key, x in modes.items())},
+        name=f"{first.name}_{second.name}" if name is None else name,
+        parameters=tuple({**dict(first.parameters), **dict(second.parameters)}.items()),
+        actuated=(*first.actuated, *second.actuated),
+        note="\n".join(note for note in (first.note, second.note) if note),
+    )
+
+
+def _clashes(a: Description, b: Description, prefix: str) -> dict[str, dict[str, str]]:
+    """By room, new names for what both have."""
+    taken = [[{x.name for word in room for x in getattr(d, SECTIONS[word])} for d in (a, b)] for room in ROOMS]
+    found = {room[0]: sorted(one & other) for room, (one, other) in zip(ROOMS, taken, strict=True)}
+    own = dict(a.parameters)
+    found["parameter"] = [key for key, value in b.parameters if key in own and own[key] != value]
+    for word, clashing in found.items():
+        if clashing and not prefix:
+            raise ModelError(
+                f"both {a.name} and {b.name} have the {word} '{clashing[0]}'; give a prefix, as in prefix='b_'."
+            )
+    return {word: {x: prefix + x for x in clashing} for word, clashing in found.items()}
+
+
+def _renamed(d: Description, new: Mapping[str, Mapping[str, str]]) -> Description:
+    """The description with other names, wherever they stand."""
+    room = {word: new[words[0]] for words in ROOMS for word in words} | {"mode": {}}
+
+    def changed(word: str, x: Any) -> Any:
+        keys = {
+            "body": new["body"],
+            "parent": new["body"],
+            "child": new["body"],
+            "joint": new["joint"],
+            "source": new["joint"],
+        }
+        names = {key: old.get(getattr(x, key), getattr(x, key)) for key, old in keys.items() if hasattr(x, key)}
+        ends = {s: changed("body", getattr(x, s)) for s in ("first", "second") if isinstance(getattr(x, s, None), End)}
+        if hasattr(x, "name"):
+            names["name"] = room[word].get(x.name, x.name)
+        if isinstance(x, Mode):
+            names["coordinates"] = tuple((new["joint"].get(j, j), values) for j, values in x.coordinates)
+        return replace(x, **names, **ends)
+
+    d = _with(d, **{s: tuple(changed(word, x) for x in getattr(d, s)) for word, s in SECTIONS.items()})
+    parameters = new["parameter"]
+    d = replace(
+        d, actuated=tuple(new["joint"].get(j, j) for j in d.actuated),
+        parameters=tuple((parameters.get(key, key), value) for key, value in d.parameters),
+    )  # fmt: skip
+    return renamed(d, parameters) if parameters else d
+
+
+def _hung(d: Description, old: str, body: str, at: Pose) -> Description:
+    """What stood on one body stands on a frame of another."""
+    if (old, at) == (body, Pose()):
+        return d
+
+    def moved(place: Any, key: str = "body") -> Any:
+        return place if getattr(place, key) != old else replace(place, **{key: body, "at": compose(at, place.at)})
+
+    def point(end: End) -> End:  # of a spring: it has no axes
+        return replace(moved(end), at=Pose(moved(end).at.position))
+
+    def loaded(wrench: Any) -> Any:
+        there = moved(End(wrench.body, Pose(wrench.at)))
+        return replace(wrench, body=there.body, at=there.at.position)
+
+    return replace(
+        d, joints=tuple(moved(j, "parent") for j in d.joints), frames=tuple(map(moved, d.frames)),
+        loops=tuple(replace(x, first=moved(x.first), second=moved(x.second)) for x in d.loops),
+        springs=tuple(replace(x, first=point(x.first), second=point(x.second)) for x in d.springs),
+        wrenches=tuple(map(loaded, d.wrenches)),
+    )  # fmt: skip
