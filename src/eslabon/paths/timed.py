@@ -14,8 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.paths.checks import Floats, numbers, positive, waiting
-from eslabon.paths.errors import PathError
+from eslabon.paths.checks import Floats, PathError, numbers, positive, waiting
 from eslabon.paths.laws import Law
 from eslabon.paths.quadrature import panel_of
 
@@ -146,7 +145,7 @@ class Timed:
 
     def wait(self, before: float = 0.0, after: float = 0.0) -> Self:
         """The path with rests at its ends, where it must stand still."""
-        before, after = waiting(before, "the rest before"), waiting(after, "the rest after")
+        before, after = waiting(before, after)
         for rest, end in ((before, 0.0), (after, self.duration)):
             if rest and np.abs(self(end)[1]).max() > GAP:
                 raise PathError(f"the path moves at t = {end:g} s, so it cannot wait there; use a law that rests.")
@@ -194,6 +193,17 @@ def _assembled(paths: tuple[Timed, ...], place: Any, starts: Floats, t: Floats) 
             result[here] = v
     value, rate, acceleration = (r.reshape(*t.shape, *r.shape[1:]) for r in results)
     return value, rate, acceleration
+
+
+def by_law(law: Law, course: Callable[[Floats], Triple]) -> Callable[[Floats], Triple]:
+    """A motion from its value and its first and second derivatives by s: rates p' ds/dt and p'' (ds/dt)² + p' d²s/dt²."""
+
+    def motion(t: Floats) -> Triple:
+        rate, change = law(t, 1)[..., None], law(t, 2)[..., None]
+        value, first, second = course(law(t))
+        return value, first * rate, second * rate**2 + first * change
+
+    return motion
 
 
 def meeting_times(law: Law, parameters: Floats) -> Floats:
