@@ -27,8 +27,10 @@ class JointSamples(NamedTuple):
     a: Floats
 
 
-class JointPath(Timed):
+class JointPath(Timed[JointSamples]):
     """The motion of joint coordinates that are plain numbers: `path(t)` gives q, v and a, each (..., n)."""
+
+    samples = JointSamples
 
     def position(self, t: ArrayLike) -> Floats:
         """The coordinates q, (..., n)."""
@@ -41,11 +43,6 @@ class JointPath(Timed):
     def acceleration(self, t: ArrayLike) -> Floats:
         """Their accelerations a, (..., n)."""
         return self(t)[2]
-
-    def sample(self, n: int | None = None, dt: float | None = None) -> JointSamples:
-        """The path at n evenly spaced times, or at steps of dt; both ends are among them."""
-        t = self.times(n, dt)
-        return JointSamples(t, *self(t))
 
     def within(self, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None) -> JointPath:
         """The same motion over the shortest duration that keeps maxima, one number or one for each coordinate.

@@ -27,12 +27,18 @@ class Samples(NamedTuple):
     acceleration: Floats
 
 
-class Path(Timed):
+class Path(Timed[Samples]):
     """The motion of a frame: `path(t)` gives pose (..., 4, 4), twist (..., 6) and acceleration (..., 6).
 
     Twist and acceleration are angular part first, in the ground's axes at the frame's origin: angular velocity and
     velocity of the origin, angular acceleration and acceleration of the origin (axes="aligned" of `m.velocity`).
+
+    >>> from eslabon.paths import cycloidal
+    >>> along(line([0, 0, 0], [1, 0, 0]), cycloidal(2.0)).sample(dt=0.5).pose[:, 0, 3].round(6)
+    array([0.      , 0.090845, 0.5     , 0.909155, 1.      ])
     """
+
+    samples = Samples
 
     def pose(self, t: ArrayLike) -> Floats:
         """The pose, (..., 4, 4)."""
@@ -45,16 +51,6 @@ class Path(Timed):
     def acceleration(self, t: ArrayLike) -> Floats:
         """Angular acceleration and acceleration of the origin, (..., 6), in the ground's axes."""
         return self(t)[2]
-
-    def sample(self, n: int | None = None, dt: float | None = None) -> Samples:
-        """The path at n evenly spaced times, or at steps of dt; both ends are among them.
-
-        >>> from eslabon.paths import cycloidal
-        >>> along(line([0, 0, 0], [1, 0, 0]), cycloidal(2.0)).sample(dt=0.5).pose[:, 0, 3].round(6)
-        array([0.      , 0.090845, 0.5     , 0.909155, 1.      ])
-        """
-        t = self.times(n, dt)
-        return Samples(t, *self(t))
 
     def within(
         self,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,7 @@ from eslabon.paths.quadrature import panel_of
 
 Triple = tuple[Floats, Floats, Floats]  # value, rate, acceleration
 
+S = TypeVar("S")  # the samples of a kind of path
 Size = Callable[[Floats], Floats]  # a number to be limited, of times
 
 # Joined paths may be this far apart, in metres, radians or their rates.
@@ -30,7 +32,7 @@ PLACES = 257
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Timed:
+class Timed(Generic[S]):
     """A motion in time.
 
     Parameters
@@ -49,6 +51,7 @@ class Timed:
     motion: Callable[[Floats], Triple]
     title: str
     breaks: Floats
+    samples: ClassVar[Any]  # names of the times, the value, its rate and its acceleration
 
     def __call__(self, t: ArrayLike) -> Triple:
         """Value, rate and acceleration at times of any shape."""
@@ -66,16 +69,19 @@ class Timed:
         _, rate, acceleration = self(np.array([0.0, self.duration]))
         return bool(np.abs(rate).max() < GAP and np.abs(acceleration).max() < GAP)
 
-    def times(self, n: int | None = None, dt: float | None = None) -> Floats:
-        """n times evenly from start to end, or steps of dt, the last of which may be shorter."""
+    def sample(self, n: int | None = None, dt: float | None = None) -> S:
+        """The path at n evenly spaced times, or at steps of dt, the last of which may be shorter; both ends are among them."""
         if (n is None) == (dt is None):
             raise PathError("sample a path by a number of points n or by a time step dt, one of the two.")
         if dt is not None:
             step = positive(dt, "the time step")
-            return np.minimum(step * np.arange(np.ceil(self.duration / step - 1e-9) + 1), self.duration)
-        if not isinstance(n, int) or n < 2:
+            t = np.minimum(step * np.arange(np.ceil(self.duration / step - 1e-9) + 1), self.duration)
+        elif isinstance(n, int) and n >= 2:
+            t = np.linspace(0.0, self.duration, n)
+        else:
             raise PathError(f"a path is sampled at two or more points; n is {n!r}.")
-        return np.linspace(0.0, self.duration, n)
+        made: S = self.samples(t, *self(t))
+        return made
 
     # -- motions from motions -----------------------------------------------------------------------------------
 
@@ -84,16 +90,14 @@ class Timed:
         paths = (self, *others)
         for first, second in pairwise(paths):
             self._check_join(first, second)
+        titles = "; then ".join(path.title for path in paths)
+        return self._joined(paths, titles if len(paths) < 4 else f"{len(paths)} paths joined")
+
+    def _joined(self, paths: tuple[Self, ...], title: str) -> Self:
         starts = np.concatenate([[0.0], np.cumsum([path.duration for path in paths])])
-
-        def motion(t: Floats) -> Triple:
-            return _assembled(paths, panel_of(starts, t), starts, t)
-
         breaks = np.unique(np.concatenate([start + p.breaks for start, p in zip(starts, paths, strict=False)]))
-        return replace(self, duration=float(starts[-1]), motion=motion, title=self._joined(paths), breaks=breaks)
-
-    def _joined(self, paths: tuple[Self, ...]) -> str:
-        return "; then ".join(path.title for path in paths) if len(paths) < 4 else f"{len(paths)} paths joined"
+        motion = partial(_assembled, paths, starts)
+        return replace(self, duration=float(starts[-1]), motion=motion, title=title, breaks=breaks)
 
     def _check_join(self, first: Self, second: Self) -> None:
         if type(first) is not type(second):
@@ -123,15 +127,7 @@ class Timed:
         if not isinstance(times, int) or times < 1:
             raise PathError(f"a path is repeated a whole number of times, one or more; times is {times!r}.")
         self._check_join(self, self)
-        starts = np.linspace(0.0, times * self.duration, times + 1)
-
-        def motion(t: Floats) -> Triple:
-            return self.motion(np.minimum(t - starts[panel_of(starts, t)], self.duration))
-
-        breaks = np.unique(np.concatenate([start + self.breaks for start in starts[:-1]]))
-        return replace(
-            self, duration=float(starts[-1]), motion=motion, title=f"{self.title}, {times} times", breaks=breaks
-        )
+        return self._joined((self,) * times, f"{self.title}, {times} times")
 
     def lasting(self, duration: float) -> Self:
         """The same motion over another duration: rates scale with its inverse, accelerations with its square."""
@@ -181,9 +177,9 @@ class Timed:
         return peak
 
 
-def _assembled(paths: tuple[Timed, ...], place: Any, starts: Floats, t: Floats) -> Triple:
+def _assembled(paths: tuple[Timed[Any], ...], starts: Floats, t: Floats) -> Triple:
     """The values of each path at the times that fall to it."""
-    flat, owner = t.reshape(-1), place.reshape(-1)
+    flat, owner = t.reshape(-1), panel_of(starts, t).reshape(-1)
     results: tuple[Floats, ...] = ()
     for k in np.unique(owner) if owner.size else [0]:
         here, path = owner == k, paths[k]

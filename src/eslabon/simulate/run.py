@@ -100,12 +100,11 @@ def simulate(
         if method in step_formulas.METHODS:
             grid = run_options.grid(times, report, longest, every, method)
             how = step_formulas.METHODS[method]
-            run_options.refuse_python(how, forces)
+            run_options.refuse_for_fixed(how, forces)
             run = fixed.Run(system, how, forces, hold, x0, *grid, passages, bar.update, threads)
         else:
-            run_options.refuse_fixed(method, every, hold)
             settings = adaptive.Settings(method, *tolerances, longest or math.inf, report, named)
-            run_options.refuse_many(x0, settings)
+            run_options.refuse_for_adaptive(settings, every, hold, x0.ndim > 1)
             runs = adaptive.Runs if x0.ndim > 1 else adaptive.Run
             run = runs(system, forces, x0, times, settings, passages, bar.update)
         motion = _integrated(run, lambda: _motion(system, forces, method, run.outcome(), bar.seconds))
