@@ -101,6 +101,10 @@ class Run:
                 break
         self.passages.finish()
 
+    @property
+    def reached(self) -> float:
+        return self.t[-1] if self.t else float(self.span[0])
+
     def outcome(self) -> Outcome:
         """What there is so far."""
         m = self.system.m
@@ -289,8 +293,13 @@ class Runs:
         """When tolerances were loosened."""
         return [t for run in self.runs.values() for t in run.loosened]
 
+    @property
+    def reached(self) -> float:
+        return self.running.reached
+
     def integrate(self) -> None:
         for index, run in self.runs.items():
+            self.running = run
             run.integrate()
             self.passages.first[index] = run.passages.first
 

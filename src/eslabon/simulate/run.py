@@ -116,13 +116,14 @@ def _integrated(run: Any, motion: Callable[[], Motion]) -> Motion:
     try:
         run.integrate()
     except KeyboardInterrupt:
-        part = motion()
-        reached = f"t = {part.t[-1]:g} s" if len(part.t) else "the start"
-        raise Interrupted(f"stopped at {reached}; what there is so far is in the exception's `motion`.", part) from None
+        sentence = f"stopped at t = {run.reached:g} s; what there is so far is in the exception's `motion`."
+        raise Interrupted(sentence, motion()) from None
     except RaisedError as error:
         part = motion()
-        reached = f"{part.name} was integrated to t = {part.t[-1]:g} s, where {error}" if len(part.t) else f"{error}"
-        raise SimulationError(f"{reached} The motion so far is in the exception's `motion`.", part) from error.__cause__
+        sentence = f"{part.name} was integrated to t = {run.reached:g} s, where {error}"
+        raise SimulationError(
+            f"{sentence} The motion so far is in the exception's `motion`.", part
+        ) from error.__cause__
     made = motion()
     if trouble := getattr(run, "trouble", ""):
         raise SimulationError(f"{made.name} cannot be integrated beyond t = {made.t[-1]:g} s: {trouble}", made)
