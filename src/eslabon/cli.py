@@ -68,7 +68,9 @@ def show(source: Source, svg: Drawing = None) -> None:
     m = _load(source)
     console.print(describe(m))
     if svg is not None:
-        _draw(m, svg)
+        console.print(
+            f"The topology is drawn in {write(svg, m.topology_svg())} (open it in a browser).", highlight=False
+        )
 
 
 Numbers = Annotated[
@@ -89,7 +91,7 @@ def pose(
     if degrees and q is None:
         raise es.ReadError("--degrees says how the coordinates of --q are given; give --q too, or leave it out.")
     m = _load(source)
-    values = _home(m) if q is None else _numbers(q)
+    values = m.project(m.home()) if q is None and m.closed else m.home() if q is None else _numbers(q)
     if degrees:
         values = _angles_in_radians(m, values)
     T = m.pose(values, frame)
@@ -100,10 +102,6 @@ def pose(
     console.print("rpy deg     ", _row(np.degrees(rpy)), highlight=False)
     for row in T:
         console.print("  ".join(f"{round(float(x), 9) + 0.0:12.9f}" for x in row), highlight=False)
-
-
-def _home(m: es.Mechanism) -> Any:
-    return m.project(m.home()) if m.closed else m.home()
 
 
 def _angles_in_radians(m: es.Mechanism, values: Any) -> Any:
@@ -169,10 +167,6 @@ def _load(source: str) -> es.Mechanism:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # the tables end with them
         return es.load(source)
-
-
-def _draw(m: es.Mechanism, path: Path) -> None:
-    console.print(f"The topology is drawn in {write(path, m.topology_svg())} (open it in a browser).", highlight=False)
 
 
 def main() -> None:

@@ -104,9 +104,12 @@ def test_the_arc_through_three_points_meets_them_in_order(a, b, c):
     arc = paths.arc_through(a, b, c)
     assert arc(0.0) == pytest.approx(a, abs=1e-9)
     assert arc(1.0) == pytest.approx(c, abs=1e-9)
-    angle = np.arctan2((b - arc.center) @ arc.second, (b - arc.center) @ arc.first) % (2 * np.pi)
-    assert 0 < angle < arc.angle < 2 * np.pi
-    assert arc(angle / arc.angle) == pytest.approx(b, abs=1e-9)
+    ahead, inward = arc(0.0, 1), arc(0.0, 2)  # p = centre + cos(whole s) first + sin(whole s) second
+    whole = np.linalg.norm(inward) / np.linalg.norm(ahead)
+    first, second = -inward / whole**2, ahead / whole
+    angle = np.arctan2((b - a + first) @ second, (b - a + first) @ first) % (2 * np.pi)
+    assert 0 < angle < whole < 2 * np.pi
+    assert arc(angle / whole) == pytest.approx(b, abs=1e-9)
 
 
 def test_curvature_and_torsion_of_a_helix_in_closed_form():
@@ -227,9 +230,18 @@ def test_given_derivatives_are_used_and_missed():
         paths.minimal(two)(0.5)
 
 
+@pytest.mark.parametrize(
+    "given", [None, "abc", 5, (1j, 0, 0), (None, 0, 0), ("a", "b", "c"), ([[1], [2, 3]], 0, 0)], ids=str
+)
+def test_whatever_a_users_function_gives(given):
+    for derivatives in (None, []):
+        with pytest.raises(paths.PathError, match="the curve's function"):
+            paths.curve(lambda u: given, derivatives=derivatives)
+
+
 def test_chains_are_continuous_and_know_their_joints():
     bend = paths.rounded([[0, 0, 0], [2, 0, 0], [2, 2, 0], [2, 2, 2]], radius=0.5)
-    joints = bend.joints[1:-1]
+    joints = bend.knots[1:-1]
     for order in (0, 1):
         assert bend(joints, order) == pytest.approx(bend(joints - 1e-13, order), abs=1e-10)
     assert bend(1.0) == pytest.approx([2, 2, 2], abs=1e-15)

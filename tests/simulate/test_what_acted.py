@@ -79,8 +79,17 @@ def test_a_law_or_an_event_that_raises_keeps_the_motion():
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
         assert caught.value.motion.t[-1] > 0.1
         assert len(caught.value.motion.tau) == len(caught.value.motion.t)
-    with pytest.raises(SimulationError, match="raised ZeroDivisionError"):
+    with pytest.raises(SimulationError, match=r"integrated to t = 0 s, where the control raised ZeroDivisionError"):
         simulate(M, [Q, Q], V, [0, 0.5, 1], failing)
+
+
+@pytest.mark.parametrize(("method", "options"), METHODS)
+def test_a_function_that_never_answers_leaves_an_empty_motion_or_its_start(method, options):
+    for q in (Q, [Q, Q]):
+        with pytest.raises(SimulationError, match="integrated to t = 0 s, where the control raised") as caught:
+            simulate(M, q, V, [0, 0.5, 1], lambda t, q, v: 1 / 0, method=method, **options)
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+        assert len(caught.value.motion.tau.shape) == np.ndim(q) + 1
 
 
 def test_a_law_may_return_its_state():

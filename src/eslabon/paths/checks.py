@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra import check_rotation
-from eslabon.paths.errors import PathError
+from eslabon.errors import EslabonError
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-# Points closer than this, as a part of the whole, are one point.
-SAME = 1e-9
+SAME = 1e-9  # of the whole: points closer than this are one point
+
+
+class PathError(EslabonError, ValueError):
+    """A path that cannot be: one point, a duration of zero, a Frenet frame on a straight line."""
 
 
 def numbers(values: ArrayLike, what: str) -> Floats:
@@ -21,7 +24,7 @@ def numbers(values: ArrayLike, what: str) -> Floats:
 
     >>> numbers([0.0, float("nan")], "t")
     Traceback (most recent call last):
-    eslabon.paths.errors.PathError: t holds a number that is not finite (the first at index 1).
+    eslabon.paths.checks.PathError: t holds a number that is not finite (the first at index 1).
     """
     try:
         array = np.asarray(values, dtype=float)
@@ -35,11 +38,11 @@ def numbers(values: ArrayLike, what: str) -> Floats:
 
 
 def positive(value: Any, what: str) -> float:
-    """A finite number greater than zero.
+    """One finite number greater than zero.
 
     >>> positive(0, "the duration")
     Traceback (most recent call last):
-    eslabon.paths.errors.PathError: the duration must be greater than zero; it is 0.
+    eslabon.paths.checks.PathError: the duration must be greater than zero; it is 0.
     """
     number = numbers(value, what)
     if number.ndim or number <= 0:
@@ -47,12 +50,12 @@ def positive(value: Any, what: str) -> float:
     return float(number)
 
 
-def waiting(value: Any, what: str) -> float:
-    """A finite number of seconds, zero or more."""
-    number = numbers(value, what)
-    if number.ndim or number < 0:
-        raise PathError(f"{what} must be zero or more seconds; it is {value!r}.")
-    return float(number)
+def waiting(before: Any, after: Any) -> tuple[float, float]:
+    """Rests at two ends: seconds, zero or more."""
+    for value, what in ((before, "the rest before"), (after, "the rest after")):
+        if numbers(value, what).ndim or value < 0:
+            raise PathError(f"{what} must be zero or more seconds; it is {value!r}.")
+    return float(before), float(after)
 
 
 def vector3(values: ArrayLike, what: str) -> Floats:
@@ -94,7 +97,7 @@ def points(values: ArrayLike, what: str, width: int | None = None) -> Floats:
 
     >>> points([[0, 0, 0], [0, 0, 0]], "the spline")
     Traceback (most recent call last):
-    eslabon.paths.errors.PathError: the spline has equal points in rows 0 and 1; leave one of them out.
+    eslabon.paths.checks.PathError: the spline has equal points in rows 0 and 1; leave one of them out.
     """
     array = numbers(values, what)
     if array.ndim != 2 or (width is not None and array.shape[1] != width):
@@ -113,7 +116,7 @@ def increasing(values: ArrayLike, count: int, what: str) -> Floats:
 
     >>> increasing([0, 2, 1], 3, "times")
     Traceback (most recent call last):
-    eslabon.paths.errors.PathError: times must increase; after 2 comes 1.
+    eslabon.paths.checks.PathError: times must increase; after 2 comes 1.
     """
     array = numbers(values, what)
     if array.shape != (count,):
@@ -128,7 +131,7 @@ def limits(values: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
 
     >>> limits([1.0, -1.0], (2,), "the velocity")
     Traceback (most recent call last):
-    eslabon.paths.errors.PathError: the limit of the velocity must be greater than zero; it is [1.0, -1.0].
+    eslabon.paths.checks.PathError: the limit of the velocity must be greater than zero; it is [1.0, -1.0].
     """
     array = numbers(values, f"the limit of {what}")
     if (array <= 0).any():

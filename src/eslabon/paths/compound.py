@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.paths import checks
-from eslabon.paths.checks import SAME, Floats
+from eslabon.paths.checks import SAME, Floats, PathError
 from eslabon.paths.curve import Curve, dot, smooth_panels
 from eslabon.paths.curves import arc, line
-from eslabon.paths.errors import PathError
 from eslabon.paths.quadrature import panel_of
 
 # Newton's steps to the parameter of a length: they start a few per cent off and square their error each time, so one
@@ -26,36 +24,25 @@ CORNER = 1e-6
 # --- even speed --------------------------------------------------------------------------------------------------
 
 
-class Even(Curve):
-    """A curve p(u(s)) on which equal steps of s are equal lengths."""
+def evenly(curve: Curve) -> Curve:
+    """The same curve p(u(s)) run at even speed: its parameter s is the part of its length that is behind.
 
-    even = True
+    >>> from eslabon.paths import curve
+    >>> evenly(curve(lambda u: (u**2, 0, 0), 1, 3))(0.5).round(12)
+    array([5., 0., 0.])
+    """
+    if curve.even:
+        return curve
+    smooth_panels(curve)  # to say so where it has a cusp, at which no even speed is smooth
+    breaks = curve.travelled(curve.breaks) / curve.length
+    breaks[-1] = 1.0
 
-    def __init__(self, original: Curve) -> None:
-        self.name, self.original = original.name, original
-        smooth_panels(original)  # to say so where it has a cusp, at which no even speed is smooth
-        self.breaks = original.travelled(original.breaks) / original.length
-        self.breaks[-1] = 1.0
-
-    def parameter(self, s: Floats) -> Floats:
-        """The u at which the part s of the length is behind."""
-        travelled, goal = self.original.travelled, s * self.original.length
-        panel = panel_of(travelled.totals, goal)
-        lengths, steps = np.diff(travelled.totals)[panel], np.diff(travelled.knots)[panel]
-        u = travelled.knots[panel] + (goal - travelled.totals[panel]) / lengths * steps
-        for _ in range(STEPS):
-            missing = goal - travelled.totals[panel] - travelled.over(panel, u)
-            u = u + missing / np.linalg.norm(self.original.derivative(u, 1), axis=-1)
-            if np.abs(missing).max(initial=0.0) < CLOSE * self.original.length:
-                break
-        return np.asarray(u)
-
-    def derivative(self, s: Floats, order: int) -> Floats:
-        u = self.parameter(s)
+    def derivative(s: Floats, order: int) -> Floats:
+        u = _parameter(curve, s)
         if order == 0:
-            return self.original.derivative(u, 0)
-        p = [self.original.derivative(u, k) for k in range(1, order + 1)]
-        u1, u2, u3, u4 = (c[..., None] for c in _parameter_rates(p, self.original.length))
+            return curve.derivative(u, 0)
+        p = [curve.derivative(u, k) for k in range(1, order + 1)]
+        u1, u2, u3, u4 = (c[..., None] for c in _parameter_rates(p, curve.length))
         p1, p2, p3, p4 = _four(p)
         return (
             p1 * u1,
@@ -63,6 +50,22 @@ class Even(Curve):
             p3 * u1**3 + 3 * p2 * u1 * u2 + p1 * u3,
             p4 * u1**4 + 6 * p3 * u1**2 * u2 + p2 * (3 * u2**2 + 4 * u1 * u3) + p1 * u4,
         )[order - 1]
+
+    return Curve(curve.name, derivative, breaks, even=True)
+
+
+def _parameter(curve: Curve, s: Floats) -> Floats:
+    """The u at which the part s of the length is behind."""
+    travelled, goal = curve.travelled, s * curve.length
+    panel = panel_of(travelled.totals, goal)
+    lengths, steps = np.diff(travelled.totals)[panel], np.diff(travelled.knots)[panel]
+    u = travelled.knots[panel] + (goal - travelled.totals[panel]) / lengths * steps
+    for _ in range(STEPS):
+        missing = goal - travelled.totals[panel] - travelled.over(panel, u)
+        u = u + missing / np.linalg.norm(curve.derivative(u, 1), axis=-1)
+        if np.abs(missing).max(initial=0.0) < CLOSE * curve.length:
+            break
+    return np.asarray(u)
 
 
 def _parameter_rates(p: list[Floats], length: float) -> tuple[Floats, Floats, Floats, Floats]:
@@ -79,40 +82,7 @@ def _four(p: list[Floats]) -> list[Floats]:
     return p + [np.zeros_like(p[0])] * (4 - len(p))
 
 
-def evenly(curve: Curve) -> Curve:
-    """The same curve run at even speed: its parameter is the part of its length that is behind.
-
-    >>> from eslabon.paths import curve
-    >>> evenly(curve(lambda u: (u**2, 0, 0), 1, 3))(0.5).round(12)
-    array([5., 0., 0.])
-    """
-    return curve if curve.even else Even(curve)
-
-
 # --- chains ------------------------------------------------------------------------------------------------------
-
-
-class Chain(Curve):
-    """Curves one after another, each with a share of s as long as its part of the length."""
-
-    even = True
-
-    def __init__(self, pieces: Sequence[Curve]) -> None:
-        self.pieces = pieces
-        self.name = f"chain of {len(pieces)} curves"
-        lengths = np.array([piece.length for piece in pieces])
-        self.joints = np.concatenate([[0.0], np.cumsum(lengths) / lengths.sum()])
-        self.joints[-1] = 1.0
-        shares = zip(pieces, self.joints, np.diff(self.joints), strict=False)
-        self.breaks = np.unique([0.0, 1.0, *(b for p, start, share in shares for b in start + share * p.breaks[:-1])])
-
-    def derivative(self, s: Floats, order: int) -> Floats:
-        place = panel_of(self.joints, s)
-        result = np.empty((*s.shape, 3))
-        for k in np.unique(place):
-            here, share = place == k, self.joints[k + 1] - self.joints[k]
-            result[here] = self.pieces[k].derivative((s[here] - self.joints[k]) / share, order) / share**order
-        return result
 
 
 def chain(*curves: Curve) -> Curve:
@@ -124,8 +94,8 @@ def chain(*curves: Curve) -> Curve:
 
     >>> from eslabon.paths import arc, line
     >>> bend = chain(line([0, -1, 0], [1, -1, 0]), arc([1, 0, 0], [1, -1, 0], [0, 0, 1], np.pi / 2))
-    >>> round(bend.length, 6)
-    2.570796
+    >>> len(bend.pieces), round(bend.length, 6)
+    (2, 2.570796)
     """
     if not curves:
         raise PathError("a chain needs at least one curve.")
@@ -139,7 +109,22 @@ def chain(*curves: Curve) -> Curve:
                 f"there is a corner of {np.degrees(turn):.4g} degrees between curves {k} and {k + 1} of the chain; "
                 "round it with an arc, or make two paths and join them with then."
             )
-    return Chain([evenly(curve) for curve in curves])
+    pieces = tuple(evenly(curve) for curve in curves)
+    lengths = np.array([piece.length for piece in pieces])
+    joints = np.concatenate([[0.0], np.cumsum(lengths) / lengths.sum()])
+    joints[-1] = 1.0
+    shares = np.diff(joints)
+
+    def derivative(s: Floats, order: int) -> Floats:
+        place, result = panel_of(joints, s), np.empty((*s.shape, 3))
+        for k in np.unique(place):
+            here = place == k
+            result[here] = pieces[k].derivative((s[here] - joints[k]) / shares[k], order) / shares[k] ** order
+        return result
+
+    inner = [start + share * p.breaks[:-1] for p, start, share in zip(pieces, joints[:-1], shares, strict=True)]
+    breaks = np.append(np.unique(np.concatenate(inner)), 1.0)
+    return Curve(f"chain of {len(pieces)} curves", derivative, breaks, even=True, knots=joints, pieces=pieces)
 
 
 def rounded(points: ArrayLike, radius: float) -> Curve:

@@ -5,36 +5,39 @@ A curve p(s) runs from s = 0 to 1. Primes are derivatives by s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.paths.checks import Floats, numbers, place
-from eslabon.paths.errors import PathError
+from eslabon.paths.checks import Floats, PathError, numbers, place
 from eslabon.paths.quadrature import Primitive, panels
 
 # A tangent that turns less than this many radians per unit of s does not turn: what rounding leaves of a straight line.
 STRAIGHT = 1e-9
 
 HIGHEST_ORDER = 4
+WHOLE = np.array([0.0, 1.0])
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve:
     """A curve p(s), 0 <= s <= 1: call it with parameters, and with the order of the derivative, up to the fourth.
 
-    A kind of curve gives `name`, `breaks` and `derivative`.
+    `derivative(s, order)` gives that derivative, the value for 0, at parameters of any shape. Between the parameters
+    `breaks`, from 0 to 1, all derivatives are continuous. `even` says that |p'| is the same everywhere. `knots`
+    are the parameters of a spline's points, or of the joints of a chain, which has its curves as `pieces`.
     """
 
     name: str
-    breaks: Floats  # from 0 to 1, the parameters between which all derivatives are continuous
-    even = False  # whether |p'| is the same everywhere
-
-    def derivative(self, s: Floats, order: int) -> Floats:
-        """The derivative of that order, the value for 0, at parameters of any shape."""
-        raise NotImplementedError
+    derivative: Callable[[Floats, int], Floats]
+    breaks: Floats = field(default_factory=lambda: WHOLE)
+    even: bool = False
+    knots: Floats | None = None
+    pieces: tuple[Curve, ...] = ()
 
     def __call__(self, s: ArrayLike, order: int = 0) -> Floats:
         if order not in range(HIGHEST_ORDER + 1):
@@ -89,37 +92,18 @@ class Curve:
         a, b = numbers([start, end], "the part of the curve")
         if a == b:
             raise PathError(f"the part of a curve needs two different ends; both are {a:g}.")
-        return Part(self, float(a), float(b))
+        stretch, mapped = b - a, (self.breaks - a) / (b - a)
+        inner = mapped[(mapped > 0.0) & (mapped < 1.0)]
+        return Curve(
+            f"{self.name} {'reversed' if (a, b) == (1.0, 0.0) else 'in part'}",
+            lambda s, order: stretch**order * self.derivative(a + stretch * s, order),
+            np.unique([0.0, *inner, 1.0]),
+            self.even,
+        )
 
     def reversed(self) -> Curve:
         """The curve run backwards."""
         return self.part(1.0, 0.0)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Part(Curve):
-    """p(a + (b - a) s)."""
-
-    whole: Curve
-    start: float
-    end: float
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"{self.whole.name} {'reversed' if (self.start, self.end) == (1.0, 0.0) else 'in part'}"
-
-    @property
-    def even(self) -> bool:  # type: ignore[override]
-        return self.whole.even
-
-    @property
-    def breaks(self) -> Floats:  # type: ignore[override]
-        mapped = (self.whole.breaks - self.start) / (self.end - self.start)
-        return np.unique([0.0, *mapped[(mapped > 0.0) & (mapped < 1.0)], 1.0])
-
-    def derivative(self, s: Floats, order: int) -> Floats:
-        stretch = self.end - self.start
-        return stretch**order * self.whole.derivative(self.start + stretch * s, order)
 
 
 # --- tangent, curvature, torsion ---------------------------------------------------------------------------------

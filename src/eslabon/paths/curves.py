@@ -4,49 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import pi
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import cos, sin, sqrt
+from eslabon.arguments import floats
 from eslabon.paths import checks
-from eslabon.paths.checks import SAME, Floats
+from eslabon.paths.checks import SAME, Floats, PathError
 from eslabon.paths.curve import HIGHEST_ORDER, Curve
-from eslabon.paths.errors import PathError
 from eslabon.paths.splines import chords, interpolate
-
-if TYPE_CHECKING:
-    from scipy.interpolate import PPoly
-
-WHOLE = np.array([0.0, 1.0])
-
-
-# --- lines and points --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Line(Curve):
-    """p = start + s way."""
-
-    start: Floats
-    way: Floats
-    name = "line"
-    breaks = WHOLE
-    even = True
-
-    def derivative(self, s: Floats, order: int) -> Floats:
-        along = (s, np.ones_like(s))[order] if order < 2 else np.zeros_like(s)
-        moved = along[..., None] * self.way
-        return self.start + moved if order == 0 else moved
-
-
-class Point(Line):
-    """A line of no length: where a frame turns without moving."""
-
-    name = "point"
 
 
 def line(start: ArrayLike, end: ArrayLike) -> Curve:
@@ -58,7 +27,17 @@ def line(start: ArrayLike, end: ArrayLike) -> Curve:
     first, last = checks.vector3(start, "the line's start"), checks.vector3(end, "the line's end")
     if np.array_equal(first, last):
         raise PathError("the line starts and ends in the same point; use paths.point for a turn in place.")
-    return Line(first, last - first)
+    return _line("line", first, last - first)
+
+
+def _line(name: str, start: Floats, way: Floats) -> Curve:
+    """p = start + s way."""
+
+    def derivative(s: Floats, order: int) -> Floats:
+        along = (s, np.ones_like(s))[order] if order < 2 else np.zeros_like(s)
+        return along[..., None] * way + (start if order == 0 else 0.0)
+
+    return Curve(name, derivative, even=True)
 
 
 def point(position: ArrayLike) -> Curve:
@@ -68,31 +47,10 @@ def point(position: ArrayLike) -> Curve:
     array([[1., 2., 3.],
            [1., 2., 3.]])
     """
-    return Point(checks.vector3(position, "the point"), np.zeros(3))
+    return _line("point", checks.vector3(position, "the point"), np.zeros(3))
 
 
 # --- arcs and helices --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Screw(Curve):
-    """p = centre + cos(φ) first + sin(φ) second + s rise, φ = angle s: an arc, or a helix if it rises."""
-
-    name: str
-    center: Floats
-    first: Floats
-    second: Floats
-    angle: float
-    rise: Floats
-    breaks = WHOLE
-    even = True
-
-    def derivative(self, s: Floats, order: int) -> Floats:
-        phase = self.angle * s + order * pi / 2  # each derivative is a quarter turn ahead
-        circle = np.cos(phase)[..., None] * self.first + np.sin(phase)[..., None] * self.second
-        if order == 0:
-            return self.center + circle + s[..., None] * self.rise
-        return self.angle**order * circle + (self.rise if order == 1 else 0.0)
 
 
 def helix(center: ArrayLike, start: ArrayLike, axis: ArrayLike, angle: float, pitch: float) -> Curve:
@@ -138,7 +96,15 @@ def _screw(name: str, center: ArrayLike, start: ArrayLike, axis: ArrayLike, angl
     radius = p - foot
     if np.linalg.norm(radius) <= SAME * np.linalg.norm(p - c):
         raise PathError(f"the {name} starts on its axis; it needs a radius.")
-    return Screw(name, foot, radius, np.cross(e, radius), float(turn), climb * turn * e)
+    across, rise = np.cross(e, radius), climb * turn * e
+
+    def derivative(s: Floats, order: int) -> Floats:
+        phase = turn * s + order * pi / 2  # each derivative is a quarter turn ahead
+        circle = np.cos(phase)[..., None] * radius + np.sin(phase)[..., None] * across
+        straight = foot + s[..., None] * rise if order == 0 else rise if order == 1 else 0.0
+        return np.asarray(turn**order * circle + straight)
+
+    return Curve(name, derivative, even=True)
 
 
 def arc_through(first: ArrayLike, second: ArrayLike, third: ArrayLike) -> Curve:
@@ -163,21 +129,7 @@ def arc_through(first: ArrayLike, second: ArrayLike, third: ArrayLike) -> Curve:
 # --- splines -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Spline(Curve):
-    name: str
-    polynomial: PPoly
-    knots: Floats  # the parameters of the points
-
-    @property
-    def breaks(self) -> Floats:  # type: ignore[override]
-        return np.asarray(self.polynomial.x)
-
-    def derivative(self, s: Floats, order: int) -> Floats:
-        return self.polynomial(s, order)
-
-
-def spline(points: ArrayLike, degree: int = 5, periodic: bool = False, knots: ArrayLike | None = None) -> Spline:
+def spline(points: ArrayLike, degree: int = 5, periodic: bool = False, knots: ArrayLike | None = None) -> Curve:
     """The smooth curve through points.
 
     Parameters
@@ -201,33 +153,14 @@ def spline(points: ArrayLike, degree: int = 5, periodic: bool = False, knots: Ar
     u = chords(p) if knots is None else checks.increasing(knots, len(p), "knots")
     u = (u - u[0]) / (u[-1] - u[0])
     name = f"{'closed ' if periodic else ''}spline through {len(p) - periodic} points"
-    return Spline(name, interpolate(u, p, degree, "periodic" if periodic else "free"), u)
+    polynomial = interpolate(u, p, degree, "periodic" if periodic else "free")
+    return Curve(name, polynomial, np.asarray(polynomial.x), knots=u)
 
 
 # --- formulas ----------------------------------------------------------------------------------------------------
 
 Components = Callable[[Any], Any]  # three components from the parameter
 Sampled = Callable[[Floats], Floats]  # points (..., 3) from parameters
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Formula(Curve):
-    """A formula p(u) for u from `start` to `end`, and as many of its derivatives by u as are known."""
-
-    name: str
-    start: float
-    end: float
-    derivatives: tuple[Sampled, ...]
-    breaks = WHOLE
-
-    def derivative(self, s: Floats, order: int) -> Floats:
-        if order >= len(self.derivatives):
-            raise PathError(
-                f"the {self.name} was given {len(self.derivatives) - 1} derivatives and derivative {order} is needed; "
-                "give more, or leave derivatives out and let them be found."
-            )
-        stretch = self.end - self.start
-        return stretch**order * self.derivatives[order](self.start + stretch * s)
 
 
 def curve(
@@ -260,7 +193,16 @@ def curve(
     if a == b:
         raise PathError(f"the range of the curve is empty: it starts and ends at {a:g}.")
     known = _traced(function) if derivatives is None else tuple(_sampled(f) for f in (function, *derivatives))
-    made = Formula(name, float(a), float(b), known)
+
+    def derivative(s: Floats, order: int) -> Floats:
+        if order >= len(known):
+            raise PathError(
+                f"the {name} was given {len(known) - 1} derivatives and derivative {order} is needed; give more, or leave "
+                "derivatives out and let them be found."
+            )
+        return np.asarray((b - a) ** order * known[order](a + (b - a) * s))
+
+    made = Curve(name, derivative)
     s = np.linspace(0.0, 1.0, 33)
     broken = s[~np.isfinite(made(s)).all(axis=-1)]
     if broken.size:
@@ -307,7 +249,10 @@ def _evaluated(compiled: Any) -> Sampled:
 
 def _sampled(function: Components) -> Sampled:
     def sampled(u: Floats) -> Floats:
-        components = [np.asarray(c, dtype=float) for c in function(u)]
+        try:
+            components = [floats(c, "the curve's function") for c in function(u)]
+        except (TypeError, ValueError) as error:
+            raise PathError(f"the curve's function must give three components, real numbers; {error}") from None
         _require_three(len(components))
         return np.stack(np.broadcast_arrays(*components, u)[:3], axis=-1)
 

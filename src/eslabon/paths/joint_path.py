@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.paths import checks
-from eslabon.paths.checks import Floats
-from eslabon.paths.errors import PathError
+from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.laws import Law
 from eslabon.paths.splines import chords, interpolate
-from eslabon.paths.timed import Timed, Triple, meeting_times
+from eslabon.paths.timed import Timed, by_law, meeting_times
 
 if TYPE_CHECKING:
     from eslabon.model import Model
@@ -28,8 +27,10 @@ class JointSamples(NamedTuple):
     a: Floats
 
 
-class JointPath(Timed):
+class JointPath(Timed[JointSamples]):
     """The motion of joint coordinates that are plain numbers: `path(t)` gives q, v and a, each (..., n)."""
+
+    samples = JointSamples
 
     def position(self, t: ArrayLike) -> Floats:
         """The coordinates q, (..., n)."""
@@ -42,11 +43,6 @@ class JointPath(Timed):
     def acceleration(self, t: ArrayLike) -> Floats:
         """Their accelerations a, (..., n)."""
         return self(t)[2]
-
-    def sample(self, n: int | None = None, dt: float | None = None) -> JointSamples:
-        """The path at n evenly spaced times, or at steps of dt; both ends are among them."""
-        t = self.times(n, dt)
-        return JointSamples(t, *self(t))
 
     def within(self, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None) -> JointPath:
         """The same motion over the shortest duration that keeps maxima, one number or one for each coordinate.
@@ -114,27 +110,17 @@ def joint_path(
     kind = "cubic" if degree == 3 else "quintic"
     if times is not None:
         t = checks.increasing(times, len(q), "times")
-        return _timed(q, t - t[0], degree, ends or "clamped", f"{what}, {ends or 'clamped'} {kind} spline")
+        spline, title = (
+            interpolate(t - t[0], q, degree, ends or "clamped"),
+            f"{what}, {ends or 'clamped'} {kind} spline",
+        )
+        return JointPath(float(t[-1] - t[0]), lambda t: (spline(t), spline(t, 1), spline(t, 2)), title, t - t[0])
     if not isinstance(law, Law):
         raise PathError(f"a joint path's law is one such as paths.cycloidal(2.0); it is {law!r}.")
-    return _by_law(q, law, degree, ends or "free", f"{what}, {law.name} law")
-
-
-def _timed(q: Floats, t: Floats, degree: int, ends: str, title: str) -> JointPath:
-    spline = interpolate(t, q, degree, ends)
-    return JointPath(float(t[-1]), lambda x: (spline(x), spline(x, 1), spline(x, 2)), title, t)
-
-
-def _by_law(q: Floats, law: Law, degree: int, ends: str, title: str) -> JointPath:
     knots = chords(q)
-    spline = interpolate(knots, q, degree, ends)
-
-    def motion(t: Floats) -> Triple:
-        s, rate, change = law(t), law(t, 1)[..., None], law(t, 2)[..., None]
-        way = spline(s, 1)
-        return spline(s), way * rate, spline(s, 2) * rate**2 + way * change
-
-    return JointPath(law.duration, motion, title, meeting_times(law, knots[1:-1]))
+    spline = interpolate(knots, q, degree, ends or "free")
+    motion = by_law(law, lambda s: (spline(s), spline(s, 1), spline(s, 2)))
+    return JointPath(law.duration, motion, f"{what}, {law.name} law", meeting_times(law, knots[1:-1]))
 
 
 def _require_plain(mechanism: Model, count: int) -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import pi
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.paths.checks import Floats, increasing, limits, numbers, positive, waiting
-from eslabon.paths.errors import PathError
+from eslabon.paths.checks import Floats, PathError, increasing, limits, numbers, positive, waiting
 from eslabon.paths.splines import interpolate
 
 if TYPE_CHECKING:
@@ -23,17 +22,6 @@ if TYPE_CHECKING:
 
 # End rates of a law of duration one that are round-off and not motion.
 AT_REST = 1e-9
-
-
-class Profile(Protocol):
-    """A law of duration one: its derivatives, and where in between they break."""
-
-    @property
-    def breaks(self) -> Floats: ...
-
-    def __call__(self, tau: Floats, order: int) -> Floats: ...
-
-    def peak(self, order: int) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -46,8 +34,8 @@ class Law:
         What the law is called.
     duration : float
         The time from the start to the end, rests included.
-    profile : Profile
-        The law over a duration of one.
+    profile : Cycloid or Piecewise
+        The law over a duration of one: its derivatives, where they break, and their greatest values.
     before, after : float
         The rests at its two ends.
 
@@ -62,7 +50,7 @@ class Law:
 
     name: str
     duration: float
-    profile: Profile
+    profile: Cycloid | Piecewise
     before: float = 0.0
     after: float = 0.0
 
@@ -107,7 +95,7 @@ class Law:
         >>> law.duration, float(law(0.4)), float(law(1.0)), float(law(2.0))
         (2.5, 0.0, 0.5, 1.0)
         """
-        before, after = waiting(before, "the rest before"), waiting(after, "the rest after")
+        before, after = waiting(before, after)
         longer = self.duration + before + after
         return replace(self, duration=longer, before=self.before + before, after=self.after + after)
 

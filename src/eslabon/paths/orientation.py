@@ -7,21 +7,17 @@ dω/dt = w' (ds/dt)² + w d²s/dt².
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra import (
-    quaternion_from_rotation,
-    rotation_about,
-    rotation_from_invariants,
-    rotation_from_rotation_vector,
-    rotation_vector_from_quaternion,
-)
+from eslabon.algebra import rotation_about, rotation_from_invariants
 from eslabon.errors import suggest
 from eslabon.paths import checks
-from eslabon.paths.checks import Floats
+from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.curve import (
     STRAIGHT,
     Curve,
@@ -33,7 +29,6 @@ from eslabon.paths.curve import (
     torsion_rate,
     turn_rate,
 )
-from eslabon.paths.errors import PathError
 from eslabon.paths.quadrature import Indices, Primitive, panel_of
 
 
@@ -45,13 +40,12 @@ class Attitude(NamedTuple):
     rate_change: Floats
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Orientation:
     """A rotation that depends on s: call it with parameters of any shape to get its `Attitude`."""
 
     name: str
-
-    def at(self, s: Floats) -> Attitude:
-        raise NotImplementedError
+    at: Callable[[Floats], Attitude]
 
     def __call__(self, s: ArrayLike) -> Attitude:
         return self.at(checks.numbers(s, "s"))
@@ -68,61 +62,16 @@ class Orientation:
         >>> tool(0.5).rotation[:, 2]  # the tool's z along the line
         array([1., 0., 0.])
         """
-        return Turned(self, checks.rotations(rotation, "the tool's rotation"))
+        tool = checks.rotations(rotation, "the tool's rotation")
 
+        def at(s: Floats) -> Attitude:
+            attitude = self.at(s)
+            return attitude._replace(rotation=attitude.rotation @ tool)
 
-class Turned(Orientation):
-    def __init__(self, frame: Orientation, tool: Floats) -> None:
-        self.name, self.frame, self.tool = f"{frame.name}, turned", frame, tool
-
-    def at(self, s: Floats) -> Attitude:
-        attitude = self.frame.at(s)
-        return attitude._replace(rotation=attitude.rotation @ self.tool)
+        return Orientation(f"{self.name}, turned", at)
 
 
 # --- given orientations ------------------------------------------------------------------------------------------
-
-
-class Fixed(Orientation):
-    name = "fixed orientation"
-
-    def __init__(self, rotation: Floats) -> None:
-        self.rotation = rotation
-
-    def at(self, s: Floats) -> Attitude:
-        still = np.zeros((*s.shape, 3))
-        return Attitude(np.broadcast_to(self.rotation, (*s.shape, 3, 3)), still, still)
-
-
-class Slerp(Orientation):
-    """R = exp(s ŵ) R_0: one turn about one axis, at a constant rate."""
-
-    name = "one turn"
-
-    def __init__(self, first: Floats, last: Floats) -> None:
-        self.first = first
-        self.way = rotation_vector_from_quaternion(quaternion_from_rotation(last @ first.T))
-
-    def at(self, s: Floats) -> Attitude:
-        rate = np.broadcast_to(self.way, (*s.shape, 3))
-        return Attitude(rotation_from_rotation_vector(s[..., None] * rate) @ self.first, rate, np.zeros_like(rate))
-
-
-class Through(Orientation):
-    """SciPy's rotation spline: cubic rotation vectors from each orientation to the next."""
-
-    def __init__(self, given: Floats, knots: Floats) -> None:
-        from scipy.spatial.transform import Rotation, RotationSpline
-
-        self.name = f"turning through {len(given)} orientations"
-        self.spline = RotationSpline(knots, Rotation.from_matrix(given))
-
-    def at(self, s: Floats) -> Attitude:
-        flat = s.reshape(-1)
-        R = self.spline(flat).as_matrix().reshape(*s.shape, 3, 3)
-        # SciPy's rates are in the turning axes; those of the acceleration carry over alike, for ω × ω = 0.
-        w, dw = ((R @ self.spline(flat, order).reshape(*s.shape, 3, 1))[..., 0] for order in (1, 2))
-        return Attitude(R, w, dw)
 
 
 def fixed(rotation: ArrayLike) -> Orientation:
@@ -134,7 +83,12 @@ def fixed(rotation: ArrayLike) -> Orientation:
     R = checks.rotations(rotation, "the orientation")
     if R.ndim != 2:
         raise PathError(f"a fixed orientation is one 3x3 matrix; its shape is {R.shape}.")
-    return Fixed(R)
+
+    def at(s: Floats) -> Attitude:
+        still = np.zeros((*s.shape, 3))
+        return Attitude(np.broadcast_to(R, (*s.shape, 3, 3)), still, still)
+
+    return Orientation("fixed orientation", at)
 
 
 def turning(orientations: ArrayLike, knots: ArrayLike | None = None) -> Orientation:
@@ -151,14 +105,25 @@ def turning(orientations: ArrayLike, knots: ArrayLike | None = None) -> Orientat
         The parameters at which they are met, increasing, scaled to 0 ... 1; evenly spaced if left out.
 
     >>> from eslabon.algebra import rotation_z
-    >>> turning([np.eye(3), rotation_z(1.0)])(0.25).rate
+    >>> turning([np.eye(3), rotation_z(1.0)])(0.25).rate.round(12)
     array([0., 0., 1.])
     """
+    from scipy.spatial.transform import Rotation, RotationSpline
+
     R = checks.rotations(orientations, "the orientations")
     if R.ndim != 3 or len(R) < 2:
         raise PathError(f"turning needs at least two 3x3 matrices in a list; the shape is {R.shape}.")
     u = np.linspace(0, 1, len(R)) if knots is None else checks.increasing(knots, len(R), "knots")
-    return Slerp(R[0], R[1]) if len(R) == 2 else Through(R, (u - u[0]) / (u[-1] - u[0]))
+    spline = RotationSpline((u - u[0]) / (u[-1] - u[0]), Rotation.from_matrix(R))
+
+    def at(s: Floats) -> Attitude:
+        flat = s.reshape(-1)
+        R = spline(flat).as_matrix().reshape(*s.shape, 3, 3)
+        # SciPy's rates are in the turning axes; those of the acceleration carry over alike, for ω × ω = 0.
+        w, dw = ((R @ spline(flat, order).reshape(*s.shape, 3, 1))[..., 0] for order in (1, 2))
+        return Attitude(R, w, dw)
+
+    return Orientation("one turn" if len(R) == 2 else f"turning through {len(R)} orientations", at)
 
 
 # --- the Frenet frame --------------------------------------------------------------------------------------------
@@ -169,24 +134,6 @@ VANISHING = 1e-6
 
 # How far the frame may turn across a joint of two pieces.
 JUMP = 1e-5
-
-
-class FrenetFrame(Orientation):
-    name = "Frenet frame"
-
-    def __init__(self, curve: Curve) -> None:
-        self.curve = curve
-        _refuse_inflections(curve)
-        _refuse_jumps(curve)
-
-    def at(self, s: Floats) -> Attitude:
-        f = apparatus(self.curve, s)
-        e_t, e_b = f.frame[..., 0], f.frame[..., 2]
-        darboux = f.torsion[..., None] * e_t + f.curvature[..., None] * e_b
-        change = torsion_rate(self.curve, s, f)[..., None] * e_t + f.curvature_rate[..., None] * e_b
-        growth = dot(e_t, self.curve.derivative(s, 2))
-        speed = f.speed[..., None]
-        return Attitude(f.frame, speed * darboux, growth[..., None] * darboux + speed * change)
 
 
 def frenet(curve: Curve) -> Orientation:
@@ -201,7 +148,18 @@ def frenet(curve: Curve) -> Orientation:
     >>> frenet(spring)(0.5).rate.round(12) + 0.0
     array([0., 0., 2.])
     """
-    return FrenetFrame(curve)
+    _refuse_inflections(curve)
+    _refuse_jumps(curve)
+
+    def at(s: Floats) -> Attitude:
+        f = apparatus(curve, s)
+        e_t, e_b = f.frame[..., 0], f.frame[..., 2]
+        darboux = f.torsion[..., None] * e_t + f.curvature[..., None] * e_b
+        change = torsion_rate(curve, s, f)[..., None] * e_t + f.curvature_rate[..., None] * e_b
+        growth, speed = dot(e_t, curve.derivative(s, 2))[..., None], f.speed[..., None]
+        return Attitude(f.frame, speed * darboux, growth * darboux + speed * change)
+
+    return Orientation("Frenet frame", at)
 
 
 def _refuse_inflections(curve: Curve) -> None:
@@ -237,14 +195,12 @@ def _refuse_jumps(curve: Curve) -> None:
 # --- the rotation-minimising frame -------------------------------------------------------------------------------
 
 
-class MinimalFrame(Orientation):
+class MinimalFrame:
     """R(s) = (turn about e_t by ψ) (shortest turn from the panel's first tangent to e_t) R(panel's first knot).
 
     The shortest turn from a unit vector a to e_t spins about e_t at -(a × e_t)·e_t' / (1 + a·e_t); ψ is the integral
     of its opposite, so that nothing is left of the spin. Panels are short, so the two vectors never are opposite.
     """
-
-    name = "minimal frame"
 
     def __init__(self, curve: Curve, normal: Floats | None) -> None:
         self.curve = curve
@@ -295,7 +251,8 @@ def minimal(curve: Curve, normal: ArrayLike | None = None) -> Orientation:
            [ 0., -1.,  0.],
            [ 0.,  0.,  1.]])
     """
-    return MinimalFrame(curve, None if normal is None else checks.direction(normal, "the normal"))
+    frame = MinimalFrame(curve, None if normal is None else checks.direction(normal, "the normal"))
+    return Orientation("minimal frame", frame.at)
 
 
 def _first_frame(curve: Curve, normal: Floats | None) -> Floats:
@@ -325,6 +282,5 @@ def orientation_along(curve: Curve, given: Orientation | str | ArrayLike | None)
         if given not in FOLLOWING:
             raise PathError(f"no orientation is called {given!r}{suggest(given, FOLLOWING)}")
         return FOLLOWING[given](curve)
-    if given is None:
-        return Fixed(np.eye(3))
+    given = np.eye(3) if given is None else given
     return fixed(given) if np.ndim(given) <= 2 else turning(given)

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra import check_pose
-from eslabon.paths.checks import SAME, Floats, numbers
+from eslabon.paths.checks import SAME, Floats, PathError, numbers
 from eslabon.paths.curve import Curve
 from eslabon.paths.curves import line, point, spline
-from eslabon.paths.errors import PathError
 from eslabon.paths.laws import Law
 from eslabon.paths.orientation import Orientation, orientation_along, turning
 from eslabon.paths.splines import chords
-from eslabon.paths.timed import Timed, Triple, meeting_times
+from eslabon.paths.timed import Timed, Triple, by_law, meeting_times
 
 
 class Samples(NamedTuple):
@@ -28,12 +27,18 @@ class Samples(NamedTuple):
     acceleration: Floats
 
 
-class Path(Timed):
+class Path(Timed[Samples]):
     """The motion of a frame: `path(t)` gives pose (..., 4, 4), twist (..., 6) and acceleration (..., 6).
 
     Twist and acceleration are angular part first, in the ground's axes at the frame's origin: angular velocity and
-    velocity of the origin, angular acceleration and acceleration of the origin (axes="ground" of `m.velocity`).
+    velocity of the origin, angular acceleration and acceleration of the origin (axes="aligned" of `m.velocity`).
+
+    >>> from eslabon.paths import cycloidal
+    >>> along(line([0, 0, 0], [1, 0, 0]), cycloidal(2.0)).sample(dt=0.5).pose[:, 0, 3].round(6)
+    array([0.      , 0.090845, 0.5     , 0.909155, 1.      ])
     """
+
+    samples = Samples
 
     def pose(self, t: ArrayLike) -> Floats:
         """The pose, (..., 4, 4)."""
@@ -46,16 +51,6 @@ class Path(Timed):
     def acceleration(self, t: ArrayLike) -> Floats:
         """Angular acceleration and acceleration of the origin, (..., 6), in the ground's axes."""
         return self(t)[2]
-
-    def sample(self, n: int | None = None, dt: float | None = None) -> Samples:
-        """The path at n evenly spaced times, or at steps of dt; both ends are among them.
-
-        >>> from eslabon.paths import cycloidal
-        >>> along(line([0, 0, 0], [1, 0, 0]), cycloidal(2.0)).sample(dt=0.5).pose[:, 0, 3].round(6)
-        array([0.      , 0.090845, 0.5     , 0.909155, 1.      ])
-        """
-        t = self.times(n, dt)
-        return Samples(t, *self(t))
 
     def within(
         self,
@@ -113,15 +108,14 @@ def along(curve: Curve, law: Law, orientation: Orientation | str | ArrayLike | N
         raise PathError("a path goes along a curve by a law: along(paths.line(a, b), paths.cycloidal(2.0)).")
     stance = orientation_along(curve, orientation)
 
-    def motion(t: Floats) -> Triple:
-        s, rate, change = law(t), law(t, 1)[..., None], law(t, 2)[..., None]
+    def course(s: Floats) -> Triple:
         turned = stance.at(s)
         first = np.concatenate([turned.rate, curve.derivative(s, 1)], axis=-1)
         second = np.concatenate([turned.rate_change, curve.derivative(s, 2)], axis=-1)
-        return _poses(turned.rotation, curve.derivative(s, 0)), first * rate, second * rate**2 + first * change
+        return _poses(turned.rotation, curve.derivative(s, 0)), first, second
 
     title = f"{curve.name}, {stance.name}, {law.name} law"
-    return Path(law.duration, motion, title, meeting_times(law, curve.breaks[1:-1]))
+    return Path(law.duration, by_law(law, course), title, meeting_times(law, curve.breaks[1:-1]))
 
 
 def _poses(rotation: Floats, position: Floats) -> Floats:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.errors import suggest
-from eslabon.paths.checks import SAME, Floats
-from eslabon.paths.errors import PathError
+from eslabon.paths.checks import SAME, Floats, PathError
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline, PPoly

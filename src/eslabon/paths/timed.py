@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.paths.checks import Floats, numbers, positive, waiting
-from eslabon.paths.errors import PathError
+from eslabon.paths.checks import Floats, PathError, numbers, positive, waiting
 from eslabon.paths.laws import Law
 from eslabon.paths.quadrature import panel_of
 
 Triple = tuple[Floats, Floats, Floats]  # value, rate, acceleration
 
+S = TypeVar("S")  # the samples of a kind of path
 Size = Callable[[Floats], Floats]  # a number to be limited, of times
 
 # Joined paths may be this far apart, in metres, radians or their rates.
@@ -31,7 +32,7 @@ PLACES = 257
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Timed:
+class Timed(Generic[S]):
     """A motion in time.
 
     Parameters
@@ -50,6 +51,7 @@ class Timed:
     motion: Callable[[Floats], Triple]
     title: str
     breaks: Floats
+    samples: ClassVar[Any]  # names of the times, the value, its rate and its acceleration
 
     def __call__(self, t: ArrayLike) -> Triple:
         """Value, rate and acceleration at times of any shape."""
@@ -67,16 +69,19 @@ class Timed:
         _, rate, acceleration = self(np.array([0.0, self.duration]))
         return bool(np.abs(rate).max() < GAP and np.abs(acceleration).max() < GAP)
 
-    def times(self, n: int | None = None, dt: float | None = None) -> Floats:
-        """n times evenly from start to end, or steps of dt, the last of which may be shorter."""
+    def sample(self, n: int | None = None, dt: float | None = None) -> S:
+        """The path at n evenly spaced times, or at steps of dt, the last of which may be shorter; both ends are among them."""
         if (n is None) == (dt is None):
             raise PathError("sample a path by a number of points n or by a time step dt, one of the two.")
         if dt is not None:
             step = positive(dt, "the time step")
-            return np.minimum(step * np.arange(np.ceil(self.duration / step - 1e-9) + 1), self.duration)
-        if not isinstance(n, int) or n < 2:
+            t = np.minimum(step * np.arange(np.ceil(self.duration / step - 1e-9) + 1), self.duration)
+        elif isinstance(n, int) and n >= 2:
+            t = np.linspace(0.0, self.duration, n)
+        else:
             raise PathError(f"a path is sampled at two or more points; n is {n!r}.")
-        return np.linspace(0.0, self.duration, n)
+        made: S = self.samples(t, *self(t))
+        return made
 
     # -- motions from motions -----------------------------------------------------------------------------------
 
@@ -85,16 +90,14 @@ class Timed:
         paths = (self, *others)
         for first, second in pairwise(paths):
             self._check_join(first, second)
+        titles = "; then ".join(path.title for path in paths)
+        return self._joined(paths, titles if len(paths) < 4 else f"{len(paths)} paths joined")
+
+    def _joined(self, paths: tuple[Self, ...], title: str) -> Self:
         starts = np.concatenate([[0.0], np.cumsum([path.duration for path in paths])])
-
-        def motion(t: Floats) -> Triple:
-            return _assembled(paths, panel_of(starts, t), starts, t)
-
         breaks = np.unique(np.concatenate([start + p.breaks for start, p in zip(starts, paths, strict=False)]))
-        return replace(self, duration=float(starts[-1]), motion=motion, title=self._joined(paths), breaks=breaks)
-
-    def _joined(self, paths: tuple[Self, ...]) -> str:
-        return "; then ".join(path.title for path in paths) if len(paths) < 4 else f"{len(paths)} paths joined"
+        motion = partial(_assembled, paths, starts)
+        return replace(self, duration=float(starts[-1]), motion=motion, title=title, breaks=breaks)
 
     def _check_join(self, first: Self, second: Self) -> None:
         if type(first) is not type(second):
@@ -124,15 +127,7 @@ class Timed:
         if not isinstance(times, int) or times < 1:
             raise PathError(f"a path is repeated a whole number of times, one or more; times is {times!r}.")
         self._check_join(self, self)
-        starts = np.linspace(0.0, times * self.duration, times + 1)
-
-        def motion(t: Floats) -> Triple:
-            return self.motion(np.minimum(t - starts[panel_of(starts, t)], self.duration))
-
-        breaks = np.unique(np.concatenate([start + self.breaks for start in starts[:-1]]))
-        return replace(
-            self, duration=float(starts[-1]), motion=motion, title=f"{self.title}, {times} times", breaks=breaks
-        )
+        return self._joined((self,) * times, f"{self.title}, {times} times")
 
     def lasting(self, duration: float) -> Self:
         """The same motion over another duration: rates scale with its inverse, accelerations with its square."""
@@ -146,7 +141,7 @@ class Timed:
 
     def wait(self, before: float = 0.0, after: float = 0.0) -> Self:
         """The path with rests at its ends, where it must stand still."""
-        before, after = waiting(before, "the rest before"), waiting(after, "the rest after")
+        before, after = waiting(before, after)
         for rest, end in ((before, 0.0), (after, self.duration)):
             if rest and np.abs(self(end)[1]).max() > GAP:
                 raise PathError(f"the path moves at t = {end:g} s, so it cannot wait there; use a law that rests.")
@@ -182,9 +177,9 @@ class Timed:
         return peak
 
 
-def _assembled(paths: tuple[Timed, ...], place: Any, starts: Floats, t: Floats) -> Triple:
+def _assembled(paths: tuple[Timed[Any], ...], starts: Floats, t: Floats) -> Triple:
     """The values of each path at the times that fall to it."""
-    flat, owner = t.reshape(-1), place.reshape(-1)
+    flat, owner = t.reshape(-1), panel_of(starts, t).reshape(-1)
     results: tuple[Floats, ...] = ()
     for k in np.unique(owner) if owner.size else [0]:
         here, path = owner == k, paths[k]
@@ -194,6 +189,17 @@ def _assembled(paths: tuple[Timed, ...], place: Any, starts: Floats, t: Floats) 
             result[here] = v
     value, rate, acceleration = (r.reshape(*t.shape, *r.shape[1:]) for r in results)
     return value, rate, acceleration
+
+
+def by_law(law: Law, course: Callable[[Floats], Triple]) -> Callable[[Floats], Triple]:
+    """A motion from its value and its first and second derivatives by s: rates p' ds/dt and p'' (ds/dt)² + p' d²s/dt²."""
+
+    def motion(t: Floats) -> Triple:
+        rate, change = law(t, 1)[..., None], law(t, 2)[..., None]
+        value, first, second = course(law(t))
+        return value, first * rate, second * rate**2 + first * change
+
+    return motion
 
 
 def meeting_times(law: Law, parameters: Floats) -> Floats:

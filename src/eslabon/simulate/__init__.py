@@ -4,8 +4,8 @@
     motion = m.simulate(Q0, V0, 10.0, traced(law), method="rk4", step=1e-3, every=10)   # thousands at once, native
     motion.plot(); motion.save("x.npz")
 
-`equations` says what is integrated, `system` puts what drives it in, `steps` and `fixed` take fixed steps, `adaptive`
-lets SciPy choose them, `run` is the way in, `motion` what comes out.
+`motion_equations` says what is integrated, `system` puts what drives it in, `step_formulas` and `fixed` take fixed steps,
+`adaptive` lets SciPy choose them, `singular_passages` watches the loops, `run` is the way in, `simulated_motion` what comes out.
 """
 
 from eslabon.simulate.control import Table, Traced, traced

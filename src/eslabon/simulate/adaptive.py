@@ -101,17 +101,22 @@ class Run:
                 break
         self.passages.finish()
 
+    @property
+    def reached(self) -> float:
+        return self.t[-1] if self.t else float(self.span[0])
+
     def outcome(self) -> Outcome:
         """What there is so far."""
         m = self.system.m
-        rows = self.x + [x for own in self.found.values() for _, x in own]  # projected all at once
-        x = project(m, np.reshape(rows, (-1, m.nq + m.nv)))
-        events, done = {}, len(self.x)
-        for name, own in self.found.items():
-            events[name] = np.array([t for t, _ in own]), x[done : done + len(own)]
-            done += len(own)
+
+        def states(rows: list[Floats]) -> Floats:
+            return project(m, np.reshape(rows, (-1, m.nq + m.nv)))
+
+        events = {
+            name: (np.array([t for t, _ in own]), states([x for _, x in own])) for name, own in self.found.items()
+        }
         tau = np.reshape(self.tau, (-1, m.nu)) if isinstance(self.control, Called) else None
-        return Outcome(np.array(self.t), x[: len(self.t)], tau, self.steps, self.evaluations, events)
+        return Outcome(np.array(self.t), states(self.x), tau, self.steps, self.evaluations, events)
 
     def _edges(self) -> Floats:
         """Where the intervals begin and end: at jumps of the forces."""
@@ -288,8 +293,13 @@ class Runs:
         """When tolerances were loosened."""
         return [t for run in self.runs.values() for t in run.loosened]
 
+    @property
+    def reached(self) -> float:
+        return self.running.reached
+
     def integrate(self) -> None:
         for index, run in self.runs.items():
+            self.running = run
             run.integrate()
             self.passages.first[index] = run.passages.first
 

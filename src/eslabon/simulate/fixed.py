@@ -55,6 +55,10 @@ class Run:
                 break
         self.passages.finish()
 
+    @property
+    def reached(self) -> float:
+        return float(self.t[self.done - 1])
+
     def outcome(self) -> Outcome:
         """What there is so far."""
         steps, tau = (self.done - 1) * self.every, None if self.tau is None else self.tau[..., : self.done, :]

@@ -100,12 +100,11 @@ def simulate(
         if method in step_formulas.METHODS:
             grid = run_options.grid(times, report, longest, every, method)
             how = step_formulas.METHODS[method]
-            run_options.refuse_python(how, forces)
+            run_options.refuse_for_fixed(how, forces)
             run = fixed.Run(system, how, forces, hold, x0, *grid, passages, bar.update, threads)
         else:
-            run_options.refuse_fixed(method, every, hold)
             settings = adaptive.Settings(method, *tolerances, longest or math.inf, report, named)
-            run_options.refuse_many(x0, settings)
+            run_options.refuse_for_adaptive(settings, every, hold, x0.ndim > 1)
             runs = adaptive.Runs if x0.ndim > 1 else adaptive.Run
             run = runs(system, forces, x0, times, settings, passages, bar.update)
         motion = _integrated(run, lambda: _motion(system, forces, method, run.outcome(), bar.seconds))
@@ -117,13 +116,14 @@ def _integrated(run: Any, motion: Callable[[], Motion]) -> Motion:
     try:
         run.integrate()
     except KeyboardInterrupt:
-        part = motion()
-        reached = f"t = {part.t[-1]:g} s" if len(part.t) else "the start"
-        raise Interrupted(f"stopped at {reached}; what there is so far is in the exception's `motion`.", part) from None
+        sentence = f"stopped at t = {run.reached:g} s; what there is so far is in the exception's `motion`."
+        raise Interrupted(sentence, motion()) from None
     except RaisedError as error:
         part = motion()
-        reached = f"{part.name} was integrated to t = {part.t[-1]:g} s, where {error}" if len(part.t) else f"{error}"
-        raise SimulationError(f"{reached} The motion so far is in the exception's `motion`.", part) from error.__cause__
+        sentence = f"{part.name} was integrated to t = {run.reached:g} s, where {error}"
+        raise SimulationError(
+            f"{sentence} The motion so far is in the exception's `motion`.", part
+        ) from error.__cause__
     made = motion()
     if trouble := getattr(run, "trouble", ""):
         raise SimulationError(f"{made.name} cannot be integrated beyond t = {made.t[-1]:g} s: {trouble}", made)

@@ -107,26 +107,20 @@ def _whole(ratio: float) -> int:
     return max(1, math.ceil(ratio * (1 - 1e-9)))
 
 
-def refuse_fixed(method: str, every: Any, hold: bool) -> None:
-    """Refuse options of the fixed-step methods for an adaptive one."""
-    refuse(
-        count(every, "every", 1) != 1,
-        f"{method} chooses its own steps; say when to report by an array t instead of every.",
-    )
-    refuse(hold, f"{method} chooses its own steps; forces are held from step to step by rk4 and symplectic.")
-
-
-def refuse_python(method: step_formulas.Method, control: Control) -> None:
+def refuse_for_fixed(method: step_formulas.Method, control: Control) -> None:
     """Refuse a Python function in a method that it cannot enter."""
     refuse(isinstance(control, Called) and method is not step_formulas.RK4, f"{method.name} runs in native code, which a "
         "Python function cannot enter: mark it with `traced` if it can be traced, or use rk4.")  # fmt: skip
 
 
-def refuse_many(x0: Floats, settings: adaptive.Settings) -> None:
-    """Refuse what an adaptive method can do for one trajectory only."""
-    refuse(x0.ndim > 1 and not settings.report, "adaptive methods take other steps for every trajectory; say at which times "
-        "to report all of them by an array t.")  # fmt: skip
-    refuse(x0.ndim > 1 and bool(settings.events), "events are looked for in one trajectory at a time.")
+def refuse_for_adaptive(settings: adaptive.Settings, every: Any, hold: bool, many: bool) -> None:
+    """Refuse options of the fixed-step methods, and for many trajectories what can be done for one only."""
+    own = f"{settings.method} chooses its own steps"
+    refuse(count(every, "every", 1) != 1, f"{own}; say when to report by an array t instead of every.")
+    refuse(hold, f"{own}; forces are held from step to step by rk4 and symplectic.")
+    refuse(many and not settings.report, "adaptive methods take other steps for every trajectory; say at which times to report "
+        "all of them by an array t.")  # fmt: skip
+    refuse(many and bool(settings.events), "events are looked for in one trajectory at a time.")
 
 
 def wrenches(m: Model, external: Any) -> dict[str, Floats]:

@@ -77,68 +77,39 @@ def _print_swing(console: Console, swing: Any) -> None:
 def _figures(
     folder: Path, robot: Mechanism, t: np.ndarray, state: tuple[np.ndarray, ...], torques: np.ndarray, swing: Any
 ) -> list[Path]:
-    """Motion, torques, reactions and errors."""
-    return [
-        save_figure(_driven_figure(robot, t, state, torques), folder / "driven.png"),
-        save_figure(_reactions_figure(robot, t, state), folder / "reactions.png"),
-        save_figure(_swing_figure(robot, swing), folder / "swing.png"),
-    ]
-
-
-def _driven_figure(robot: Mechanism, t: np.ndarray, state: tuple[np.ndarray, ...], torques: np.ndarray) -> Any:
-    figure = new_figure(figsize=(10, 6.5))
-    axes = figure.subplots(2, 2, sharex=True)
-    names = [j.name for j in robot.joints]
+    """Motion and torques, what the joints carry, and the free swing with its errors."""
+    joints = [j.name for j in robot.joints]
     what = ("joint angle, deg", "joint velocity, deg/s", "joint acceleration, deg/s²")
-    for axis, x, label in zip(axes.flat[:3], state, what, strict=True):
-        axis.plot(t, np.degrees(x), label=names)
+    driven = [(label, np.degrees(x), joints) for label, x in zip(what, state, strict=True)]
+    driven.append(("motor torque, mN m", torques * 1e3, list(robot.actuated)))
+    carried = np.linalg.norm(robot.reactions(*state)[..., 3:5], axis=-1)
+    reactions = [("force in the plane, N", carried, [*joints, *(f"{x.name} (cut)" for x in robot.loops)])]
+    kinetic, potential, total = swing.energy.kinetic, swing.energy.potential, swing.energy.total
+    errors = np.stack([np.abs(total - total[0]) / kinetic.max(), swing.closure], axis=-1) + 1e-18
+    free = [
+        ("platform centre, mm", robot.pose(swing.q, "centre")[:, :2, 3] * 1e3, ["x", "y"]),
+        ("energy, J", np.stack([kinetic, potential, total], axis=-1), ["kinetic", "potential", "total"]),
+        ("error", errors, ["energy, of the largest kinetic", "closure, m"]),
+    ]
+    drawn = {
+        "driven": _figure("planar_3rrr: every motor at 6 deg/s (the three legs move alike)", t, driven, 2),
+        "reactions": _figure("what the joints carry", t, reactions),
+        "swing": _figure("planar_3rrr let go with gravity in its plane", swing.t, free),
+    }
+    return [save_figure(figure, folder / f"{name}.png") for name, figure in drawn.items()]
+
+
+def _figure(title: str, t: np.ndarray, panels: list[tuple[str, np.ndarray, list[str]]], across: int = 1) -> Any:
+    """Panels of curves in time, each with its label, values (times, curves) and their names; errors on a log scale."""
+    down = -(-len(panels) // across)
+    figure = new_figure(figsize=(9, 1.5 + 2.5 * down))
+    axes = figure.subplots(down, across, sharex=True, squeeze=False)
+    for axis, (label, values, names) in zip(axes.flat, panels, strict=True):
+        (axis.semilogy if label == "error" else axis.plot)(t, values, label=names)
         axis.set_ylabel(label)
-    axes.flat[0].legend(fontsize=7, ncols=2)
-    axes.flat[3].plot(t, torques * 1e3)
-    axes.flat[3].set_ylabel("motor torque, mN m")
-    for axis in axes.flat:
+        axis.legend(fontsize=7, ncols=3)
         axis.grid(alpha=0.3)
-    for axis in axes[1]:
+    for axis in axes[-1]:
         axis.set_xlabel("time, s")
-    figure.suptitle("planar_3rrr: every motor at 6 deg/s (the three legs move alike)")
-    return figure
-
-
-def _reactions_figure(robot: Mechanism, t: np.ndarray, state: tuple[np.ndarray, ...]) -> Any:
-    carried = robot.reactions(*state)
-    names = [*(j.name for j in robot.joints), *(f"{x.name} (cut)" for x in robot.loops)]
-    figure = new_figure(figsize=(9, 4.5))
-    axis = figure.subplots()
-    size = np.linalg.norm(carried[..., 3:5], axis=-1)
-    for k, name in enumerate(names):
-        axis.plot(t, size[:, k], label=name, linestyle="--" if k >= len(robot.joints) else "-")
-    axis.set(xlabel="time, s", ylabel="force in the plane, N", title="what the joints carry")
-    axis.legend(fontsize=8, ncols=3)
-    axis.grid(alpha=0.3)
-    return figure
-
-
-def _swing_figure(robot: Mechanism, swing: Any) -> Any:
-    figure = new_figure(figsize=(9, 8))
-    axes = figure.subplots(3, 1, sharex=True)
-    centre = robot.pose(swing.q, "centre")[:, :3, 3]
-    axes[0].plot(swing.t, centre[:, :2] * 1e3, label=["x", "y"])
-    axes[0].set_ylabel("platform centre, mm")
-    axes[0].legend()
-    axes[1].plot(swing.t, swing.energy.kinetic, label="kinetic")
-    axes[1].plot(swing.t, swing.energy.potential, label="potential")
-    axes[1].plot(swing.t, swing.energy.total, "k", label="total")
-    axes[1].set_ylabel("energy, J")
-    axes[1].margins(y=0.25)
-    axes[1].legend(ncols=3, loc="upper right")
-    total = swing.energy.total
-    axes[2].semilogy(
-        swing.t, np.abs(total - total[0]) / swing.energy.kinetic.max() + 1e-18, label="energy, of the largest kinetic"
-    )
-    axes[2].semilogy(swing.t, swing.closure + 1e-18, label="closure, m")
-    axes[2].set(ylabel="error", xlabel="time, s")
-    axes[2].legend()
-    for axis in axes:
-        axis.grid(alpha=0.3)
-    figure.suptitle("planar_3rrr let go with gravity in its plane")
+    figure.suptitle(title)
     return figure
