@@ -195,7 +195,7 @@ def slid(tree: Sequence[Link]) -> list[Link]:
         child = tree[first[k]]
         level = _numbers(child.p[2, 0] + child.R[2, 2] * ahead.get(first[k], 0.0))
         if not is_symbolic(level):
-            ahead[k] = float(level)
+            ahead[k] = level.item()
     moves = {id(tree[k]): np.array([[0.0], [0.0], [t]]) for k, t in ahead.items() if t}
     return _rebuilt(tree, lambda link: (link.kind, np.eye(3), moves[id(link)]) if id(link) in moves else None)
 

@@ -14,10 +14,11 @@ A function that is made inside a formula from another formula is made by `compos
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from eslabon.graph.program import GraphError
@@ -43,24 +44,22 @@ _RECORDED: ContextVar[list[Call] | None] = ContextVar("_RECORDED", default=None)
 
 
 @contextmanager
-def recording() -> Iterator[list[Call]]:
-    """Keep calls as calls while a formula is traced; a recording inside another one is its own."""
-    calls: list[Call] = []
+def _kept_in(calls: list[Call] | None) -> Iterator[list[Call]]:
     token = _RECORDED.set(calls)
     try:
-        yield calls
+        yield [] if calls is None else calls
     finally:
         _RECORDED.reset(token)
 
 
-@contextmanager
-def inlining() -> Iterator[None]:
+def recording() -> AbstractContextManager[list[Call]]:
+    """Keep calls as calls while a formula is traced; a recording inside another one is its own."""
+    return _kept_in([])
+
+
+def inlining() -> AbstractContextManager[list[Call]]:
     """Give calls their own expressions even while a formula is recorded: a derivative does not see through a recorded one."""
-    token = _RECORDED.set(None)
-    try:
-        yield
-    finally:
-        _RECORDED.reset(token)
+    return _kept_in(None)
 
 
 def call(f: Any, *arguments: SX) -> Any:
@@ -77,10 +76,8 @@ def call(f: Any, *arguments: SX) -> Any:
     >>> calls[0].function, calls[0].arguments
     (Function(square:(i0)->(o0) SXFunction), [SX((x+1))])
     """
-    given = _fitted(f, arguments)
-    calls = _RECORDED.get()
-    outputs = _inlined(f, given) if calls is None else _recorded(f, given, calls)
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    given, calls = _fitted(f, arguments), _RECORDED.get()
+    return _one_or_all(_inlined(f, given) if calls is None else _recorded(f, given, calls))
 
 
 def repeat(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
@@ -105,13 +102,33 @@ def repeat(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
         raise GraphError(f"{f.name()} cannot be repeated: it must take and give columns as long as those it is given.")
     calls = _RECORDED.get()
     if calls is None or not columns:
-        outputs = _repeated(f, matrices, columns)
-    else:
-        structure = [f.sparsity_out(k) for k in range(f.n_out())]
-        symbols = casadi.SX.sym(f.name(), sum(s.nnz() for s in structure) * len(columns))
-        calls.append(Call(f, matrices, symbols, columns))
-        outputs = _side_by_side(structure, symbols, len(columns))
+        return _one_or_all(_repeated(f, matrices, columns))
+    structure, symbols = _fresh(f, len(columns))
+    calls.append(Call(f, matrices, symbols, columns))
+    nonzeros: SX = casadi.reshape(symbols, -1, len(columns))
+    outputs = []
+    for s, own in zip(structure, _shared_out(structure), strict=True):
+        rows = casadi.SX(s.size1(), len(columns))
+        rows[s.row(), :] = nonzeros[own, :]
+        outputs.append(rows)
+    return _one_or_all(outputs)
+
+
+def _one_or_all(outputs: list[SX]) -> Any:
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _fresh(f: Any, count: int = 1) -> tuple[list[Any], SX]:
+    """The structure of a function's results, and symbols for the nonzeros of so many of them."""
+    import casadi
+
+    structure = [f.sparsity_out(k) for k in range(f.n_out())]
+    return structure, casadi.SX.sym(f.name(), sum(s.nnz() for s in structure) * count)
+
+
+def _shared_out(structure: Sequence[Any]) -> list[slice]:
+    """Which of the nonzeros of all results are whose."""
+    return [slice(*ends) for ends in pairwise(accumulate((s.nnz() for s in structure), initial=0))]
 
 
 def _repeated(f: Any, matrices: Sequence[SX], columns: Sequence[tuple[int, ...]]) -> list[SX]:
@@ -120,20 +137,6 @@ def _repeated(f: Any, matrices: Sequence[SX], columns: Sequence[tuple[int, ...]]
     plain = f.inlined() if isinstance(f, Composed) else f
     made: Any = [plain.call([A[:, c] for A, c in zip(matrices, row, strict=True)], True, False) for row in columns]
     return [casadi.horzcat(casadi.SX(f.size_out(k)[0], 0), *(results[k] for results in made)) for k in range(f.n_out())]
-
-
-def _side_by_side(structure: Sequence[Any], symbols: SX, count: int) -> list[SX]:
-    """Matrices of the nonzeros that come repetition by repetition."""
-    import casadi
-
-    nonzeros: SX = casadi.reshape(symbols, -1, count)
-    made, start = [], 0
-    for s in structure:
-        rows = casadi.SX(s.size1(), count)
-        rows[s.row(), :] = nonzeros[start : start + s.nnz(), :]
-        made.append(rows)
-        start += s.nnz()
-    return made
 
 
 def _fitted(f: Any, arguments: Sequence[SX]) -> list[SX]:
@@ -157,14 +160,9 @@ def _recorded(f: Any, given: list[SX], calls: list[Call]) -> list[SX]:
     """Fresh symbols with the structure of the results: what is zero by structure stays so for the caller."""
     import casadi
 
-    structure = [f.sparsity_out(k) for k in range(f.n_out())]
-    symbols = casadi.SX.sym(f.name(), sum(s.nnz() for s in structure))
+    structure, symbols = _fresh(f)
     calls.append(Call(f, given, symbols))
-    outputs, start = [], 0
-    for s in structure:
-        outputs.append(casadi.SX(s, symbols[start : start + s.nnz()]))
-        start += s.nnz()
-    return outputs
+    return [casadi.SX(s, symbols[own]) for s, own in zip(structure, _shared_out(structure), strict=True)]
 
 
 def _results(c: Call) -> list[SX]:

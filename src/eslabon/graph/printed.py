@@ -10,6 +10,7 @@ What would be longer than a few lines becomes a definition of its own, shown fir
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -239,7 +240,7 @@ class _Reader:
                 self._atom(k, self._functions[i.name](*(self.shortest(a) for a in i.args)))
                 return
         if all(a in self._plain for a in i.args):
-            together = _PLAIN[i.name](self._sympy, *(self._plain[a] for a in i.args))
+            together = self._functions[i.name](*(self._plain[a] for a in i.args))
             if together.count_ops() <= PLAIN:
                 self._plain[k] = together
 
@@ -273,33 +274,26 @@ class _Reader:
         return self._final[k]
 
 
-_PLAIN: dict[str, Any] = {
-    "add": lambda sp, a, b: a + b,
-    "sub": lambda sp, a, b: a - b,
-    "neg": lambda sp, a: -a,
-    "twice": lambda sp, a: 2 * a,
-    "mul": lambda sp, a, b: a * b,
-    "sq": lambda sp, a: a**2,
-    "div": lambda sp, a, b: a / b,
-    "inv": lambda sp, a: 1 / a,
-    "sin": lambda sp, a: sp.sin(a),
-    "cos": lambda sp, a: sp.cos(a),
-}
-
-
-_SAME_NAME = "tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log sqrt erf erfinv sign"
+_SAME_NAME = "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log sqrt erf erfinv sign"
 
 
 def _functions(sp: Any) -> dict[str, Any]:
-    """Operations that are no polynomials."""
+    """What operations are of expressions."""
 
     def truth(relation: Any) -> Any:
         return sp.Piecewise((1, relation), (0, True))
 
     return {
         **{name: getattr(sp, name) for name in _SAME_NAME.split()},
-        "pow": lambda a, b: a**b,
-        "constpow": lambda a, b: a**b,
+        **dict.fromkeys(("pow", "constpow"), operator.pow),
+        "add": operator.add,
+        "sub": operator.sub,
+        "mul": operator.mul,
+        "div": operator.truediv,
+        "neg": operator.neg,
+        "twice": lambda a: 2 * a,
+        "sq": lambda a: a**2,
+        "inv": lambda a: 1 / a,
         "fabs": sp.Abs,
         "floor": sp.floor,
         "ceil": sp.ceiling,
