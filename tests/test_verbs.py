@@ -1,11 +1,17 @@
 """The verbs that print: equations, code and counts, of trees and of mechanisms with loops; and what the package offers."""
 
+import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.model.memory import Table
+from eslabon.quantities import quantity
+from eslabon.verbs import Verbs
+from random_mechanisms import random_closed, random_tree
 
 
 def test_equations_of_motion_by_formulation():
@@ -44,6 +50,22 @@ def test_a_mechanism_travels_between_processes():
     assert again == m
     assert isinstance(again, es.Mechanism)
     assert np.array_equal(again.home(), m.home())
+
+
+def test_whatever_belongs_to_a_mechanism_travels_and_stays_as_it_is():
+    m = es.load("five_bar").with_mode("mine", es.load("five_bar").home())
+    m.inverse_dynamics(m.project(m.home()), np.zeros(m.nv), np.zeros(m.nv))
+    tables = (m.parameters, m.coordinates, m.velocities, m.body_places, m.carriers)
+    for again in (pickle.loads(pickle.dumps(tables)), copy.deepcopy(tables), [copy.copy(x) for x in tables]):
+        assert list(again) == list(tables)
+        for table in again:
+            for change in (lambda t: t.update(x=1), lambda t: t.pop(next(iter(t))), lambda t: t.setdefault("x", 1)):
+                with pytest.raises(TypeError, match="cannot be changed"):
+                    change(table)
+    assert np.array_equal(pickle.loads(pickle.dumps(m.modes))["mine"], m.modes["mine"])
+    for again in (copy.deepcopy(m), copy.copy(m), pickle.loads(pickle.dumps(m))):
+        assert again == m
+        assert np.array_equal(again.pose(again.home()), m.pose(m.home()))
 
 
 def test_names_that_load_their_rooms_late():
@@ -130,3 +152,152 @@ def test_a_quaternion_of_length_zero_is_no_configuration():
         with pytest.raises(es.EslabonError, match="length zero"):
             m.derivative(verb, "q", zero, *others, **options)
     assert np.isnan(m.pose(np.full(m.nq, np.nan), frame="b")).any()
+
+
+def a_motion(m: es.Mechanism) -> dict[str, np.ndarray]:
+    """A state that keeps the loops closed."""
+    rng = np.random.default_rng(1)
+    q, v, a = m.home() + 0.1, rng.normal(size=m.nv), rng.normal(size=m.nv)
+    if m.closed:
+        q, v, a = m.project(m.home(), v, a)
+    return {"q": q, "v": v, "a": a, "tau": rng.normal(size=m.nu)}
+
+
+VERBS = ("pose", "mass_matrix", "inverse_dynamics", "hybrid_dynamics", "reactions")
+
+
+def verbs_of(m: es.Mechanism) -> dict[str, list[np.ndarray]]:
+    """Verbs of every kind with a state."""
+    state = a_motion(m)
+    return {name: [state[x] for x in quantity(m, name).inputs] for name in VERBS}
+
+
+def flat(found: Any) -> np.ndarray:
+    """All numbers of a result, which may be a tuple."""
+    return np.concatenate([np.ravel(x) for x in (found if isinstance(found, tuple) else (found,))])
+
+
+@pytest.mark.parametrize("name", ["five_bar", "elbow"])
+def test_what_was_asked_once_is_found_at_once(name, monkeypatch):
+    """Whatever a verb or a derivative is given, the careful way is gone once."""
+    m = es.load(name)
+    parameters = dict([next(iter(m.parameters.items()))])
+    for verb, arrays in verbs_of(m).items():
+        known = quantity(m, verb)
+        own = {"frame": m.bodies[-1].name} if "frame" in known.options else {}
+        bounds = {"tolerance": 1e-3} if m.closed and known.checks else {}
+        found = getattr(m, verb)(*arrays, **own)
+        out = tuple(map(np.empty_like, found)) if isinstance(found, tuple) else np.empty_like(found)
+        some = {"parameters": parameters}
+        calls = [
+            (getattr(m, verb), arrays, x) for x in ({}, some, {"threads": 2}, {"out": out}, {**some, **bounds}, bounds)
+        ]
+        calls += [(m.derivative, [verb, "q", *arrays], x) for x in ({}, some, {"threads": 2}, bounds)]
+        for f, given, more in calls:
+            expected = flat(f(*given, **own, **more))
+            with monkeypatch.context() as patch:
+                patch.setattr(Verbs, "call", None)
+                assert np.array_equal(flat(f(*given, **own, **more)), expected)
+
+
+@pytest.mark.parametrize("name", ["five_bar", "elbow"])
+def test_names_in_turns_change_no_answer(name):
+    m = es.load(name)
+    some = list(m.parameters.items())[:2]
+    for verb, arrays in verbs_of(m).items():
+        call = getattr(m, verb)
+        plain = flat(call(*arrays))
+        for given in (dict(some), dict(some[:1]), {}, dict(some[::-1]), Table(some), None, dict(some[:1])):
+            found = flat(call(*arrays, parameters=given))
+            np.testing.assert_allclose(found, plain, rtol=1e-9, atol=1e-10 * max(1.0, np.abs(plain).max()))
+
+
+def test_a_derivative_takes_what_its_verb_takes():
+    rng = np.random.default_rng(3)
+    m = random_tree(rng, ["revolute", "prismatic", "revolute"])
+    q, v, a = rng.normal(size=(3, m.nv))
+    wrench = {m.bodies[-1].name: rng.normal(size=6)}
+    got = m.derivative("inverse_dynamics", "q", q, v, a, external=wrench)
+    step = 1e-6 * np.eye(m.nv)
+    ahead, behind = (m.inverse_dynamics(q + s * step, v, a, external=wrench) for s in (1, -1))
+    np.testing.assert_allclose(got, (ahead - behind).T / 2e-6, rtol=1e-6, atol=1e-7)
+    out = np.empty_like(got)
+    assert m.derivative("inverse_dynamics", "q", q, v, a, external=wrench, out=out, threads=1) is out
+    assert np.array_equal(out, got)
+    closed = es.load("five_bar")
+    s = a_motion(closed)
+    off = (s["q"] + 1e-4, s["v"], s["a"])
+    with pytest.raises(es.AssemblyError, match="violates loop closure"):
+        closed.derivative("inverse_dynamics", "a", *off)
+    assert closed.derivative("inverse_dynamics", "a", *off, tolerance=1.0).shape == (2, 4)
+    for word, refusal in (
+        ({"external": {"nobody": np.zeros(6)}}, "nobody"), ({"singular": "warn"}, "leave singular out"), ({"frame": "tool"}, "option"),
+        ({"thread": 1}, "did you mean 'threads'"),
+    ):  # fmt: skip
+        with pytest.raises(es.ModelError, match=refusal):
+            closed.derivative("forward_dynamics", "q", *off, **word)
+    with pytest.raises(es.ModelError, match="leave tolerance"):
+        m.derivative("mass_matrix", "q", q, tolerance=1.0)
+
+
+@pytest.mark.parametrize("name", ["five_bar", "elbow"])
+def test_the_derivative_by_a_parameter_is_that_of_a_call_with_it(name):
+    """Whether a parameter's value is the model's own or given, and for results that are tuples too."""
+    m = es.load(name)
+    parameter, value = next(iter(m.parameters.items()))
+    for verb, arrays in verbs_of(m).items():
+        own = flat(m.derivative(verb, parameter, *arrays))
+        given = flat(m.derivative(verb, parameter, *arrays, parameters={parameter: value}))
+        np.testing.assert_allclose(own, given, rtol=1e-9, atol=1e-10 * max(1.0, np.abs(own).max()))
+
+
+def test_hybrid_dynamics_writes_into_both_arrays():
+    m = es.load("five_bar")
+    s = a_motion(m)
+    forces, accelerations = m.hybrid_dynamics(s["q"], s["v"], s["a"])
+    slopes = m.derivative("hybrid_dynamics", "a", s["q"], s["v"], s["a"])
+    assert [x.shape for x in slopes] == [(m.nu, m.nv), (m.nv, m.nv)]
+    for many in ((), (3,)):
+        q, v, a = (np.broadcast_to(s[x], (*many, len(s[x]))) for x in "qva")
+        out = np.empty((*many, m.nu)), np.empty((*many, m.nv))
+        found = m.hybrid_dynamics(q, v, a, out=out)
+        assert found[0] is out[0]
+        assert found[1] is out[1]
+        np.testing.assert_array_equal(out[0], np.broadcast_to(forces, out[0].shape))
+        np.testing.assert_array_equal(out[1], np.broadcast_to(accelerations, out[1].shape))
+    with pytest.raises(es.InputError, match="a tuple of 2 arrays"):
+        m.hybrid_dynamics(s["q"], s["v"], s["a"], out=np.empty(m.nu + m.nv))
+
+
+@pytest.mark.parametrize("cut", ["spherical", "universal", None])
+def test_a_row_that_is_no_number_stays_by_itself(cut):
+    rng = np.random.default_rng(1)
+    m, q = random_closed(rng, ["revolute", "spherical", "revolute", "prismatic"], [cut] if cut else [])
+    v, a, tau = rng.normal(size=m.nv), rng.normal(size=m.nv), rng.normal(size=m.nu)
+    q, v, a = m.project(q, v, a) if m.closed else (q, v, a)
+    for verb, last in (("forward_dynamics", tau), ("hybrid_dynamics", a)):
+        call = getattr(m, verb)
+        good = flat(call(q, v, last))
+        for place in range(2):
+            rows = [np.array([x] * 3) for x in (q, v, last)]
+            rows[place][1] = np.nan
+            found = call(*rows)
+            each = [flat(tuple(x[k] for x in found) if isinstance(found, tuple) else found[k]) for k in range(3)]
+            np.testing.assert_allclose(each[0], good, rtol=1e-9, atol=1e-12)
+            np.testing.assert_array_equal(each[0], each[2])
+            np.testing.assert_array_equal(flat(call(*(x[1] for x in rows))), each[1])
+            assert np.isnan(each[1]).any()
+
+
+def test_a_violation_with_other_parameters_names_the_mechanism_that_has_them():
+    m = es.load("five_bar")
+    s = a_motion(m)
+    longer = {"L2": 1.1 * m.parameters["L2"]}
+    with pytest.raises(es.AssemblyError, match=r"m\.with_parameters\(\.\.\.\).* m\.complete.* m\.project"):
+        m.inverse_dynamics(s["q"], s["v"], s["a"], parameters=longer)
+    with pytest.raises(es.AssemblyError) as plain:
+        m.inverse_dynamics(s["q"] + 0.1, s["v"], s["a"])
+    assert "with_parameters" not in str(plain.value)
+    other = m.with_parameters(**longer)
+    np.testing.assert_allclose(m.inverse_dynamics(*other.project(s["q"], s["v"], s["a"]), parameters=longer),
+        other.inverse_dynamics(*other.project(s["q"], s["v"], s["a"])), rtol=1e-9)  # fmt: skip

@@ -69,6 +69,20 @@ def test_out_may_be_an_input(quick) -> None:
     np.testing.assert_array_equal(x, 2 * X)
 
 
+def test_several_results_into_a_tuple_of_arrays(quick) -> None:
+    x = ca.SX.sym("x", 3)
+    f = native.compile(ca.Function("both", [x], [2 * x, x[:2]]), cache=False)
+    outs = (np.empty(3), np.empty(2))
+    found = f(X, out=outs)
+    assert found[0] is outs[0]
+    assert found[1] is outs[1]
+    np.testing.assert_array_equal(np.concatenate(outs), [2, 4, 6, 1, 2])
+    before = [sys.getrefcount(x) for x in outs]
+    for _ in range(50):
+        f(X, out=outs)
+    assert [sys.getrefcount(x) for x in outs] == [before[0], before[1]]
+
+
 def test_a_number_into_a_given_array(quick) -> None:
     f, out = length(), np.array(0.0)
     assert f(np.array([3.0, 4.0]), out=out) is out

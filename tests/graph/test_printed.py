@@ -133,12 +133,13 @@ FRAMES = ("pose", "jacobian", "velocity", "acceleration", "position_hessian")
 
 
 def evaluated(found: Equations, numbers: list[float]) -> np.ndarray:
-    """The first result for given inputs, definitions first."""
+    """The results for given inputs, definitions first."""
     symbols = [s for _, own in found.inputs for s in own]
     names = [str(s) for s in (*symbols, *(s for s, _ in found.definitions))]
     assert len(set(names)) == len(names)
     values = dict(zip(symbols, numbers, strict=True))
-    for symbol, expression in [*found.definitions, (None, list(found.results[0]))]:
+    results = [x for result in found.results for x in result]
+    for symbol, expression in [*found.definitions, (None, results)]:
         free = list(sp.Tuple(*np.atleast_1d(expression)).free_symbols)
         values[symbol] = sp.lambdify(free, expression, "numpy")(*(values[s] for s in free))
     return np.array(values[None], dtype=float)

@@ -56,7 +56,7 @@ class Batched:
         return self._again(self.signature.bounded(limits))
 
     def __call__(self, *values: Any, out: Any = None, threads: int | None = None, **named: Any) -> Results:
-        arrays, outs = self._arrays([*values, *self._named(named)]), self._given(out)
+        arrays, outs = self._arrays([*values, *self._named(len(values), named)]), self._given(out)
         if not self.signature.bounds:
             results = self._run(arrays, outs, threads)
             return results[0] if len(results) == 1 else tuple(results)
@@ -90,13 +90,14 @@ class Batched:
         raise EslabonError(f"{self.signature.name}{of} is not valid here: its {self.signature.outputs[k].name} is "
             f"{worst:.3g}, and must be {comparison} {limit:g}.")  # fmt: skip
 
-    def _named(self, named: Mapping[str, Any]) -> Iterator[Any]:
+    def _named(self, count: int, named: Mapping[str, Any]) -> Iterator[Any]:
         """The values of groups in the order of the arguments."""
         for word in named:
             if word not in GROUPS:
                 raise TypeError(f"{self.signature.name} got an unexpected keyword '{word}'.")
         given = {group: x for group, x in named.items() if x is not None}
-        for group, names in self.signature.groups.items() if given else ():
+        absent = named and count < len(self._inputs)
+        for group, names in self.signature.groups.items() if given or absent else ():
             values = given.get(group, {})
             if not isinstance(values, Mapping) or set(values) != set(names):
                 raise TypeError(f"{self.signature.name} takes {names} as {group}.")

@@ -61,9 +61,10 @@ def _doc(signature: Signature) -> str:
         shape = ", ".join(["...", *map(str, a.shape)])
         return f"  {a.name}: ({shape}) {a.noun}"
 
+    words = ["out", "threads", *(group for group, names in signature.groups.items() if names)]
     of = f" of {signature.owner}" if signature.owner else ""
     return "\n".join([
-        f"{signature.name}({', '.join(a.name for a in signature.inputs)}, /, *, {', '.join(f'{w}=None' for w in WORDS)})\n--\n",
+        f"{signature.name}({', '.join(a.name for a in signature.inputs)}, /, *, {', '.join(f'{w}=None' for w in words)})\n--\n",
         f"{signature.name}{of}: {signature.operations} operations in native code.",
         "Leading axes broadcast.",
         "in", *map(line, signature.inputs),
@@ -131,6 +132,7 @@ def _services() -> tuple[int, ...]:
         "float_type": id(float),
         "number_type": id(np.float64),
         "int_type": id(int),
+        "tuple_type": id(tuple),
         "as_long": address(api.PyLong_AsLongAndOverflow),
         "none": id(None),
         "dict_type": id(dict),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # a process that finds its code on disk needs the constants h
 # What @entry needs from its process, in this order, in the table @services; the loader fills it in (entry.py).
 SERVICES = (
     "array_type", "float64", "new_array", "as_scalar", "vectorcall", "new_tuple", "set_item", "incref", "decref",
-    "float_type", "number_type", "int_type", "as_long", "none", "dict_type", "dict_size", "dict_item", "out", "threads",
+    "float_type", "number_type", "int_type", "tuple_type", "as_long", "none", "dict_type", "dict_size", "dict_item", "out", "threads",
     "external", "parameters",
 )  # fmt: skip
 
@@ -189,24 +189,32 @@ class _Entry:
     # -- results ------------------------------------------------------------------------------------------------------
 
     def _places(self, given: str) -> list[str]:
-        """Arrays for the results, each with a reference of its own: fresh ones, or the one that was given."""
-        b, fresh, done = self._b, self._b.new_label("fresh"), self._b.new_label("done")
+        """Arrays for the results, each with a reference of its own: fresh ones, or those that were given."""
+        b, shapes = self._b, [shape for _, shape in self._outputs]
+        fresh, there, done = (b.new_label(x) for x in ("fresh", "there", "done"))
         absent = b.let(f"icmp eq ptr {given}, null")
-        if len(self._outputs) != 1:
+        if len(shapes) > 1 and () in shapes:  # where numbers are returned for some of them
             self._require(absent)
             return self._new_arrays()
-        there = b.new_label("there")
         b.do(f"br i1 {absent}, label %{fresh}, label %{there}")
         b.start(there)
-        self._checked_array(given, self._outputs[0][1], WRITEABLE)
-        b.do(f"call void {self._service('incref')}(ptr {given})")
+        items = [given]
+        if len(shapes) != 1:
+            self._require(self._is(self._member(given, TYPE), "tuple_type"))
+            self._require(b.let(f"icmp eq i64 {self._member(given, LENGTH, 'i64')}, {len(shapes)}"))
+            items = [self._member(given, ITEMS + 8 * k) for k in range(len(shapes))]
+        for item, shape in zip(items, shapes, strict=True):
+            self._checked_array(item, shape, WRITEABLE)
+        for item in items:
+            b.do(f"call void {self._service('incref')}(ptr {item})")
         b.do(f"br label %{done}")
         checked = b.label
         b.start(fresh)
-        (made,), after = self._new_arrays(), b.label
+        made, after = self._new_arrays(), b.label
         b.do(f"br label %{done}")
         b.start(done)
-        return [b.let(f"phi ptr [ {given}, %{checked} ], [ {made}, %{after} ]")]
+        pairs = zip(items, made, strict=True)
+        return [b.let(f"phi ptr [ {item}, %{checked} ], [ {new}, %{after} ]") for item, new in pairs]
 
     def _new_arrays(self) -> list[str]:
         """Fresh arrays; if memory runs out, those already made are released and NumPy's error goes to the caller."""
