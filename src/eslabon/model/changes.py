@@ -148,7 +148,7 @@ def _left(d: Description, stays: Callable[[str, Any], bool]) -> Description:
     """The description with the items that stay, and nothing said of joints that do not."""
     kept = {word: tuple(x for x in getattr(d, s) if stays(word, x)) for word, s in SECTIONS.items()}
     joints = {j.name for j in kept["joint"]}
-    kept["coupling"] = tuple(c for c in kept["coupling"] if {c.joint, c.source} <= joints)
+    kept["coupling"] = tuple(c for c in kept["coupling"] if {c.joint, c.source or c.joint} <= joints)
     kept["mode"] = _of_joints(kept["mode"], joints)
     actuated = tuple(name for name in d.actuated if name in joints)
     return _with(d, actuated=actuated, **{s: kept[word] for word, s in SECTIONS.items()})
@@ -187,6 +187,10 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
         at[name] = _coordinates(m, m.joint(name), value)
     d = m.description
     for c in m.couplings:
+        if c.source is None:
+            if c.joint in at:
+                raise ModelError(f"'{c.joint}' is driven by '{c.name}'; take the drive out before you lock it.")
+            continue
         if len(both := {c.joint, c.source} & at.keys()) == 1:
             (other,) = {c.joint, c.source} - both
             raise ModelError(
