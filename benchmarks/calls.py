@@ -1,7 +1,7 @@
 """What a call from Python costs beyond its kernel, the native function called directly, in microseconds.
 
 A call has its arrays alone, or also a frame, a frame and axes, a formulation, `threads=1`, `out=` or `parameters=`; the last
-column is the derivative of the same quantity by q. The goal is 0.4 in every place. {base}"""
+column is the derivative of the same quantity by q. Calls are written out as users write them, m.pose(q, frame="tool"). The goal is 0.4 in every place. {base}"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def variants(name: str, verb: str) -> list[str]:
     """What a verb of a mechanism can be given."""
     made = ["arrays"]
     made += ["frame"] * (verb in FRAMED) + ["axes"] * (verb in FRAMED[1:4]) + ["formulation"] * (verb in FORMULATED)
-    made += ["threads"] + ["out"] * (verb != "hybrid_dynamics") + ["parameters"] * (name != "puma560")
+    made += ["threads", "out"] + ["parameters"] * (name != "puma560")
     return [*made, "derivative"]
 
 

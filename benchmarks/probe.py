@@ -85,20 +85,29 @@ def pair(name: str, verb: str, variant: str) -> tuple[Callable[[], Any], Callabl
         "formulation": {"formulation": "lagrange"},
     }
     chosen = options.get(variant, {})
+    known = {"m": m, **dict(zip("qvw", arrays, strict=False))}
+    state = ", ".join("qvw"[: len(arrays)])
     if variant == "parameters":
-        parameters = dict([next(iter(m.parameters.items()))])
-        f, values = kernel(m, verb, {}, tuple(parameters)), list(parameters.values())
-        return lambda: bound(*arrays, parameters=parameters), lambda: f(*arrays, *values)
-    if variant == "derivative":
-        f = kernel(m, verb, {}, by="q")
-        return lambda: m.derivative(verb, "q", *arrays), lambda: f(*arrays)
-    f = kernel(m, verb, chosen)
-    if variant == "threads":
-        return lambda: bound(*arrays, threads=1), lambda: f(*arrays)
+        known |= {"parameters": dict([next(iter(m.parameters.items()))])}
+        known |= {"value": next(iter(known["parameters"].values()))}
+        f = kernel(m, verb, {}, tuple(known["parameters"]))
+        return _written(f"m.{verb}({state}, parameters=parameters)", known), _written(
+            f"f({state}, value)", {**known, "f": f}
+        )
+    f = kernel(m, verb, chosen, by="q" if variant == "derivative" else None)
     if variant == "out":
-        out = np.empty_like(bound(*arrays))
-        return lambda: bound(*arrays, out=out), lambda: f(*arrays)
-    return lambda: bound(*arrays, **chosen), lambda: f(*arrays)
+        found = bound(*arrays)
+        known["out"] = tuple(map(np.empty_like, found)) if isinstance(found, tuple) else np.empty_like(found)
+    words = {"threads": ", threads=1", "out": ", out=out"}.get(variant, "") + "".join(
+        f", {k}={v!r}" for k, v in chosen.items()
+    )
+    text = f"m.derivative({verb!r}, 'q', {state})" if variant == "derivative" else f"m.{verb}({state}{words})"
+    return _written(text, known), _written(f"f({state})", {**known, "f": f})
+
+
+def _written(text: str, known: dict[str, Any]) -> Callable[[], Any]:
+    """A call as users write it: arguments unpacked from a list take longer."""
+    return eval(f"lambda: {text}", known)
 
 
 def call(name: str, verb: str, variant: str, budget: float) -> dict[str, float]:

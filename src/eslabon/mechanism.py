@@ -372,7 +372,8 @@ class Mechanism(model.Model):
         **more: Unpack[Call],
     ) -> tuple[Floats, Floats]:  # fmt: skip
         """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
-        in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics."""
+        in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics. `out` is a tuple
+        of two arrays, and the derivative of both is a tuple too."""
 
     @verb
     def mass_matrix(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:

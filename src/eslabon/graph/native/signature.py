@@ -152,10 +152,8 @@ def _check_shape(argument: Argument, array: NDArray[Any], owner: str) -> None:
     got = array.shape[array.ndim - len(shape) :] if array.ndim >= len(shape) else array.shape
     if got == shape:
         return
-    expected = f"{owner} has {shape[0]} {argument.noun}" if owner else f"{shape[0]} {argument.noun} are expected"
-    if len(shape) > 1:
-        size = "x".join(map(str, shape))
-        expected = f"{owner} has {size} {argument.noun}" if owner else f"{size} {argument.noun} are expected"
+    size = "x".join(map(str, shape))
+    expected = f"{owner} has {size} {argument.noun}" if owner else f"{size} {argument.noun} are expected"
     if array.ndim == 0:
         raise InputError(f"{argument.name} is a single number; {expected}.")
     if len(shape) == 1:
