@@ -20,6 +20,7 @@ from eslabon.algebra.arrays import (
     matrix,
     parts,
     require,
+    scalar,
     stumpff,
     times,
     transpose,
@@ -193,3 +194,59 @@ def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:
     once = times(hat(w), v)
     twice = times(hat(w), once)
     return vector(*(x + a * y + b * z for x, y, z in zip(parts(v, 3), parts(once, 3), parts(twice, 3), strict=True)))
+
+
+def compose(first: Array, *others: Array) -> Array:
+    """The product T1 T2 ... Tn of poses, frame after frame (Yime, eq. 3).
+
+    >>> position_of(compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0])))
+    array([1., 2., 0.])
+    """
+    return matmul(first, *others)
+
+
+def hat6(twist: Array) -> Array:
+    """The 4x4 matrix [[hat(w), v], [0, 0]] of a twist; of the body twist, T⁻¹ dT/dt (Yime, eq. 7).
+
+    >>> hat6([1, 2, 3, 4, 5, 6])
+    array([[ 0., -3.,  2.,  4.],
+           [ 3.,  0., -1.,  5.],
+           [-2.,  1.,  0.,  6.],
+           [ 0.,  0.,  0.,  0.]])
+    """
+    x, y, z, *v = parts(twist, 6)
+    return matrix([[0.0, -z, y, v[0]], [z, 0.0, -x, v[1]], [-y, x, 0.0, v[2]], [0.0, 0.0, 0.0, 0.0]])
+
+
+def vee6(m: Array) -> Array:
+    """The twist of its 4x4 matrix: `hat6` undone.
+
+    >>> vee6(hat6([1, 2, 3, 4, 5, 6]))
+    array([1., 2., 3., 4., 5., 6.])
+    """
+    rows = entries(m, 4, 4)
+    return vector(rows[2][1], rows[0][2], rows[1][0], *(row[3] for row in rows[:3]))
+
+
+def coadjoint(pose: Array) -> Array:
+    """Ad*_T = Ad_T^-T = [[R, hat(r) R], [0, R]]: a wrench in the outer frame to the inner one (Yime, eq. 9).
+
+    >>> coadjoint(pose(np.eye(3), [1, 0, 0])) @ [0, 0, 0, 0, 1, 0]  # a force along y at x = 1
+    array([0., 0., 1., 0., 1., 0.])
+    """
+    rotation = rotation_of(pose)
+    return block([[rotation, matmul(hat(position_of(pose)), rotation)], [np.zeros((3, 3)), rotation]])
+
+
+def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
+    """A body's 6x6 inertia M = [[I - m hat(c)², m hat(c)], [-m hat(c), m 1]] in its frame (Yime, eq. 38), from its mass, its
+    centre of mass c in the body's frame, and its moments of inertia I about c in the body's axes.
+
+    >>> np.diag(inertia_matrix(2, [1, 0, 0], np.diag([1, 1, 1])))
+    array([1., 3., 3., 2., 2., 2.])
+    """
+    m, c, central = scalar(mass), parts(com, 3), entries(inertia, 3, 3)
+    turned = [[m * (dot(c, c) * (i == j) - c[i] * c[j]) for j in range(3)] for i in range(3)]  # of the mass at c
+    rotary = matrix([[central[i][j] + turned[i][j] for j in range(3)] for i in range(3)])
+    h = skew(vector(*(m * x for x in c)))
+    return block([[rotary, h], [transpose(h), matrix([[m * x for x in row] for row in np.eye(3)])]])

@@ -324,3 +324,67 @@ def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
             "is that of half a turn, where they lose the axis; use a quaternion, axis and angle or the matrix instead.",
         )
     return cosine, tuple(v)
+
+
+def quaternion_from_scalar(a: Scalar) -> Array:
+    """The quaternion (a, 0) of a real number (Mendez, eqs. 3 to 5).
+
+    >>> quaternion_from_scalar(2.0)
+    array([2., 0., 0., 0.])
+    """
+    return vector(scalar(a), 0.0, 0.0, 0.0)
+
+
+def scalar_part(q: Array) -> Scalar:
+    """The real number in a quaternion, w (Mendez, eqs. 3 to 5).
+
+    >>> scalar_part([1.0, 2.0, 3.0, 4.0])
+    1.0
+    """
+    return parts(q, 4)[0]
+
+
+def quaternion_sum(p: Array, q: Array) -> Array:
+    """The sum, component by component (Mendez, eq. 1).
+
+    >>> quaternion_sum([1, 2, 3, 4], [4, 3, 2, 1])
+    array([5., 5., 5., 5.])
+    """
+    return vector(*(a + b for a, b in zip(parts(p, 4), parts(q, 4), strict=True)))
+
+
+def quaternion_norm(q: Array) -> Scalar:
+    """The norm |q|, the square root of q times its conjugate.
+
+    >>> float(quaternion_norm([2, 4, 5, 6]))
+    9.0
+    """
+    return norm(parts(q, 4))
+
+
+def body_rates(q: Array, rate: Array) -> Array:
+    """The angular velocity in body axes, ω = 2 vec(q⁻¹ dq/dt): `quaternion_rate` undone.
+
+    >>> body_rates([1, 0, 0, 0], [0, 0, 0, 1])
+    array([0., 0., 2.])
+    """
+    _, x, y, z = parts(quaternion_product(quaternion_inverse(q), rate), 4)
+    return vector(2.0 * x, 2.0 * y, 2.0 * z)
+
+
+def quaternion_exp(v: Array) -> Array:
+    """The unit quaternion exp(0, v) = (cos |v|, v sin |v| / |v|), which turns about v by 2|v|.
+
+    >>> quaternion_exp([0, 0, np.pi / 2])
+    array([0., 0., 0., 1.])
+    """
+    return quaternion_from_rotation_vector(vector(*(2.0 * x for x in parts(v, 3))))
+
+
+def quaternion_log(q: Array) -> Array:
+    """The vector v, |v| <= π/2, whose exponential turns as q does: half of q's rotation vector.
+
+    >>> quaternion_log([0, 0, 0, 1]) / np.pi
+    array([0. , 0. , 0.5])
+    """
+    return vector(*(x / 2.0 for x in parts(rotation_vector_from_quaternion(q), 3)))

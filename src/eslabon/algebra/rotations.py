@@ -30,6 +30,7 @@ from eslabon.algebra.arrays import (
     scalar,
     sin,
     stumpff,
+    times,
     transpose,
     vector,
     where,
@@ -438,3 +439,15 @@ def route(source: str, target: str) -> tuple[Callable[[Array], Array], ...]:
                 ways[end] = (*ways[here], formula)
                 frontier.append(end)
     return ways[target]
+
+
+def invariant_rates(rotation: Array, angular_velocity: Array) -> Array:
+    """The rates of (λ0, λ): dλ0/dt = -λ·ω and dλ/dt = ½ (1 tr R - R) ω, ω in fixed axes (Rojas, 3.3.2).
+
+    >>> invariant_rates(rotation_z(np.pi / 2), [0, 0, 1])
+    array([-1.,  0.,  0.,  0.])
+    """
+    w, turned = parts(angular_velocity, 3), parts(times(rotation, angular_velocity), 3)
+    tr = trace(rotation)
+    cosine_rate = -dot(parts(vect(rotation), 3), w)
+    return vector(cosine_rate, *((tr * a - b) / 2.0 for a, b in zip(w, turned, strict=True)))
