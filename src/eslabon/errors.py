@@ -64,12 +64,6 @@ class SingularityWarning(UserWarning):
 SINGULAR_WORDS = ("error", "warn", "ignore")  # what is to become of a singular configuration
 
 
-def check_word(how: str) -> None:
-    """Refuse what says nothing about singular configurations."""
-    if how not in SINGULAR_WORDS:
-        raise ModelError(f"singular is 'error', 'warn' or 'ignore'; it is {how!r}.")
-
-
 def depth_of_user() -> int:
     """How many frames up the line is that a warning shows: the user's, not ours."""
     depth, frame = 0, inspect.currentframe()
@@ -79,8 +73,7 @@ def depth_of_user() -> int:
 
 
 def tell_of_singularity(how: str, sentence: str) -> None:
-    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked."""
-    check_word(how)
+    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked, by one of `SINGULAR_WORDS`."""
     if how == "error":
         raise SingularityError(sentence)
     if how == "warn":

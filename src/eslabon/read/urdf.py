@@ -43,20 +43,9 @@ from eslabon.model.items import ORIGIN
 from eslabon.model.joints import OneAxis
 from eslabon.read.loops_yaml import Closures, read_closures
 
-KINDS = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "fixed": "fixed",
-    "floating": "free",
-    "planar": "planar",
-    "ball": "spherical",
-    "spherical": "spherical",
-    "universal": "universal",
-    "screw": "helical",
-    "helical": "helical",
-    "cylindrical": "cylindrical",
-}
+SAME = ("revolute", "prismatic", "fixed", "planar", "spherical", "universal", "helical", "cylindrical")
+OTHERS = {"continuous": "revolute", "floating": "free", "ball": "spherical", "screw": "helical"}
+KINDS = {**dict(zip(SAME, SAME, strict=True)), **OTHERS}
 BASES = ("fixed", "free", "planar")
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 # What Drake closes loops and couples bodies with: not read, and too much to lose without a word.
