@@ -147,7 +147,7 @@ def test_the_n_four_bar_passes_its_singular_configuration_as_a_pendulum(method):
 def test_a_parallelogram_passes_its_change_point_with_a_warning():
     m = es.load("parallelogram")
     q0, v0, _ = m.complete([1.0], [-6.0], [0.0])
-    with pytest.warns(es.SingularityWarning, match="branches of its loops meet, between t = "):
+    with pytest.warns(es.SingularityWarning, match="branches of its loops meet, at t = "):
         motion = m.simulate(q0, v0, np.linspace(0, 0.5, 51), rtol=1e-10, atol=1e-12)
     assert motion.q[-1, 0] < -0.5  # it went through the flat configuration
     assert np.allclose(motion.q[:, 0], motion.q[:, 2], atol=1e-6)  # and stayed a parallelogram
