@@ -61,7 +61,7 @@ def test_the_other_examples_of_the_page(folder):
     with pytest.warns(es.ModelWarning):
         exec(code[4], names)
     assert names["arm"].nv == 3
-    exec(code[5], names)
+    exec(code[6], names)
     assert [names[x].nv for x in ("stiff", "short", "hand", "again", "both")] == [4, 4, 2, 6, 8]
 
 

@@ -32,7 +32,7 @@ def differentiated(m, q, v):
 def agree_where_loops_are_open(m, parameters=()):
     q, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
     every = tuple(range(len(row_names(m))))
-    both = [*equations(m, q, v, every), *differentiated(m, q, v)]
+    both = [*equations(m, q, v, every)[:3], *differentiated(m, q, v)]
     f = casadi.Function("f", [q, v, *parameters], [casadi.densify(x) for x in both])
     for _ in range(3):
         configuration = normalize(m, m.home() + 0.2 * RNG.normal(size=m.nq))
@@ -85,7 +85,7 @@ def test_what_carries_the_whole_loop_has_no_part_in_it():
     b.loop("cut", kind="spherical", body_a="one", body_b="two")
     m = b.build()
     q, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
-    phi, J, gamma = equations(m, q, v, (0, 1, 2))
+    phi, J, gamma, _ = equations(m, q, v, (0, 1, 2))
     legs = {m.velocities[name].start for name in ("left", "right")}
     assert set(J.sparsity().get_col()) <= legs
     assert not casadi.depends_on(casadi.vertcat(phi, gamma), q[:7])
