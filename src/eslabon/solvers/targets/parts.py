@@ -1,0 +1,173 @@
+"""What may be asked of a frame: one small class for each part of a pose, in symbols.
+
+A part has a value, so many numbers that a target gives; an error, smooth rows that vanish where the frame is as asked,
+lengths divided by `unit`; what is missed in metres and radians; and a rate, the rows C with d(value)/dt = C V for the
+frame's twist V in the ground's axes at its origin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import casadi
+import numpy as np
+
+from eslabon.algebra.quaternions import rotation_vector_from_quaternion
+from eslabon.algebra.rotations import quaternion_from_rotation
+
+SX = Any  # casadi.SX
+Vector = tuple[float, float, float]
+ROWS = ("rx", "ry", "rz", "x", "y", "z")  # of a pose: turns about the ground's axes, then the position
+ANGULAR, LINEAR = casadi.DM.eye(6)[:3, :], casadi.DM.eye(6)[3:, :]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a frame's pose, and how much it counts: |error|^2 is multiplied by the weight."""
+
+    frame: str
+    unit: float
+    weight: float
+    size: ClassVar[int]  # of the value
+
+    def error(self, R: SX, p: SX, x: SX) -> SX:
+        """Rows that vanish where the frame (R, p) is as the value x asks."""
+        raise TypeError(f"{type(self).__name__} has no error")
+
+    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+        """What is missing, in metres and radians."""
+        raise TypeError(f"{type(self).__name__} misses nothing")
+
+    def rate(self, R: SX) -> SX:
+        """C with d(value)/dt = C V."""
+        raise TypeError(f"{type(self).__name__} has no rate")
+
+
+@dataclass(frozen=True)
+class Position(Part):
+    """Where the origin is."""
+
+    size = 3
+
+    def error(self, R: SX, p: SX, x: SX) -> SX:
+        return (p - x) / self.unit
+
+    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+        return _norm(p - x), casadi.SX(0)
+
+    def rate(self, R: SX) -> SX:
+        return LINEAR
+
+
+@dataclass(frozen=True)
+class Orientation(Part):
+    """How the frame is turned: the value is the rotation, row by row, the error its rotation vector in the ground's axes."""
+
+    size = 9
+
+    def error(self, R: SX, p: SX, x: SX) -> SX:
+        return _turn(R, x)
+
+    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+        return casadi.SX(0), _norm(_turn(R, x))
+
+    def rate(self, R: SX) -> SX:
+        return ANGULAR
+
+
+@dataclass(frozen=True)
+class Axis(Part):
+    """Where an axis of the frame points: the value is the direction in the ground, the error the way between the tips."""
+
+    axis: Vector
+    size = 3
+
+    def error(self, R: SX, p: SX, x: SX) -> SX:
+        return self._tip(R) - x
+
+    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+        return casadi.SX(0), 2.0 * casadi.asin(casadi.fmin(1.0, _norm(self._tip(R) - x) / 2.0))
+
+    def rate(self, R: SX) -> SX:
+        return -casadi.skew(self._tip(R)) @ ANGULAR
+
+    def _tip(self, R: SX) -> SX:
+        return R @ casadi.DM(list(self.axis))
+
+
+@dataclass(frozen=True)
+class InPlane(Part):
+    """The two coordinates of the origin in a plane of the ground with the directions `first` and `second`."""
+
+    first: Vector
+    second: Vector
+    size = 2
+
+    def error(self, R: SX, p: SX, x: SX) -> SX:
+        return (_directions(self.first, self.second) @ p - x) / self.unit
+
+    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+        return _norm(_directions(self.first, self.second) @ p - x), casadi.SX(0)
+
+    def rate(self, R: SX) -> SX:
+        return _directions(self.first, self.second) @ LINEAR
+
+
+@dataclass(frozen=True)
+class AngleInPlane(Part):
+    """The angle by which the frame's own direction `first` is turned in a plane of the ground."""
+
+    first: Vector
+    second: Vector
+    size = 1
+
+    def error(self, R: SX, p: SX, x: SX) -> SX:
+        return self._seen(R) - casadi.vertcat(casadi.cos(x), casadi.sin(x))
+
+    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+        c, s = casadi.vertsplit(self._seen(R))
+        off = casadi.atan2(s, c) - x
+        return casadi.SX(0), casadi.fabs(casadi.atan2(casadi.sin(off), casadi.cos(off)))
+
+    def rate(self, R: SX) -> SX:
+        return _directions(tuple(np.cross(self.first, self.second))) @ ANGULAR
+
+    def _seen(self, R: SX) -> SX:
+        return _directions(self.first, self.second) @ (R @ casadi.DM(list(self.first)))
+
+
+@dataclass(frozen=True)
+class Rows(Part):
+    """Chosen rows of a pose: turns about the ground's axes, components of the position. The value is rotation, then position."""
+
+    rows: tuple[int, ...]
+    size = 12
+
+    def error(self, R: SX, p: SX, x: SX) -> SX:
+        return self._off(R, p, x, self.unit)
+
+    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+        off = self._off(R, p, x, 1.0)
+        turns = [k for k, row in enumerate(self.rows) if row < 3]
+        return _norm(off[[k for k in range(len(self.rows)) if k not in turns]]), _norm(off[turns])
+
+    def rate(self, R: SX) -> SX:
+        return casadi.DM.eye(6)[list(self.rows), :]
+
+    def _off(self, R: SX, p: SX, x: SX, unit: float) -> SX:
+        return casadi.vertcat(_turn(R, x[:9]), (p - x[9:]) / unit)[list(self.rows)]
+
+
+def _turn(R: SX, x: SX) -> SX:
+    """The rotation vector of what turns the rotation x, given row by row, into R."""
+    E = R @ x.reshape((3, 3))  # column by column, as CasADi fills it, this is the transpose
+    return rotation_vector_from_quaternion(quaternion_from_rotation(E))
+
+
+def _norm(x: SX) -> SX:
+    return casadi.norm_2(casadi.densify(x)) if x.numel() else casadi.SX(0)
+
+
+def _directions(*directions: Vector) -> Any:
+    return casadi.sparsify(casadi.DM(np.array(directions, dtype=float)))

@@ -1,0 +1,145 @@
+"""Velocities and accelerations of all joints from those of frames, for trees and loops: exact, from one factorisation.
+
+With C the rows that the parts of a target ask of v, and J those of the loops,
+
+    [C; J] v = [y'; -Phi_t],    [C; J] a = [y'' - C' v; gamma]    (Rojas, 3.3.2 and 3.3.3; Yime, 30-36),
+
+solved by least squares of least norm. Nothing is differenced.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eslabon.graph.evaluator import Formula, evaluate
+from eslabon.graph.native.signature import Argument
+from eslabon.kinematics.closure import equations, row_names
+from eslabon.kinematics.frames import jacobian, placement
+from eslabon.model import Model
+from eslabon.model.configuration import coordinate_rates
+from eslabon.model.memory import per_model
+from eslabon.solvers.assembly.prescription import scales
+from eslabon.solvers.targets.parts import Part
+
+Floats = NDArray[np.float64]
+Parts = tuple[Part, ...]
+LOST = 1e-9  # of the largest singular value: a motion that no joint makes
+
+
+class Rates(NamedTuple):
+    """v and a, what is missing of the rates asked for, and the reciprocal condition number of the motions they ask."""
+
+    v: Floats
+    a: Floats
+    slip: Floats
+    condition: Floats
+
+
+def rates(m: Model, parts: Parts, q: Floats, first: Floats, second: Floats) -> Rates:
+    """From the rates of the parts' values and the rates of these, at configurations (..., nq)."""
+    A, ahead = evaluate(m, ASKED, parts=parts)(q)
+    size = np.concatenate([np.ones(rate_rows(m, parts)), np.ones(len(row_names(m)))])
+    scale = 1 / scales(m)
+    U, s, Vt = np.linalg.svd(A * size[:, None] * scale, full_matrices=False)
+    least = LOST * s.max(axis=-1, keepdims=True, initial=0.0)
+    gains = np.where(s > least, 1 / np.maximum(s, 1e-300), 0.0)
+
+    def solved(b: Floats) -> Floats:
+        return scale * np.einsum("...ji,...j,...kj,...k->...i", Vt, gains, U, b * size)
+
+    v = solved(np.concatenate([np.broadcast_to(first, (*ahead.shape[:-1], first.shape[-1])), -ahead], axis=-1))
+    drift, gamma = evaluate(m, DRIFT, parts=parts)(q, v)
+    a = solved(np.concatenate([second - drift, gamma], axis=-1))
+    slip = np.abs(np.einsum("...ij,...j->...i", A, v) - np.concatenate([np.broadcast_to(first, drift.shape), -ahead], axis=-1)).max(axis=-1, initial=0.0)  # fmt: skip
+    moving = np.where(s > least, s, np.inf).min(axis=-1, initial=np.inf)
+    needed = np.linalg.matrix_rank(A, tol=None) if not A.size else (s > least).sum(axis=-1)
+    condition = np.where(
+        needed == np.max(needed, initial=0), moving / np.maximum(s.max(axis=-1, initial=0.0), 1e-300), 0.0
+    )
+    return Rates(v, a, slip, np.minimum(condition, 1.0))
+
+
+def rates_of_twists(m: Model, parts: Parts, q: Floats, twist: Floats, acceleration: Floats) -> tuple[Floats, Floats]:
+    """The rates of the parts' values, and of these, that twists of their frame mean, in the ground's axes at its origin."""
+    return evaluate(m, OF_TWISTS, parts=parts)(q, twist, acceleration)
+
+
+# Formulas ------------------------------------------------------------------------------------------------------------
+
+
+def _rows(m: Model, q: Any, parts: Parts) -> Any:
+    """C of all parts."""
+    import casadi
+
+    rows = []
+    for part in parts:
+        R, _ = placement(m, q, m.frame(part.frame))
+        rows.append(part.rate(R) @ jacobian(m, q, part.frame, axes="aligned"))
+    return casadi.vertcat(*rows)
+
+
+def asked(m: Model, q: Any, parts: Parts) -> list[Any]:
+    """[C; J] and Phi_t."""
+    import casadi
+
+    _, J, _, rate = equations(m, q, None, tuple(range(len(row_names(m)))))
+    return [casadi.densify(casadi.vertcat(_rows(m, q, parts), J)), casadi.densify(rate)]
+
+
+def drift(m: Model, q: Any, v: Any, parts: Parts) -> list[Any]:
+    """C' v and gamma."""
+    import casadi
+
+    gamma = equations(m, q, v, tuple(range(len(row_names(m))))).gamma
+    change = casadi.jtimes(_rows(m, q, parts) @ v, q, coordinate_rates(m, q) @ v)
+    return [casadi.densify(change), casadi.densify(gamma)]
+
+
+def of_twists(m: Model, q: Any, twist: Any, acceleration: Any, parts: Parts) -> list[Any]:
+    """C_V V and its rate for a frame that turns with V."""
+    import casadi
+
+    first, second = [], []
+    for part in parts:
+        R, turned = placement(m, q, m.frame(part.frame))[0], casadi.SX.sym("R", 3, 3)
+        here = casadi.SX(part.rate(turned))
+        change = casadi.jtimes(here @ twist, casadi.vec(turned), casadi.vec(casadi.skew(twist[:3]) @ turned))
+        pair = casadi.substitute([here, change], [turned], [casadi.densify(casadi.SX(R))])
+        first.append(pair[0] @ twist)
+        second.append(pair[0] @ acceleration + pair[1])
+    return [casadi.densify(casadi.vertcat(*x)) for x in (first, second)]
+
+
+@per_model
+def rate_rows(m: Model, parts: Parts) -> int:
+    """How many rates the parts have together."""
+    import casadi
+
+    return sum(int(casadi.SX(part.rate(casadi.SX.sym("R", 3, 3))).shape[0]) for part in parts)
+
+
+def _closure(m: Model, parts: Parts) -> tuple[int]:
+    return (len(row_names(m)),)
+
+
+def _rates(m: Model, parts: Parts) -> tuple[int]:
+    return (rate_rows(m, parts),)
+
+
+OPTIONS: dict[str, Any] = {"parts": ()}
+TWISTS = tuple(Argument(name, (6,), "components of a twist") for name in ("twist", "acceleration"))
+ASKED = Formula(
+    "target_rates", asked, ("q",),
+    (Argument("A", lambda m, parts: (rate_rows(m, parts) + len(row_names(m)), m.nv)), Argument("ahead", _closure)),
+    OPTIONS, seldom=True,
+)  # fmt: skip
+DRIFT = Formula(
+    "target_drift", drift, ("q", "v"), (Argument("drift", _rates), Argument("gamma", _closure)), OPTIONS, seldom=True
+)
+OF_TWISTS = Formula(
+    "rates_of_twists", of_twists, ("q", *TWISTS), (Argument("first", _rates), Argument("second", _rates)), OPTIONS,
+    seldom=True,
+)  # fmt: skip
