@@ -44,6 +44,7 @@ __all__ = [
     "RotationError",
     "SingularityError",
     "SingularityWarning",
+    "Target",
     "algebra",
     "from_dh",
     "join",
@@ -55,7 +56,12 @@ __all__ = [
 ]
 
 
-_LATER = {"Motion": "simulate", "simulate": "", "reproductions": ""}  # names, and the room they are in
+_LATER = {
+    "Motion": "simulate",
+    "Target": "solvers.targets",
+    "simulate": "",
+    "reproductions": "",
+}  # names, and the room they are in
 
 
 def __getattr__(name: str) -> object:

@@ -6,7 +6,7 @@ This is the only place that knows both the data and the rooms that work on it; a
 # mypy: disable-error-code=empty-body
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from eslabon.solvers.inverse import Configurations, JointMotion
     from eslabon.solvers.inverse.follow import Followed
     from eslabon.solvers.singularities import Conditions
+    from eslabon.solvers.targets import Reached
     from eslabon.solvers.workspace import Workspace
     from eslabon.structure.mobility import Mobility
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+MODES = 16  # of a target, at most
 
 
 class Mechanism(model.Model):
@@ -86,7 +88,7 @@ class Mechanism(model.Model):
         """The mechanism with a frame more, or with one of its frames elsewhere."""
         return self._changed(changes.with_frame(self, name, body, at))
 
-    def with_actuated(self, joints: Collection[str]) -> Self:
+    def with_actuated(self, joints: Sequence[str]) -> Self:
         """The mechanism with motors at these joints and at no other."""
         return self._changed(changes.with_actuated(self, joints))
 
@@ -179,47 +181,81 @@ class Mechanism(model.Model):
         """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36)."""
 
     def inverse_kinematics(
-        self,
-        pose: ArrayLike,
-        guess: ArrayLike | None = None,
-        frame: str | None = None,
-        *,
-        report: bool = False,
-        **options: Any,
-    ) -> Floats | Configurations:
-        """Coordinates that bring a frame to a pose, `(..., nq)`.
+        self, pose: Any = None, guess: ArrayLike | str | None = None, frame: str | None = None,
+        *, position: ArrayLike | None = None, orientation: ArrayLike | None = None, axis: Any = None,
+        planar: ArrayLike | None = None, rows: Sequence[str] | None = None, report: bool = False, **options: Any,
+    ) -> Floats | Configurations | Reached:  # fmt: skip
+        """Coordinates that bring a frame to a target, `(..., nq)`: with loops all joint values of a configuration that closes
+        them.
 
-        All targets of a batch are solved in one call. A target that cannot be reached is an error that says how near
-        the best configuration comes; with report=True nothing is refused, and an object with `q`, `converged`,
-        `distance`, `angle` and `iterations` is returned. Options: `solutions=n` for several configurations,
-        `limits=False`, `points` or `axis` for tools whose spin does not matter, `tolerance`, `restarts` (see
-        `eslabon.solvers.inverse`). For a mechanism with loops all joint values of a configuration that also closes them
-        are found; the only option there is `limits`.
+        The target is a pose, or a part of one: `position`, `orientation`, the direction `axis` of the frame's z-axis (or
+        {"x": direction}), `planar=(x, y)` or `(x, y, angle)`, or of a pose only some `rows` ("rx", "ry", "rz", "x", "y", "z").
+        A list of `es.Target` asks for several frames at once, each with its weight. All targets of a batch are solved in one
+        call. A target that cannot be reached is an error that says how near the best configuration comes; with report=True
+        nothing is refused, and an object with `q`, `converged`, `distance`, `angle` and `iterations` is returned: the nearest
+        configuration that the loops and the limits allow.
+
+        Options: `solutions=n` for several configurations (the working modes of a target), `limits=False`, `tolerance`,
+        `restarts`, `strict=False`; for the whole pose of an arm also `points`, or `axis="z"` of a tool whose spin does not
+        matter (see `eslabon.solvers.inverse`).
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("puma560")
         >>> q = m.inverse_kinematics(m.pose(m.home()), guess=m.home() + 0.1)
         >>> bool(np.allclose(m.pose(q), m.pose(m.home())))
         True
+        >>> m = es.load("five_bar")
+        >>> q = m.inverse_kinematics(position=[0.05, 0.08, 0])
+        >>> m.pose(q)[:3, 3].round(6) + 0.0
+        array([0.05, 0.08, 0.  ])
         """
         flag(report, "report")
+        partial = any(x is not None for x in (position, orientation, planar, rows)) or (
+            pose is None and axis is not None
+        )
+        several = _are_targets(pose)
+        if partial or several or (self.closed and (report or axis is not None or set(options) - {"limits"})):
+            from eslabon.solvers.targets import Target, reach
+
+            if several and (partial or axis is not None or frame is not None):
+                raise ModelError("a list of targets says all by itself; leave frame and the words for one target out.")
+            asked = pose if several else Target(frame, pose, position, orientation, axis, planar, rows)
+            known_options("inverse_kinematics", reach, options)
+            made = reach(self, _listed(asked), guess, **{"strict": not report, **options})
+            return made if report else made.q
+        if pose is None:
+            raise ModelError(
+                "inverse_kinematics takes the pose that a frame is to have, (..., 4, 4), or a part: position=..."
+            )
         if self.closed:
-            if report or set(options) - {"limits"}:
-                asked = ", ".join([*(set(options) - {"limits"}), *(["report"] if report else [])])
-                raise ModelError(f"{self.name} has loops, for which inverse_kinematics has no {asked}; see assemble.")
-            if pose is None:
-                raise ModelError("inverse_kinematics takes the pose that a frame is to have, (..., 4, 4); it is None.")
             return self.assemble(pose=pose, guess=guess, frame=frame, **options)
         from eslabon.solvers.inverse import inverse_kinematics
 
+        options = options if axis is None else {"axis": axis, **options}
         known_options("inverse_kinematics", inverse_kinematics, options)
         found = inverse_kinematics(self, pose, guess, frame, **{"strict": not report, **options})
         return found if report else found.q
 
     def follow(
-        self, path: Followed, guess: ArrayLike | None = None, frame: str | None = None, **options: Any
+        self,
+        path: Followed,
+        guess: ArrayLike | str | None = None,
+        frame: str | None = None,
+        *,
+        part: str = "pose",
+        **options: Any,
     ) -> JointMotion:
-        """The joint motion that carries a frame along a path (see `es.paths`): an object with `t`, `q`, `v`, `a`."""
+        """The joint motion that carries a frame along a path (see `es.paths`), with loops as without: an object with `t`, `q`,
+        `v`, `a`, the rates exact.
+
+        `part` says what of the path counts: "pose", "position", "orientation", "planar" or "axis". Options: `times`, `axis`,
+        `limits`, `tolerance`, `strict`, `singular`. Limits and singular configurations are told with their time.
+        """
+        if self.closed or part != "pose":
+            from eslabon.solvers.targets.following import follow_target
+
+            known_options("follow", follow_target, options)
+            return follow_target(self, path, guess, frame, part=part, **options)
         from eslabon.solvers.inverse import follow
 
         known_options("follow", follow, options)
@@ -238,16 +274,20 @@ class Mechanism(model.Model):
     def assemble(
         self, actuated: ArrayLike | None = None, guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None,
         pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True, continuation: bool = False,
-        singular: str = "warn", limits: bool = True, along: bool | None = None,
+        singular: str = "warn", limits: bool = True, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
+        axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None, t: ArrayLike | None = None,
+        along: bool | None = None,
     ) -> Floats:  # fmt: skip
         """Full coordinates that close the loops, `(..., nq)`.
 
         Given are the coordinates of the actuated joints, of other `joints`, or the `pose` of a frame (the inverse
-        kinematics of a parallel robot). From the guess, a configuration or the name of a mode, by default the closed
+        kinematics of a parallel robot), or a part of it: `position`, `orientation`, `axis`, `planar`, `rows`, as in
+        `inverse_kinematics`. From the guess, a configuration or the name of a mode, by default the closed
         home, the mechanism is moved there along a straight way, with steps so small that it stays on its branch; with
         continuation=True rows are a motion, and each follows from the one before. `singular` is "warn", "error" or
         "ignore", where a singular configuration is passed and the branch may be another. Joints stay within their limits
-        unless limits=False. With strict=False what does not close is returned as near as it came.
+        unless limits=False. With strict=False what does not close is returned as near as it came. Where constraints drive
+        the mechanism, `t` is the time.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -256,61 +296,115 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers import assembly
 
+        if any(x is not None for x in (position, orientation, axis, planar, rows)):
+            from eslabon.solvers.targets import Target, reach, reach_along
+
+            if actuated is not None or joints is not None:
+                raise ModelError("assemble takes joint values or a target of a frame, not both.")
+            target = Target(frame, pose, position, orientation, axis, planar, rows)
+            go = reach_along if flag(_continuation(along, continuation), "continuation") else reach
+            return go(self, [target], guess, limits=limits, strict=flag(strict, "strict")).q
+        if self.rheonomic or t is not None:
+            from eslabon.solvers.assembly.driven import assemble_at
+
+            return assemble_at(self, actuated, guess, t, joints, _continuation(along, continuation), pose=pose, frame=frame,
+                strict=strict, singular=singular, limits=limits)  # fmt: skip
         return assembly.assemble(self, actuated, guess, joints=joints, pose=pose, frame=frame, strict=strict,
             continuation=_continuation(along, continuation), singular=singular, limits=limits)  # fmt: skip
 
     def complete(
-        self,
-        qa: ArrayLike,
-        va: ArrayLike,
-        aa: ArrayLike,
-        guess: ArrayLike | str | None = None,
-        *,
-        joints: tuple[str, ...] | None = None,
-        continuation: bool = False,
-        passive: str = "refuse",
-        singular: str | None = None,
-        limits: bool = True,
-        along: bool | None = None,
-        idle: str | None = None,
-    ) -> tuple[Floats, Floats, Floats]:
-        """Full q, v, a from the motion of the actuated joints (or of `joints`).
+        self, qa: ArrayLike | None = None, va: ArrayLike | None = None, aa: ArrayLike | None = None,
+        guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None, continuation: bool = False,
+        passive: str = "refuse", singular: str | None = None, limits: bool = True, frame: str | None = None,
+        pose: ArrayLike | None = None, position: ArrayLike | None = None, orientation: ArrayLike | None = None, axis: Any = None,
+        planar: ArrayLike | None = None, rows: Sequence[str] | None = None, twist: ArrayLike | None = None,
+        velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None, t: ArrayLike | None = None,
+        along: bool | None = None, idle: str | None = None,
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """Full q, v, a from the motion of the actuated joints (or of `joints`), or from that of a frame.
 
         `continuation` and `limits` as in `assemble`. What the joints do not determine, such as the spin of a rod between
         ball joints, is refused, or moves as little as it can with passive="minimum_norm". A singular configuration is an
         error; with singular="warn" the minimum-norm velocities there are given with a warning, and with "ignore" without.
+
+        Of a frame a `pose` or a part of it is given, as in `inverse_kinematics`, with the frame's `twist` and `acceleration`
+        (in the ground's axes at its origin, angular part first), or with the `velocity` and `acceleration` of what is given,
+        such as the three components of a position's. Where constraints drive the mechanism, `t` is the time.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> q, v, a = m.complete(position=[0.05, 0.08, 0], velocity=[0.1, 0, 0], acceleration=[0, 0, 0])
+        >>> m.velocity(q, v, axes="aligned")[3:].round(9) + 0.0
+        array([0.1, 0. , 0. ])
         """
         from eslabon.solvers import assembly
 
         if idle is not None:
             renamed("idle='rest'", "passive='minimum_norm'")
             passive = {"rest": "minimum_norm"}.get(idle, idle)
-        return assembly.complete(self, qa, va, aa, guess, joints=joints, continuation=_continuation(along, continuation),
+        continuation = _continuation(along, continuation)
+        if any(x is not None for x in (pose, position, orientation, axis, planar, rows)):
+            from eslabon.solvers.targets import Target
+            from eslabon.solvers.targets.following import complete_target
+
+            if any(x is not None for x in (qa, va, aa, joints)):
+                raise ModelError("complete takes the motion of joints or that of a frame, not both.")
+            target = Target(frame, pose, position, orientation, axis, planar, rows)
+            return complete_target(self, [target], guess, twist=twist, velocity=velocity, acceleration=acceleration,
+                continuation=continuation, singular=singular or "error", limits=limits)  # fmt: skip
+        if any(x is not None for x in (frame, twist, velocity, acceleration)):
+            raise ModelError("frame, twist, velocity and acceleration go with a target, such as pose= or position=.")
+        if self.rheonomic or t is not None:
+            from eslabon.solvers.assembly.driven import complete_at
+
+            return complete_at(self, qa, va, aa, guess, t, joints, continuation, limits)
+        return assembly.complete(self, qa, va, aa, guess, joints=joints, continuation=continuation,
             passive=passive, singular=singular, limits=limits)  # fmt: skip
 
     @overload
-    def project(self, q: ArrayLike, *, limits: bool = ...) -> Floats: ...
-    @overload
-    def project(self, q: ArrayLike, v: ArrayLike, *, limits: bool = ...) -> tuple[Floats, Floats]: ...
+    def project(self, q: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...) -> Floats: ...
     @overload
     def project(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, limits: bool = ...
+        self, q: ArrayLike, v: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...
+    ) -> tuple[Floats, Floats]: ...
+    @overload
+    def project(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...
     ) -> tuple[Floats, Floats, Floats]: ...
     def project(
-        self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, limits: bool = True
-    ) -> Floats | tuple[Floats, ...]:
-        """The nearest state that keeps the loops closed: q alone, or the tuple (q, v) or (q, v, a), as it was given."""
+        self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, limits: bool = True,
+        t: ArrayLike | None = None,
+    ) -> Floats | tuple[Floats, ...]:  # fmt: skip
+        """The nearest state that keeps the loops closed: q alone, or the tuple (q, v) or (q, v, a), as it was given. Where
+        constraints drive the mechanism, `t` is the time."""
         from eslabon.solvers import assembly
 
+        if self.rheonomic or t is not None:
+            from eslabon.solvers.assembly.driven import project_at
+
+            return project_at(self, q, v, a, t, limits)
         return assembly.project(self, q, v, a, limits=limits)
 
     def assembly_modes(
         self, actuated: ArrayLike | None = None, *, joints: tuple[str, ...] | None = None, pose: ArrayLike | None = None,
-        frame: str | None = None, limits: bool = True,
+        frame: str | None = None, limits: bool = True, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
+        axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None,
     ) -> Floats:  # fmt: skip
         """The assembly modes: the different ways the mechanism closes for the same actuated values, or for the same pose
-        of a frame, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name."""
+        of a frame or a part of it, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name."""
         from eslabon.solvers import assembly
+
+        if any(x is not None for x in (position, orientation, axis, planar, rows)):
+            from eslabon.solvers.targets import Target, reach
+
+            if actuated is not None or joints is not None:
+                raise ModelError("assembly_modes takes joint values or a target of a frame, not both.")
+            found = reach(
+                self, [Target(frame, pose, position, orientation, axis, planar, rows)], solutions=MODES, limits=limits
+            )
+            if found.q.ndim != 2:
+                raise ModelError("assembly_modes takes one target; call it for each.")
+            return found.q[found.converged]
 
         return assembly.assembly_modes(self, actuated, joints=joints, pose=pose, frame=frame, limits=limits)
 
@@ -528,6 +622,17 @@ class Mechanism(model.Model):
 
         formula = quantity_of(self, quantity)
         return trace(self, requested(self, formula, options_of(self, formula, options), parameters), checks=False)
+
+
+def _are_targets(x: Any) -> bool:
+    """Whether something is a target, or a list of them."""
+    return type(x).__name__ == "Target" or (
+        isinstance(x, list | tuple) and any(type(y).__name__ == "Target" for y in x)
+    )
+
+
+def _listed(targets: Any) -> list[Any]:
+    return list(targets) if isinstance(targets, list | tuple) else [targets]
 
 
 def _continuation(along: bool | None, continuation: bool) -> bool:

@@ -94,6 +94,43 @@ def test_loops_that_vary_with_time_keep_their_derivatives(kind, more):
     np.testing.assert_allclose(Phi_t, rate, atol=1e-12)
 
 
+def crank_and_rod(drive="0.5 + 3*t - 0.4*t**2"):
+    """A slider crank whose crank is driven."""
+    b = es.Builder("driven", gravity=(0, -9.81, 0))
+    b.body("crank", mass=1.0, com=(0.1, 0, 0), inertia=(0, 0.01, 0.01))
+    b.body("rod", mass=0.5, com=(0.25, 0, 0), inertia=(0, 0.02, 0.02))
+    b.body("slider", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    b.joint("q1", "revolute", "ground", "crank", home=0.5)
+    b.joint("q2", "revolute", "crank", "rod", at=(0.2, 0, 0), home=-0.7)
+    b.joint("q3", "prismatic", "ground", "slider", axis="x", home=0.6)
+    b.loop("pin", "revolute", "rod", "slider", first=(0.5, 0, 0))
+    return b.drive("motor", "q1", drive).actuate().build()
+
+
+def test_driven_mechanisms_are_assembled_completed_and_projected_at_instants():
+    m, t = crank_and_rod(), np.linspace(0, 1, 5)
+    q, v, a = m.complete(t=t, continuation=True)
+    np.testing.assert_allclose(q[:, 0], 0.5 + 3 * t - 0.4 * t**2, atol=1e-9)
+    np.testing.assert_allclose(v[:, 0], 3 - 0.8 * t, atol=1e-9)
+    np.testing.assert_allclose(a[:, 0], -0.8, atol=1e-8)
+    assert np.abs(m.constraint(q, t=t)).max() < 1e-9
+    h = 1e-4
+    before, after = (m.complete(t=t + s, continuation=True) for s in (-h, h))
+    np.testing.assert_allclose((after[0] - before[0]) / (2 * h), v, atol=1e-5)
+    np.testing.assert_allclose((after[1] - before[1]) / (2 * h), a, atol=1e-5)
+    np.testing.assert_allclose(m.forward_dynamics(q, v, np.zeros((5, 0)), t=t), a, atol=1e-7)
+    near, speed = m.project(q[2] + 0.01, v[2] + 0.1, t=t[2])
+    assert np.abs(m.constraint(near, t=t[2])).max() < 1e-9
+    np.testing.assert_allclose(near, q[2], atol=1e-8)  # nothing is left free
+    np.testing.assert_allclose(speed, v[2], atol=1e-7)
+    np.testing.assert_allclose(m.assemble(t=t[2]), q[2], atol=1e-8)
+    # the same motion of the crank, prescribed: the drive's moment is that of inverse dynamics
+    plain = m.without("motor").with_actuated(["q1"])
+    np.testing.assert_allclose(m.coupling_forces(q, v, a, t=t), plain.inverse_dynamics(q, v, a), atol=1e-7)
+    with pytest.raises(es.ModelError, match="give it, as t="):
+        m.assemble()
+
+
 def test_time_has_its_place():
     m = arm(*DRIVES)
     with pytest.raises(es.ModelError, match="give it to forward_dynamics, as t="):

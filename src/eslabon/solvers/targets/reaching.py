@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.arguments import count, flag, positive
 from eslabon.errors import AssemblyError, InputError, InverseKinematicsError
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
@@ -78,10 +79,12 @@ def reach(
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
-    >>> found = reach(m, [Target("tip", position=m.pose(m.assemble([2.0, 1.0]), "tip")[:3, 3])])
+    >>> found = reach(m, [Target("point", position=m.pose(m.assemble([2.0, 1.0]))[:3, 3])])
     >>> bool(found.converged), bool(found.distance < 1e-10)
     (True, True)
     """
+    solutions, restarts = count(solutions, "solutions", 1), count(restarts, "restarts")
+    limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
     asked = given(m, targets)
     lead, (x, begin) = flattened(targets=(asked.values, 1), guesses=(start(m, guess), 1))
     search = _Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance)
@@ -103,6 +106,7 @@ def reach_along(
     Between two rows the errors are taken to zero in as many parts as keep every joint's motion small, so that what is
     reached does not depend on the spacing of rows.
     """
+    limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
     asked = given(m, targets)
     if asked.values.ndim != 2 or not len(asked.values):
         raise InputError(
@@ -131,7 +135,7 @@ class _Found(NamedTuple):
     distance: Floats
     angle: Floats
     good: Any
-    steps: Floats
+    steps: Any
 
 
 class _Search:

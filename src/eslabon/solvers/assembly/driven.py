@@ -1,0 +1,138 @@
+"""Mechanisms whose constraints depend on the time: configurations and rates at given instants (Diaz, 2).
+
+A configuration belongs to the mechanism with its constraints as they are at that instant; the rates of all joints obey
+J v = -Phi_t and J a = gamma, with the motion of prescribed joints beside them, by least squares of least norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from eslabon.arguments import finite, states
+from eslabon.errors import AssemblyError, ModelError
+from eslabon.graph.evaluator import Formula, evaluate
+from eslabon.graph.native.signature import Argument
+from eslabon.kinematics.closure import equations, row_names
+from eslabon.model import Model
+from eslabon.model.validation import TIME
+from eslabon.solvers.assembly.assemble import assemble
+from eslabon.solvers.assembly.prescription import by_joints, scales
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+M = TypeVar("M", bound=Model)
+LOST = 1e-9  # of the largest singular value
+
+
+def at_time(m: M, t: Any) -> M:
+    """The mechanism with its constraints as they are at an instant."""
+    return type(m)(replace(m.description, parameters=(*m.description.parameters, (TIME, float(t)))))
+
+
+def instants(m: Model, t: Any) -> Floats:
+    """The times that are given, where the constraints depend on them."""
+    if not m.rheonomic:
+        raise ModelError(f"the constraints of {m.name} do not depend on the time; leave t out.")
+    if t is None:
+        raise ModelError(f"the constraints of {m.name} depend on the time; give it, as t=0.5.")
+    return finite(t, "t")
+
+
+def assemble_at(
+    m: Model, values: Any, guess: Any, t: Any, joints: tuple[str, ...] | None, continuation: bool, **options: Any
+) -> Floats:
+    """Configurations at instants; with continuation each starts from the one before."""
+    when = instants(m, t)
+    if values is None and joints is None and not m.actuated:
+        joints = ()
+    values = np.zeros(0) if values is None else finite(values, "the array of prescribed values")
+    lead = np.broadcast_shapes(when.shape, values.shape[:-1], () if guess is None else np.shape(guess)[:-1])
+    when, values = np.broadcast_to(when, lead), np.broadcast_to(values, (*lead, values.shape[-1]))
+    q = np.empty((*lead, m.nq))
+    for k in np.ndindex(lead):
+        begin = guess if guess is None or np.ndim(guess) == 1 else np.broadcast_to(guess, (*lead, m.nq))[k]
+        before = (*k[:-1], k[-1] - 1) if continuation and k and k[-1] else None
+        begin = q[before] if before is not None else begin
+        q[k] = assemble(at_time(m, when[k]), values[k], begin, joints=joints, **options)
+    return q
+
+
+def complete_at(
+    m: Model, values: Any, va: Any, aa: Any, guess: Any, t: Any, joints: tuple[str, ...] | None, continuation: bool,
+    limits: bool,
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    """q, v, a of all joints at instants, from the motion of prescribed ones."""
+    given = by_joints(m, joints)
+    count = len(given.velocities(m))
+    own = [
+        states(np.zeros(count) if x is None else x, name, count, m.name, "velocities")
+        for x, name in ((va, "va"), (aa, "aa"))
+    ]
+    q = assemble_at(m, values, guess, t, joints, continuation, limits=limits)
+    chosen = np.eye(m.nv)[given.velocities(m)]
+    return q, *_rates(m, q, instants(m, t), lambda *_: (chosen, own[0], own[1]), exact=True)
+
+
+def project_at(m: Model, q: Any, v: Any, a: Any, t: Any, limits: bool) -> Floats | tuple[Floats, ...]:
+    """The nearest states that obey the constraints at instants."""
+    when, q = instants(m, t), states(q, "q", m.nq, m.name)
+    lead = np.broadcast_shapes(when.shape, q.shape[:-1])
+    q = np.broadcast_to(q, (*lead, m.nq))
+    found = np.empty((*lead, m.nq))
+    for k in np.ndindex(lead):
+        here = at_time(m, np.broadcast_to(when, lead)[k])
+        found[k] = assemble(here, np.zeros(0), q[k], joints=(), limits=limits)
+    if v is None:
+        return found
+    speeds = states(v, "v", m.nv, m.name, "velocities")
+    change = np.zeros(m.nv) if a is None else states(a, "a", m.nv, m.name, "velocities")
+    made = _rates(m, found, when, lambda *_: (np.zeros((0, m.nv)), np.zeros(0), np.zeros(0)), near=(speeds, change))
+    return (found, made[0]) if a is None else (found, *made)
+
+
+def _rates(
+    m: Model, q: Floats, t: Floats, prescribed: Callable[..., tuple[Floats, Floats, Floats]],
+    near: Sequence[Floats] | None = None, exact: bool = False,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """v and a with the constraints' own rates and prescribed ones, the nearest to given ones."""
+    C, first, second = prescribed()
+    v0, a0 = (np.zeros(m.nv), np.zeros(m.nv)) if near is None else near
+    lead, scale = q.shape[:-1], 1 / scales(m)
+    closure = evaluate(m, RATES, parameters=(TIME,))
+    J, _, ahead = closure(q, np.zeros(m.nv), t)
+    A = np.concatenate([np.broadcast_to(C, (*lead, *C.shape)), J], axis=-2)
+    back = scale[:, None] * np.linalg.pinv(A * scale, rcond=LOST)
+
+    def onto(x: Floats, *rows: Floats) -> Floats:
+        wanted = np.concatenate([np.broadcast_to(r, (*lead, r.shape[-1])) for r in rows], axis=-1)
+        made = x + np.einsum("...ij,...j->...i", back, wanted - np.einsum("...ij,...j->...i", A, np.broadcast_to(x, (*lead, m.nv))))  # fmt: skip
+        left = np.abs(np.einsum("...ij,...j->...i", A, made) - wanted).max(initial=0.0)
+        if exact and left > 1e-6 * max(1.0, float(np.abs(wanted).max(initial=0.0))):
+            raise AssemblyError(
+                f"the motion prescribed violates the driven constraints of {m.name} by {left:.3g}; prescribe fewer joints."
+            )
+        return made
+
+    v = onto(v0, first, -ahead)
+    _, gamma, _ = closure(q, v, t)
+    return v, onto(a0, second, gamma)
+
+
+def closure_rates(m: Model, q: Any, v: Any) -> list[Any]:
+    """J, gamma and Phi_t of all rows."""
+    import casadi
+
+    return [casadi.densify(x) for x in equations(m, q, v, tuple(range(len(row_names(m)))))[1:]]
+
+
+RATES = Formula(
+    "closure_rates", closure_rates, ("q", "v"),
+    (
+        Argument("J", lambda m: (len(row_names(m)), m.nv)), Argument("gamma", lambda m: (len(row_names(m)),)),
+        Argument("ahead", lambda m: (len(row_names(m)),)),
+    ),
+    seldom=True,
+)  # fmt: skip
