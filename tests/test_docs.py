@@ -102,3 +102,14 @@ def test_links_between_pages_lead_somewhere():
     for page in [HERE / "README.md", *(HERE / "docs").glob("*.md"), HERE / "CHANGELOG.md"]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", sorted(p.name for p in (HERE / "docs" / "examples").glob("*.md")))
+def test_worked_examples(folder, page):
+    """A block whose first line names a file is written to it; those of Python run one after another."""
+    text = (HERE / "docs" / "examples" / page).read_text(encoding="utf-8")
+    for name, content in re.findall(r"```\w+ (\S+)\n(.*?)```", text, flags=re.S):
+        (folder / name).write_text(content)
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", text, flags=re.S):
+        exec(code, names)

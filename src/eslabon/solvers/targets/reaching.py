@@ -212,11 +212,11 @@ class _Search:
             if not len(lanes):
                 break
             here = _Terms(*(y[lanes] for y in terms))
-            way, slope = self._direction(q[lanes], here)
+            way, back, slope = self._direction(q[lanes], here)
             settled = (slope < LEVEL) | (np.abs(here.r).max(axis=-1, initial=0.0) < 1e-14)
             onward = ~(settled & (here.violation < 1e-13))
-            lanes, way = lanes[onward], way[onward]
-            taken = self._taken(q, (x, shift), terms, lanes, way)
+            lanes, way, back = lanes[onward], way[onward], back[onward]
+            taken = self._taken(q, (x, shift), terms, lanes, way, back)
             steps[lanes] += 1
             lanes = lanes[taken]
         q = self.ranges.turned(q, begin)
@@ -225,8 +225,9 @@ class _Search:
         good = (left < CLOSED) & (distance <= self.tolerance) & (angle <= self.tolerance) & self.ranges.contain(q)
         return _Found(q, terms.error, left, np.array(distance), np.array(angle), np.array(good), steps)
 
-    def _direction(self, q: Floats, terms: _Terms) -> tuple[Floats, Floats]:
-        """The step of each lane in comparable velocities, and the size of the gradient along the manifold."""
+    def _direction(self, q: Floats, terms: _Terms) -> tuple[Floats, Floats, Floats]:
+        """The step of each lane in comparable velocities, the way back onto the manifold J^+, and the size of the gradient
+        along it."""
         low, high = self._standing(q)
         free = np.ones((len(q), self.m.nv))
         J, H = terms.J * self.scale, terms.H * self.scale[:, None] * self.scale
@@ -245,7 +246,7 @@ class _Search:
                 break
             free = np.where(out, 0.0, free)
         s = s * free / np.maximum(1.0, np.abs(s).max(axis=-1, keepdims=True, initial=0.0) / LONGEST)
-        return s, np.abs(slope).max(axis=-1, initial=0.0)
+        return s, back, np.abs(slope).max(axis=-1, initial=0.0)
 
     def _standing(self, q: Floats) -> tuple[Any, Any]:
         """Which velocities belong to joints that stand at their lower, and at their upper limit."""
@@ -254,8 +255,14 @@ class _Search:
         high[:, self.limited] = q[:, self.places] >= self.ranges.upper[self.places] - 1e-12
         return low, high
 
-    def _taken(self, q: Floats, asked: tuple[Floats, Floats], terms: _Terms, lanes: Floats, way: Floats) -> Any:
-        """Take the steps, shorter where they gain nothing; which lanes have moved. Changes q and terms."""
+    def _taken(
+        self, q: Floats, asked: tuple[Floats, Floats], terms: _Terms, lanes: Floats, way: Floats, back: Floats
+    ) -> Any:
+        """Take the steps, shorter where they gain nothing; which lanes have moved. Changes q and terms.
+
+        A straight step leaves the manifold by its square; it is judged after that is taken back, since else a step that
+        leads on would seem to lose (Maratos).
+        """
         moved, share = np.zeros(len(lanes), dtype=bool), np.ones(len(lanes))
         penalty = 2.0 * np.maximum(1.0, np.abs(terms.multipliers[lanes]).max(axis=-1, initial=0.0))
         before = terms.error[lanes] + penalty * terms.violation[lanes]
@@ -263,11 +270,13 @@ class _Search:
             open_ = np.flatnonzero(~moved)
             if not len(open_):
                 break
-            trial = integrate(self.m, q[lanes[open_]], way[open_] * share[open_, None] * self.scale)
-            trial = self._clipped(trial)
-            made = self.terms(trial, *(y[lanes[open_]] for y in asked))
-            after = made.error + penalty[open_] * made.violation
-            better = after < before[open_]
+            here = tuple(y[lanes[open_]] for y in asked)
+            trial = self._moved(q[lanes[open_]], way[open_] * share[open_, None])
+            made = self.terms(trial, *here)
+            if self.m.closed:
+                trial = self._moved(trial, -np.einsum("lij,lj->li", back[open_], made.phi))
+                made = self.terms(trial, *here)
+            better = made.error + penalty[open_] * made.violation < before[open_]
             at = lanes[open_[better]]
             q[at], moved[open_[better]] = trial[better], True
             for mine, new in zip(terms, made, strict=True):
@@ -275,8 +284,9 @@ class _Search:
             share[open_[~better]] *= 0.35
         return moved
 
-    def _clipped(self, q: Floats) -> Floats:
-        q = np.array(normalize(self.m, q))
+    def _moved(self, q: Floats, way: Floats) -> Floats:
+        """Configurations after a step, within the limits."""
+        q = np.array(normalize(self.m, integrate(self.m, q, way * self.scale)))
         q[:, self.places] = np.clip(q[:, self.places], self.ranges.lower[self.places], self.ranges.upper[self.places])
         return q
 
