@@ -67,6 +67,18 @@ def test_a_library_of_mechanisms_is_written_and_read(folder):
         assert [x.kind.kind for x in again.loops] == [x.kind.kind for x in m.loops]
 
 
+@pytest.mark.parametrize("name", ["puma560", "panda_like", "scara"])
+def test_others_read_what_is_written(folder, name):
+    pin = pytest.importorskip("pinocchio")
+    m = es.load(name)
+    model = pin.buildModelFromUrdf(str(m.save(folder / "arm.urdf")))
+    assert list(model.names)[1:] == [j.name for j in m.joints]
+    if model.nq == m.nq:  # joints without limits have two coordinates there
+        q = m.home() + 0.1
+        data = model.createData()
+        np.testing.assert_allclose(np.triu(pin.crba(model, data, q)), np.triu(m.mass_matrix(q)), atol=1e-12)
+
+
 def test_what_urdf_has_no_place_for_is_said(folder):
     m = es.load("four_bar_spring")
     with pytest.warns(es.ModelWarning, match="the springs"):

@@ -47,6 +47,7 @@ from eslabon.read.urdf_xml import KINDS, Tag, Tags, axis_of, children, kind_of, 
 
 BASES = ("fixed", "free", "planar")
 SLIGHT = 0.1  # of the largest moment: how negative one may be and still be repaired
+UNBOUNDED = 1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 Ends = Mapping[str, tuple[str, ...]]  # a joint's parent and child links
 
@@ -272,7 +273,7 @@ def _axes(joint: Tag, kind: str) -> Any:
 def _limits(joint: Tag) -> dict[str, Any]:
     limit = joint.child("limit")
     given = {key: limit.limit(key) for key in ("lower", "upper", "velocity", "effort") if key in limit}
-    made = {f"{key}_limit": given[key] for key in ("velocity", "effort") if given.get(key, math.inf) != math.inf}
+    made = {f"{key}_limit": given[key] for key in ("velocity", "effort") if given.get(key, math.inf) < UNBOUNDED}
     if given.keys() & {"lower", "upper"} and joint.text("type") != "continuous":
         return {"limits": (given.get("lower", 0.0), given.get("upper", 0.0)), **made}
     return made

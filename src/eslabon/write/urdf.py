@@ -17,7 +17,7 @@ from eslabon.model.items import ORIGIN
 
 TYPES = {"free": "floating", "spherical": "ball", "helical": "screw"}
 GRAVITY = (0.0, 0.0, -9.81)
-UNBOUNDED = "inf"  # an effort or velocity limit that the parser wants and nobody knows
+UNBOUNDED = 1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
 LOST = ("stiffness", "motor_inertia", "gear_ratio")  # of joints
 
 
@@ -101,7 +101,7 @@ def _add_joint(robot: Element, j: Joint, parent: str, m: Model) -> None:
     limits = {"velocity": j.velocity_limit, "effort": j.effort_limit}
     if j.limits or any(limits.values()) or kind == "prismatic":
         bounds = {key: _text([x]) for key, x in zip(("lower", "upper"), (j.limits or ((),))[0], strict=False)}
-        SubElement(made, "limit", bounds | {key: _text(x) if x else UNBOUNDED for key, x in limits.items()})
+        SubElement(made, "limit", bounds | {key: _text(x or [UNBOUNDED]) for key, x in limits.items()})
     friction = {"damping": j.viscous, "friction": j.coulomb}
     if any(friction.values()):
         SubElement(made, "dynamics", {key: _text(x) for key, x in friction.items() if x})
