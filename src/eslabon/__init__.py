@@ -45,6 +45,7 @@ __all__ = [
     "SingularityError",
     "SingularityWarning",
     "algebra",
+    "check",
     "from_dh",
     "join",
     "load",
@@ -55,7 +56,12 @@ __all__ = [
 ]
 
 
-_LATER = {"Motion": "simulate", "simulate": "", "reproductions": ""}  # names, and the room they are in
+_LATER = {
+    "Motion": "simulate",
+    "check": "study.check",
+    "simulate": "",
+    "reproductions": "",
+}  # names, and the room they are in
 
 
 def __getattr__(name: str) -> object:

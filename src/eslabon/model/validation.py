@@ -42,7 +42,7 @@ def check_structure(d: Description) -> Description:
 
 def violations(d: Description, tree: bool = True) -> Iterator[str]:
     """All that keeps a description from being a mechanism, a sentence each; without `tree`, of a part of one."""
-    if not d.joints:
+    if tree and not d.joints:
         yield "the mechanism has no joints; add at least one with its body."
     yield from _names(d)
     yield from _parameters(d)

@@ -83,13 +83,18 @@ class Findings:
     def line(self, sentence: str, *item: str) -> int | None:
         """The line that a sentence is about: of a key of the item that it names, or of the item, or of the first item
         that it quotes."""
-        if item in self.lines:
-            keys = [path for path in self.lines if path[:-1] == item and _word(path[-1], sentence) is not None]
-            return self.lines[keys[0] if keys else item]
+        path = item if item in self.lines else self._mentioned(sentence)
+        if path is None:
+            return None
+        keys = [other for other in self.lines if other[:-1] == path and _word(other[-1], sentence) is not None]
+        return self.lines[keys[0] if keys else path]
+
+    def _mentioned(self, sentence: str) -> tuple[str, ...] | None:
+        """The first item that a sentence quotes; the word before its name tells a joint from a body of that name."""
         for kind, name in ITEM.findall(sentence):
-            paths = [path for path in self.lines if path[-1] == name]
+            paths = [path for path in self.lines if len(path) == 2 and path[-1] == name]
             if paths:
-                return self.lines[min(paths, key=lambda path: path[0][:3] != kind[:3])]
+                return min(paths, key=lambda path: path[0][:3] != kind[:3])
         return None
 
     def concerns_unread(self, sentence: str) -> bool:
