@@ -46,6 +46,7 @@ __all__ = [
     "SingularityWarning",
     "Target",
     "algebra",
+    "check",
     "from_dh",
     "join",
     "load",
@@ -59,6 +60,7 @@ __all__ = [
 _LATER = {
     "Motion": "simulate",
     "Target": "solvers.targets",
+    "check": "study.check",
     "simulate": "",
     "reproductions": "",
 }  # names, and the room they are in

@@ -6,6 +6,7 @@ This is the only place that knows both the data and the rooms that work on it; a
 # mypy: disable-error-code=empty-body
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from eslabon import model, read
 from eslabon.arguments import flag, known_options, names, renamed
-from eslabon.errors import ModelError, ReadError, shown
+from eslabon.errors import ModelError, ModelWarning, ReadError, depth_of_user, shown
 from eslabon.model import changes
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, options_of, verb
@@ -54,13 +55,20 @@ class Mechanism(model.Model):
     # -- files and pictures -------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write the mechanism as TOML; `es.load` gives it back unchanged."""
+        """Write the mechanism as TOML, which `es.load` gives back unchanged, or as URDF, with loops as its <constraint>
+        elements; a warning says what URDF has no place for."""
         from eslabon.files import write
         from eslabon.write.toml import to_toml
+        from eslabon.write.urdf import not_written, to_urdf
 
-        if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
-            raise ReadError(f"{path}: a mechanism is saved as TOML; let the name end in .toml.")
-        return write(path, to_toml(self.description))
+        suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
+        if suffix not in (".toml", ".urdf"):
+            raise ReadError(f"{path}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf.")
+        if suffix == ".toml":
+            return write(path, to_toml(self.description))
+        if lost := "; ".join(not_written(self)):
+            warnings.warn(f"{path}: URDF has no place for {lost}.", ModelWarning, stacklevel=depth_of_user())
+        return write(path, to_urdf(self))
 
     def topology_svg(self) -> str:
         """A drawing of the bodies and of what joins them, as SVG text."""

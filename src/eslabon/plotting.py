@@ -6,7 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from eslabon.errors import MissingDependencyError
+from eslabon.errors import MissingDependencyError, ReadError
 from eslabon.files import write
 
 
@@ -22,5 +22,8 @@ def new_figure(**options: Any) -> Any:
 def save_figure(figure: Any, path: Path, dpi: int = 130) -> Path:
     """Write a figure in the format that the file's name ends in."""
     picture = BytesIO()
-    figure.savefig(picture, dpi=dpi, format=path.suffix[1:] or "png")
+    try:
+        figure.savefig(picture, dpi=dpi, format=path.suffix[1:] or "png")
+    except ValueError:
+        raise ReadError(f"{path}: figures are written as .png, .svg or .pdf; let the name end so.") from None
     return write(path, picture.getvalue())

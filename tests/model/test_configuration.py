@@ -205,3 +205,25 @@ def test_a_model_of_fixed_joints_has_an_empty_configuration():
     assert configuration.difference(m, np.zeros((5, 0)), m.home()).shape == (5, 0)
     assert configuration.coordinate_rates(m, m.home()).shape == (0, 0)
     assert (m.nq, m.nv, m.nu, m.actuated) == (0, 0, 0, ())
+
+
+@given(seeds)
+def test_columns_are_picked_by_name(seed):
+    """Names put together again are the arrays they were taken from, whatever is actuated."""
+    m, q, _, v = a_tree(seed)
+    rng = np.random.default_rng(seed)
+    moving = [j.name for j in m.joints if j.nv]
+    m = m.with_actuated([name for name in moving if rng.random() < 0.5])
+    tau = v[..., list(m.actuated_velocities)]
+    for x, joints in ((q, moving), (v, moving), (tau, m.actuated)):
+        parts = m.named(x)
+        assert list(parts) == list(joints)
+        again = [part if part.ndim > 1 else part[..., None] for part in parts.values()]
+        np.testing.assert_array_equal(np.concatenate(again, axis=-1) if again else x[..., :0], x)
+    for name in moving:
+        np.testing.assert_array_equal(q[..., m.index(name)], m.named(q)[name])
+        np.testing.assert_array_equal(v[..., m.velocity_index(name)], m.named(v)[name])
+    if m.actuated:
+        assert np.atleast_1d(m.index(*m.actuated)).tolist() == list(m.actuated_coordinates)
+    with pytest.raises(es.InputError, match="is none of these"):
+        m.named(np.zeros(m.nq + 1))

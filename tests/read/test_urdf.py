@@ -343,7 +343,6 @@ MISTAKES = {
     "negative inertia": (robot(link=MASS.format(1, 'izz="-1"')), "body 'b': the inertia has the negative principal"),
     "infinite mass": (robot(link=MASS.format("1e999", 'izz="1"')), "link 'b': <mass> value is '1e999'; give a finite"),
     "two inertials": (robot(link="<inertial/><inertial/>"), "link 'b' has 2 elements <inertial>; keep one"),
-    "a link called ground": (robot().replace('"b"', '"ground"'), "the name 'ground' is the fixed frame's own"),
 }  # fmt: skip
 
 
@@ -482,3 +481,47 @@ def test_a_robot_of_several_tips_or_none_asks_which_frame_is_meant(written, more
     m = written(SERIAL.format(more), **options)
     with pytest.raises(es.ModelError, match=r"arm needs the name of a frame or body.*base_link.*tool0"):
         m.jacobian(m.home())
+
+
+# -- models as people get them ------------------------------------------------------------------------------------
+
+
+def test_a_moving_link_called_ground_gets_another_name(written):
+    m = written(robot().replace('"b"', '"ground"'))
+    assert m.joint("j").child == "ground_link"
+    assert "'ground' is called 'ground_link'" in m.note
+
+
+INERTIA = '<inertial><mass value="1"/><inertia ixx="{}" iyy="0.02" izz="0.03" ixy="0" ixz="{}" iyz="0"/></inertial>'
+
+
+@pytest.mark.filterwarnings("ignore:.*no solid body can")
+@pytest.mark.parametrize(("xx", "xz"), [(-1e-4, 0.0), (0.0, 0.005), (-0.002, -0.003)])
+def test_slightly_negative_inertias_are_repaired_on_request(written, xx, xz):
+    """What is left is the nearest inertia that a body can have, and note and warning say so."""
+    text = robot(link=INERTIA.format(xx, xz))
+    with pytest.raises(es.ModelError, match="repair=True"):
+        written(text)
+    with pytest.warns(es.ModelWarning, match="repaired: link 'b': the negative principal moment"):
+        m = written(text, repair=True)
+    assert "Repaired: link 'b'" in m.note
+    given = np.array([[xx, 0, xz], [0, 0.02, 0], [xz, 0, 0.03]])
+    made = m.body("b").inertia_matrix()
+    values = np.linalg.eigvalsh(given)
+    np.testing.assert_allclose(np.linalg.eigvalsh(made), np.maximum(values, 0), atol=1e-15)
+    assert np.linalg.norm(made - given) == pytest.approx(-values[0])
+
+
+def test_what_is_far_from_an_inertia_is_not_repaired(written):
+    with pytest.raises(es.ModelError, match=r"negative principal value -0\.02"):
+        written(robot(link=INERTIA.format(-0.02, 0)), repair=True)
+
+
+@pytest.mark.filterwarnings("ignore::eslabon.ModelWarning")
+def test_missing_entries_of_an_inertia_are_zero_on_request(written):
+    text = robot(link='<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>')
+    with pytest.raises(es.ReadError, match="has no ixy"):
+        written(text)
+    m = written(text, repair=True)
+    assert m.body("b").inertia == (1, 1, 1, 0, 0, 0)
+    assert m.note.count("which is 0 now") == 3

@@ -79,6 +79,7 @@ def test_names_of_any_kind_survive(tmp_path, name):
         back = Motion.load(motion.save(tmp_path / f"m.{ending}"))
         assert same(back, motion)
         assert back.joint(name).q.shape == (3, 4)
+        np.testing.assert_array_equal(back[name].q, back.joint(name).q)
 
 
 def test_saving_over_a_file_that_fails_leaves_the_old_one(motion, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ where it is negative, or no number, `check_numbers` finds the sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import hypot
 from typing import TYPE_CHECKING, Any
 
@@ -53,18 +53,24 @@ def requirements(m: Model) -> Iterator[tuple[Any, ...]]:
 
 def check_numbers(m: Model) -> None:
     """Refuse numbers that no mechanism has."""
+    for sentence in inadmissible(m):
+        raise ModelError(sentence)
+
+
+def inadmissible(m: Model) -> Iterator[str]:
+    """The numbers that no mechanism has, a sentence each."""
     for margin, owner, why, *values in requirements(m):
         if margin < 0:
-            raise ModelError(f"{owner}: {why.format(*values) if values else why}")
-    for body, moments in zip(m.bodies, _principal_moments(m), strict=True):
+            yield f"{owner}: {why.format(*values) if values else why}"
+    for body, moments in zip(m.bodies, principal_moments(m.bodies), strict=True):
         if moments[0] < -_round_off(body, moments):
-            raise ModelError(
+            yield (
                 f"body '{body.name}': the inertia has the negative principal value {moments[0]:g}; "
                 "check its entries and that it is about the centre of mass."
             )
     for j in m.joints:
         if j.home is not None and (squared := j.kind.length(np.array(j.home))) is not None and abs(squared - 1) > 2e-6:
-            raise ModelError(f"joint '{j.name}': home's quaternion has the length {squared**0.5:g}; it must be 1.")
+            yield f"joint '{j.name}': home's quaternion has the length {squared**0.5:g}; it must be 1."
 
 
 def margin(m: Model) -> Any:
@@ -95,9 +101,9 @@ def _inertia_margins(body: Body) -> Iterator[Any]:
     yield from (casadi.trace(I), sum(minors), casadi.det(I))
 
 
-def _principal_moments(m: Model) -> np.ndarray:
-    """The principal moments of every body, a row each, smallest first."""
-    xx, yy, zz, xy, xz, yz = np.array([body.inertia for body in m.bodies], dtype=float).T
+def principal_moments(bodies: Sequence[Body]) -> np.ndarray:
+    """The principal moments of bodies, a row each, smallest first."""
+    xx, yy, zz, xy, xz, yz = np.array([body.inertia for body in bodies], dtype=float).reshape(-1, 6).T
     largest = np.abs([xx, yy, zz, xy, xz, yz]).max(axis=0) + np.finfo(float).tiny  # scaled, so that nothing overflows
     matrices = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / largest
     return np.linalg.eigvalsh(np.moveaxis(matrices, -1, 0)) * largest[:, None]
@@ -111,7 +117,7 @@ def _round_off(body: Body, moments: Any) -> float:
 
 def suspicions(m: Model) -> Iterator[str]:
     """What is legal and yet looks like a slip."""
-    for body, (small, middle, large) in zip(m.bodies, _principal_moments(m), strict=True):
+    for body, (small, middle, large) in zip(m.bodies, principal_moments(m.bodies), strict=True):
         if large > small + middle + _round_off(body, (small, middle, large)):
             yield (
                 f"body '{body.name}' has the principal moments {small:.4g}, {middle:.4g}, {large:.4g}, and no solid "

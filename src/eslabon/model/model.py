@@ -11,8 +11,8 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from eslabon.arguments import known_words
-from eslabon.errors import ModelError, ModelWarning, depth_of_user, shown, suggest
+from eslabon.arguments import floats, known_words
+from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown, suggest
 from eslabon.model.admissible import check_numbers, suspicions
 from eslabon.model.expressions import Expression, dependency_order, number, substitute
 from eslabon.model.items import (
@@ -216,6 +216,59 @@ class Model:
     def actuated_velocities(self) -> tuple[int, ...]:
         """The places in v of the actuator forces."""
         return tuple(k for name in self.actuated for k in range(self.nv)[self.velocities[name]])
+
+    @cached_property
+    def actuated_coordinates(self) -> tuple[int, ...]:
+        """The places in q of the actuated joints, as in `q[..., m.actuated_coordinates]`."""
+        return tuple(k for name in self.actuated for k in range(self.nq)[self.coordinates[name]])
+
+    def index(self, *joints: str) -> int | list[int]:
+        """The place of a joint's coordinate in q, as in `q[..., m.index("elbow")]`; a list for a joint of several
+        coordinates, and for several joints.
+
+        >>> import eslabon as es
+        >>> m = es.load("delta")
+        >>> m.index("arm2"), m.index("elbow1a"), m.index("arm1", "arm2")
+        (5, [1, 2], [0, 5])
+        """
+        return self._places(joints, self.coordinates)
+
+    def velocity_index(self, *joints: str) -> int | list[int]:
+        """The place in v, as `index` gives it in q."""
+        return self._places(joints, self.velocities)
+
+    def _places(self, joints: tuple[str, ...], places: Mapping[str, slice]) -> int | list[int]:
+        found = [k for name in joints for k in range(self.nq)[places[self.joint(name).name]]]
+        return found[0] if len(joints) == len(found) == 1 else found
+
+    def named(self, values: Any) -> dict[str, Any]:
+        """Coordinates `(..., nq)`, velocities `(..., nv)` or actuator forces `(..., nu)` by the names of their joints.
+
+        Which they are follows from how many there are; where two numbers agree, so do the joints. A joint of several
+        coordinates keeps a last axis for them.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> m.named([0.5, 0.2])
+        {'theta1': 0.5, 'theta2': 0.2}
+        """
+        x = floats(values, "what is to be named")
+        every = tuple(j.name for j in self.joints if j.nv)
+        own = {
+            self.nu: (self.actuated, self.velocities),
+            self.nv: (every, self.velocities),
+            self.nq: (every, self.coordinates),
+        }
+        if not x.ndim or x.shape[-1] not in own:
+            sizes = f"{self.nq} coordinates, {self.nv} velocities and {self.nu} actuator forces"
+            raise InputError(f"{self.name} has {sizes}; an array of shape {x.shape} is none of these.")
+        joints, places = own[x.shape[-1]]
+        made, start = {}, 0
+        for name in joints:
+            size = len(range(self.nq)[places[name]])
+            made[name] = x[..., start] if size == 1 else x[..., start : start + size]
+            start += size
+        return {name: value if np.ndim(value) else float(value) for name, value in made.items()}
 
     @cached_property
     def parents(self) -> tuple[int, ...]:

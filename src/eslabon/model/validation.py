@@ -35,14 +35,21 @@ def _timed(item: Any) -> Iterator[Expression]:
 
 def check_structure(d: Description) -> Description:
     """Names, references and the tree: everything that does not depend on the parameters' values."""
-    if not d.joints:
-        raise ModelError("the mechanism has no joints; add at least one with its body.")
-    _check_names(d)
-    _check_parameters(d)
-    _check_references(d)
-    _check_coordinates(d)
-    _check_tree(d)
+    for sentence in violations(d):
+        raise ModelError(sentence)
     return d
+
+
+def violations(d: Description, tree: bool = True) -> Iterator[str]:
+    """All that keeps a description from being a mechanism, a sentence each; without `tree`, of a part of one."""
+    if tree and not d.joints:
+        yield "the mechanism has no joints; add at least one with its body."
+    yield from _names(d)
+    yield from _parameters(d)
+    yield from _references(d)
+    yield from _coordinates(d)
+    if tree:
+        yield from _tree(d)
 
 
 def check_name(name: Any, what: str) -> str:
@@ -54,7 +61,7 @@ def check_name(name: Any, what: str) -> str:
     return name
 
 
-def _check_names(d: Description) -> None:
+def _names(d: Description) -> Iterator[str]:
     check_name(d.name, "mechanism")
     rooms: dict[str, list[str]] = {
         "body or frame": [*(b.name for b in d.bodies), *(f.name for f in d.frames)],
@@ -68,31 +75,34 @@ def _check_names(d: Description) -> None:
         for name, count in Counter(names).items():
             check_name(name, what)
             if count > 1:
-                raise ModelError(f"the name '{name}' is used for {count} items of the kind {what}; names are unique.")
+                yield f"the name '{name}' is used for {count} items of the kind {what}; names are unique."
     if GROUND in rooms["body or frame"]:
-        raise ModelError(f"the name '{GROUND}' is the fixed frame's own; give the body or frame another name.")
+        yield f"the name '{GROUND}' is the fixed frame's own; give the body or frame another name."
 
 
-def _check_parameters(d: Description) -> None:
+def _parameters(d: Description) -> Iterator[str]:
     known = {check_parameter_name(name) for name, _ in d.parameters}
     items = (d.bodies, d.joints, d.loops, d.couplings, d.springs, d.wrenches, d.frames, d.modes)
+    complete = True
     for owner in (d.gravity, *(value for _, value in d.parameters), *(item for kind in items for item in kind)):
         for expression in leaves(owner):
             for name in expression.names() if isinstance(expression, Expression) else ():
-                if name == TIME and name not in known and _may_vary(owner, expression):
+                if name in known or (name == TIME and _may_vary(owner, expression)):
                     continue
-                if name not in known:
-                    label = f"'{owner.name}' uses" if hasattr(owner, "name") else "the mechanism uses"
-                    if name == TIME:
-                        raise ModelError(
-                            f"{label} the time t in '{expression}'; only what a loop or a coupling holds may depend on it, "
-                            "such as the length of a distance. A parameter of that name is to be declared."
-                        )
-                    raise ModelError(
+                complete = False
+                label = f"'{owner.name}' uses" if hasattr(owner, "name") else "the mechanism uses"
+                if name == TIME:
+                    yield (
+                        f"{label} the time t in '{expression}'; only what a loop or a coupling holds may depend on it, "
+                        "such as the length of a distance. A parameter of that name is to be declared."
+                    )
+                else:
+                    yield (
                         f"{label} the parameter '{name}' in '{expression}', and no parameter has that name"
                         f"{suggest(name, known, '; add it to the parameters.')}"
                     )
-    dependency_order(dict(d.parameters))
+    if complete:
+        dependency_order(dict(d.parameters))
 
 
 def _may_vary(owner: Any, expression: Any) -> bool:
@@ -100,7 +110,7 @@ def _may_vary(owner: Any, expression: Any) -> bool:
     return isinstance(owner, Loop | Coupling) and any(expression is x for x in _timed(owner))
 
 
-def _check_references(d: Description) -> None:
+def _references(d: Description) -> Iterator[str]:
     pairs = [
         (f"{what} '{x.name}'", (x.first.body, x.second.body)) for what, x in _kinds(loop=d.loops, spring=d.springs)
     ]
@@ -111,10 +121,10 @@ def _check_references(d: Description) -> None:
         for name in names:
             if name not in bodies:
                 hint = suggest(name, bodies, "; add it.")
-                raise ModelError(f"{owner} refers to the body '{name}', and there is none{hint}")
+                yield f"{owner} refers to the body '{name}', and there is none{hint}"
     for owner, (first, second) in pairs:
         if first == second:
-            raise ModelError(f"{owner} joins the body '{first}' to itself; name two bodies.")
+            yield f"{owner} joins the body '{first}' to itself; name two bodies."
 
 
 def _kinds(**items: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
@@ -122,50 +132,51 @@ def _kinds(**items: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     return ((what, item) for what, several in items.items() for item in several)
 
 
-def _check_coordinates(d: Description) -> None:
+def _coordinates(d: Description) -> Iterator[str]:
     """What modes, actuators and couplings say of joints."""
     joints = {j.name: j for j in d.joints}
     mentions = [("the list of actuated joints", name) for name in d.actuated]
     mentions += [(f"coupling '{c.name}'", name) for c in d.couplings for name in (c.joint, c.source or c.joint)]
     mentions += [(f"mode '{mode.name}'", name) for mode in d.modes for name, _ in mode.coordinates]
-    for owner, name in mentions:
+    for owner, name in dict.fromkeys(mentions):
         if name not in joints:
             hint = suggest(name, joints, "; add it.")
             if any(loop.name == name for loop in d.loops):
                 hint = "; it is a loop, and a cut joint carries no coordinate: make it a tree joint and cut another."
-            raise ModelError(f"{owner} names the joint '{name}', and there is none{hint}")
+            yield f"{owner} names the joint '{name}', and there is none{hint}"
     for mode in d.modes:
         for name, values in mode.coordinates:
-            if len(values) != (nq := joints[name].nq):
-                raise ModelError(f"mode '{mode.name}': the joint '{name}' has {nq} coordinates, not {len(values)}.")
+            if name in joints and len(values) != (nq := joints[name].nq):
+                yield f"mode '{mode.name}': the joint '{name}' has {nq} coordinates, not {len(values)}."
     for name, count in Counter(d.actuated).items():
         if count > 1:
-            raise ModelError(f"the joint '{name}' is actuated {count} times; name it once.")
-        if joints[name].nv == 0:
-            raise ModelError(f"the joint '{name}' is fixed and cannot be actuated; take it from the list.")
+            yield f"the joint '{name}' is actuated {count} times; name it once."
+        if name in joints and joints[name].nv == 0:
+            yield f"the joint '{name}' is fixed and cannot be actuated; take it from the list."
     for c in d.couplings:
         if c.joint == c.source:
-            raise ModelError(f"coupling '{c.name}' couples the joint '{c.joint}' to itself; name two joints.")
+            yield f"coupling '{c.name}' couples the joint '{c.joint}' to itself; name two joints."
         for name in (c.joint, c.source or c.joint):
-            if joints[name].nv != 1:
+            if name in joints and joints[name].nv != 1:
                 kind = joints[name].kind.kind
-                raise ModelError(f"coupling '{c.name}' needs joints of one degree of freedom; '{name}' is {kind}.")
+                yield f"coupling '{c.name}' needs joints of one degree of freedom; '{name}' is {kind}."
 
 
-def _check_tree(d: Description) -> None:
+def _tree(d: Description) -> Iterator[str]:
     carrier: dict[str, Joint] = {}
     for j in d.joints:
         if j.child == GROUND:
-            raise ModelError(f"joint '{j.name}' has the ground as its child; exchange its parent and child.")
-        if j.child in carrier:
-            raise ModelError(
+            yield f"joint '{j.name}' has the ground as its child; exchange its parent and child."
+        elif j.child in carrier:
+            yield (
                 f"the body '{j.child}' has two parents, through the joints '{carrier[j.child].name}' and '{j.name}'; "
                 "keep one and make the other a loop."
             )
-        carrier[j.child] = j
+        else:
+            carrier[j.child] = j
     for body in d.bodies:
         if body.name not in carrier:
-            raise ModelError(
+            yield (
                 f"the body '{body.name}' hangs on nothing; add a joint with '{body.name}' as its child "
                 "(of kind free if it moves freely)."
             )
@@ -173,7 +184,7 @@ def _check_tree(d: Description) -> None:
         TopologicalSorter({child: [j.parent] for child, j in carrier.items()}).prepare()
     except CycleError as error:
         circle = ", ".join(error.args[1][1:])
-        raise ModelError(f"the bodies {circle} hang on one another in a circle; hang one on the ground.") from None
+        yield f"the bodies {circle} hang on one another in a circle; hang one on the ground."
 
 
 def tree_order(d: Description) -> Description:

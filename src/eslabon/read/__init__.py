@@ -10,6 +10,7 @@ from eslabon.arguments import known_options
 from eslabon.errors import EslabonError, ReadError, shown, suggest
 from eslabon.model import Description
 from eslabon.read.dh import from_dh
+from eslabon.read.findings import Findings
 from eslabon.read.toml import read_toml
 
 __all__ = ["from_dh", "library_text", "load", "read_toml", "robots"]
@@ -34,7 +35,7 @@ def load(source: str | Path, **options: Any) -> Description:
         if options:
             raise ReadError(f"a mechanism of the library takes no options; take away {', '.join(options)}.")
         return read_toml(library_text(text))
-    return _from_file(Path(source), options)
+    return read_file(Path(source), None, **options)
 
 
 def names_library(source: str | Path) -> bool:
@@ -54,7 +55,8 @@ def library_text(name: str) -> str:
     return (_library() / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def _from_file(path: Path, options: dict[str, Any]) -> Description:
+def read_file(path: Path, findings: Findings | None, **options: Any) -> Description:
+    """What describes the mechanism of a file; `findings` that gather take the mistakes in it."""
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".urdf", ".xml"):
         raise ReadError(f"{path}: files that end in '{suffix}' cannot be read; use .toml, .urdf or .xml (MJCF).")
@@ -66,7 +68,7 @@ def _from_file(path: Path, options: dict[str, Any]) -> Description:
             from eslabon.read.urdf import read_urdf
 
             known_options("a .urdf file", read_urdf, options, ReadError)
-            return read_urdf(path, **options)
+            return read_urdf(path, findings, **options)
         if options:
             kind = "an MJCF" if root == "mujoco" else "a .toml"
             raise ReadError(f"{path}: {kind} file takes no options; take away {', '.join(options)}.")
@@ -74,7 +76,7 @@ def _from_file(path: Path, options: dict[str, Any]) -> Description:
             from eslabon.read.mjcf import read_mjcf
 
             return read_mjcf(path)
-        return read_toml(path.read_text(encoding="utf-8-sig"))
+        return read_toml(path.read_text(encoding="utf-8-sig"), findings)
     except FileNotFoundError:
         raise ReadError(f"{path}: there is no such file.") from None
     except EslabonError as error:

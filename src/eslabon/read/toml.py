@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 from eslabon.arguments import known_words
 from eslabon.errors import ReadError, shown
 from eslabon.model import Builder, Description
 from eslabon.read.dh import add_dh, in_radians
+from eslabon.read.findings import Findings, toml_lines
 
 TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
 SECTIONS: Mapping[str, Callable[..., Any]] = {
@@ -40,37 +42,74 @@ REQUIRED = {
 ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset", "angle")  # keys that may end in _deg
 
 
-def read_toml(text: str) -> Description:
-    """What a TOML text says of a mechanism."""
+def read_toml(text: str, findings: Findings | None = None) -> Description:
+    """What a TOML text says of a mechanism. With `findings` that gather, mistakes are noted and what is left is read."""
+    findings = findings or Findings()
+    if findings.gather:
+        findings.lines |= toml_lines(text)
     try:
         try:
             data = tomllib.loads(text)
         except ValueError as error:  # not TOML, or a number of thousands of digits
             raise ReadError(f"this is not valid TOML: {error}.") from None
-        return _described(data)
+        return _described(data, findings)
     except RecursionError:
         raise ReadError("this is not a mechanism: its lists are nested too deeply.") from None
 
 
-def _described(data: Mapping[str, Any]) -> Description:
-    known_words(data, (*TOP, *SECTIONS, MODES), "the file has the unknown key", ReadError)
-    if not isinstance(data.get("name"), str):
-        raise ReadError('the file needs a name, as in: name = "four_bar".')
-    b = Builder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)), data.get("note", ""))
-    for name, value in _table(data.get("parameters", {}), "parameters").items():
-        b.parameter(name, value)
+def _described(data: Mapping[str, Any], findings: Findings) -> Description:
+    for key in data:
+        with findings.of(key, key):
+            known_words([key], (*TOP, *SECTIONS, MODES), "the file has the unknown key", ReadError)
+    b = Builder("unnamed")
+    with findings.of("name"):
+        if not isinstance(data.get("name"), str):
+            raise ReadError('the file needs a name, as in: name = "four_bar".')
+        b = Builder(data["name"], data.get("gravity", (0.0, 0.0, -9.81)), data.get("note", ""))
+    for name, value in _entries(data, "parameters", findings):
+        with findings.of(name, "parameters", name):
+            b.parameter(name, value)
     if "dh" in data:
-        _read_dh(b, _table(data["dh"], "dh"))
-    for section, method in SECTIONS.items():
-        for name, entry in _table(data.get(section, {}), section).items():
-            method(b, name, **_arguments(section, name, entry))
-    for name, coordinates in _table(data.get(MODES, {}), MODES).items():
-        b.mode(name, _table(coordinates, f"modes.{name}"))
+        with findings.of("dh", "dh"):
+            _read_dh(b, _table(data["dh"], "dh"))
+    for section in SECTIONS:
+        for name, entry in _entries(data, section, findings):
+            written = _Entry(entry)
+            findings.read(partial(_add, b, section, name, written), written, REQUIRED.get(section, ()), section, name)
+    for name, coordinates in _entries(data, MODES, findings):
+        with findings.of(name, MODES, name):
+            b.mode(name, _table(coordinates, f"modes.{name}"))
     if "actuated" in data:
-        if not isinstance(data["actuated"], list) or not all(isinstance(j, str) for j in data["actuated"]):
-            raise ReadError('actuated is a list of joint names, as in: actuated = ["q1", "q4"].')
-        b.actuate(*data["actuated"])
+        with findings.of("actuated", "actuated"):
+            if not isinstance(data["actuated"], list) or not all(isinstance(j, str) for j in data["actuated"]):
+                raise ReadError('actuated is a list of joint names, as in: actuated = ["q1", "q4"].')
+            b.actuate(*data["actuated"])
     return b.describe()
+
+
+def _entries(data: Mapping[str, Any], section: str, findings: Findings) -> Iterable[tuple[str, Any]]:
+    """The entries of a section by name."""
+    with findings.of(section, section):
+        return _table(data.get(section, {}), section).items()
+    return ()
+
+
+@dataclass
+class _Entry:
+    """What a file says of an item."""
+
+    table: Any
+
+    @property
+    def parts(self) -> Collection[str]:
+        return self.table if isinstance(self.table, dict) else ()
+
+    def drop(self, part: str) -> None:
+        self.table = {key: value for key, value in self.table.items() if key != part}
+
+
+def _add(b: Builder, section: str, name: str, entry: _Entry) -> None:
+    SECTIONS[section](b, name, **_arguments(section, name, entry.table))
 
 
 def _read_dh(b: Builder, table: Mapping[str, Any]) -> None:

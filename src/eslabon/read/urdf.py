@@ -25,190 +25,148 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element
 
-import defusedxml.ElementTree
 import numpy as np
-from defusedxml import DefusedXmlException
 
 from eslabon import model
-from eslabon.algebra.rotations import rotation_from_quaternion, rpy_from_rotation
-from eslabon.arguments import known_words
-from eslabon.errors import ModelWarning, ReadError, shown, suggest
-from eslabon.model import GROUND, Body, Builder, Description, Pose
+from eslabon.arguments import flag, known_words
+from eslabon.errors import ModelError, ModelWarning, ReadError, depth_of_user, shown, suggest
+from eslabon.model import GROUND, Body, Builder, Description
+from eslabon.model.admissible import ROUNDING, principal_moments
 from eslabon.model.items import ORIGIN
 from eslabon.model.joints import OneAxis
+from eslabon.read.findings import Findings
 from eslabon.read.loops_yaml import Closures, read_closures
+from eslabon.read.urdf_constraints import add_constraint
+from eslabon.read.urdf_xml import KINDS, Tag, Tags, axis_of, children, kind_of, name_of, parse, pose
 
-SAME = ("revolute", "prismatic", "fixed", "planar", "spherical", "universal", "helical", "cylindrical")
-OTHERS = {"continuous": "revolute", "floating": "free", "ball": "spherical", "screw": "helical"}
-KINDS = {**dict(zip(SAME, SAME, strict=True)), **OTHERS}
 BASES = ("fixed", "free", "planar")
+SLIGHT = 0.1  # of the largest moment: how negative one may be and still be repaired
+UNBOUNDED = 1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-# What Drake closes loops and couples bodies with: not read, and too much to lose without a word.
-FOREIGN = ("loop_joint", "ball_constraint", "weld_constraint", "distance_constraint", "linear_bushing_rpy")
-
 Ends = Mapping[str, tuple[str, ...]]  # a joint's parent and child links
 
 
-@dataclass(frozen=True)
-class Tag:
-    """An element of the file, the link or joint it belongs to, and how sentences call it."""
-
-    element: Element
-    owner: str
-    what: str
-    there: bool = True
-
-    def child(self, tag: str) -> Tag:
-        """The only child of that name; an empty one if it is not there."""
-        found = [e for e in self.element if _name(e) == tag]
-        if len(found) > 1:
-            raise ReadError(f"{self.owner} has {len(found)} elements <{tag}>; keep one.")
-        return Tag(found[0] if found else Element(tag), self.owner, f"{self.owner}: <{tag}>", bool(found))
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.element.attrib
-
-    def text(self, key: str) -> str:
-        value = self.element.get(key)
-        if value is None or not value.strip():
-            raise ReadError(f'{self.what} has no {key}; write it as <{_name(self.element)} {key}="...">.')
-        return value
-
-    def numbers(self, key: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
-        """So many numbers of an attribute; without a default it must be there."""
-        if default is not None and key not in self:
-            return default
-        values = self.text(key).split()
-        if len(values) != count:
-            raise ReadError(
-                f"{self.what} {key} needs {count} number{'s' * (count != 1)}; it is {shown(' '.join(values))}."
-            )
-        made = tuple(self._number(text, key) for text in values)
-        if not all(map(math.isfinite, made)):
-            raise ReadError(f"{self.what} {key} is {shown(' '.join(values))}; give a finite number.")
-        return made
-
-    def number(self, key: str) -> float:
-        return self.numbers(key, 1)[0]
-
-    def limit(self, key: str) -> float:
-        """A number that may be infinite."""
-        return self._number(self.text(key), key)
-
-    def _number(self, text: str, key: str) -> float:
-        try:
-            value = float(text.replace("_", "?"))  # Python would take 1_000
-        except ValueError:
-            value = math.nan
-        if math.isnan(value):
-            raise ReadError(f"{self.what} {key} is {shown(text)}; it must be a number.")
-        return value
-
-
-Tags = Mapping[str, Tag]
-
-
-def read_urdf(path: Path, *, loops: Any = None, base: str = "fixed") -> Description:
+def read_urdf(
+    path: Path, findings: Findings | None = None, *, loops: Any = None, base: str = "fixed", repair: bool = False
+) -> Description:
     """The mechanism a URDF file describes.
 
     `loops` closes it: a YAML file's path, a list of pairs of frames or of ``{"frames": (a, b), "kind": "spherical"}``
-    (any joint kind; "3d" and "6d" as in the YAML, 6d by default), a mapping with the YAML's keys, or False for none;
-    left out, the YAML of the same name beside the URDF if there is one. `base` is how the root link stands on the
-    ground: "fixed", "free" or "planar"; a moving base has no motor.
+    (any joint kind; "3d" and "6d" as in the YAML, 6d by default), a mapping with the YAML's keys, or False for none, not
+    even the file's own ``<constraint>`` elements; left out, the YAML of the same name beside the URDF if there is one.
+    `base` is how the root link stands on the ground: "fixed", "free" or "planar"; a moving base has no motor. With
+    `repair` missing entries of inertias and slightly negative moments are zero; the note and a warning list them.
     """
+    findings = findings or Findings()
     if base not in BASES:
         raise ReadError(f"base is {shown(base)}; it is 'fixed', 'free' or 'planar'.")
-    robot = _parse(path.read_bytes())
-    links, joints = _named(robot, "link"), _named(robot, "joint")
-    ends = {name: _ends(joint, links) for name, joint in joints.items()}
-    root = _root(links, ends)
-    ground = root if _is_ground(root, links, base) else None
-    moving = [name for name, joint in joints.items() if _kind(joint) != "fixed"]
-    closures = read_closures(path, loops, moving, [*links, *joints])
-    if closures.cuts:
-        _round_turns(joints, path.name)
+    repairs: list[str] | None = [] if flag(repair, "repair") else None
+    robot = parse(path.read_bytes())
+    links, joints = children(robot, "link", findings), children(robot, "joint", findings)
+    ends = _all_ends(joints, links, findings)
+    joints = {name: joints[name] for name in ends}
+    root, ground = next(iter(links), GROUND), None
+    with findings.of(""):
+        root = _root(links, ends)
+        ground = root if _is_ground(root, links, base) else None
+    bodies = _body_names(links, ground)
+    moving = [name for name, joint in joints.items() if KINDS.get(joint.element.get("type", "")) != "fixed"]
+    closures = Closures()
+    with findings.of(""):
+        closures = read_closures(path, loops, moving, [*links, *joints])
+    constraints = {} if loops is False else children(robot, "constraint", findings)
+    if closures.cuts or constraints:
+        _round_turns({**joints, **constraints}, path.name)
 
-    b = Builder(robot.get("name") or path.stem, note=f"Read from {path.name}.")
-    _add_bodies(b, links, root, ground, joints, base)
+    b = Builder(robot.get("name") or path.stem)
+    _add_bodies(b, links, bodies, root, joints, base, repairs, findings)
     for name, joint in joints.items():
-        parent, child = (GROUND if link == ground else link for link in ends[name])
-        _add_joint(b, name, parent, child, _joint(name, joint, closures), closures.axis_motors(name))
-    mimics = _add_mimics(b, joints)
-    _add_loops(b, closures, links, ends, ground)
-    _actuate(b, joints, moving, mimics, closures)
-    return b.describe()
+        parent, child = (bodies[link] for link in ends[name])
+        add = partial(_add_joint, b, name, joint, parent, child, closures)
+        findings.read(add, joint, ("parent", "child"), "joint", name)
+    mimics = _add_mimics(b, joints, findings)
+    _add_loops(b, closures, links, ends, bodies, findings)
+    for name, constraint in constraints.items():
+        with findings.of(name, "constraint", name):
+            add_constraint(b, name, constraint, bodies)
+    _actuate(b, joints, moving, mimics, closures, _driven(robot) if constraints else None)
+    return replace(b.describe(), note=_note(path.name, links, bodies, ground, repairs))
 
 
-def _add_bodies(b: Builder, links: Tags, root: str, ground: str | None, joints: Tags, base: str) -> None:
+def _all_ends(joints: Tags, links: Tags, findings: Findings) -> dict[str, tuple[str, ...]]:
+    """The parent and child links of the joints."""
+    ends = {}
+    for name, joint in joints.items():
+        with findings.of(name, "joint", name):
+            ends[name] = tuple(joint.child(tag).text("link") for tag in ("parent", "child"))
+            known_words(ends[name], links, f"{joint.what} joins the unknown link", ReadError)
+    return ends
+
+
+def _body_names(links: Tags, ground: str | None) -> dict[str, str]:
+    """What each link is called here: `ground` is the fixed frame's name, and a moving link of that name gets another."""
+    taken = (f"ground_link{k}" for k in ("", *range(2, len(links) + 3)))
+    other = next(name for name in taken if name not in links)
+    return {name: GROUND if name == ground else other if name == GROUND else name for name in links}
+
+
+def _note(file: str, links: Tags, bodies: Mapping[str, str], ground: str | None, repairs: list[str] | None) -> str:
+    """Where the numbers come from, and what was changed; repairs are a warning too."""
+    if repairs:
+        warnings.warn(f"{file}: repaired: {'; '.join(repairs)}.", ModelWarning, stacklevel=depth_of_user())
+    changed = [f"Repaired: {'; '.join(repairs)}."] if repairs else []
+    if GROUND in links and ground != GROUND:
+        changed.append(f"The link 'ground' is called '{bodies[GROUND]}', for 'ground' is the fixed frame's name.")
+    return " ".join([f"Read from {file}.", *changed])
+
+
+def _driven(robot: Element) -> tuple[str, ...]:
+    """The joints that a <transmission>, or a command interface of <ros2_control>, names."""
+    drives = [e for e in robot if name_of(e) in ("transmission", "ros2_control")]
+    named = [j for e in drives for j in e.iter() if name_of(j) == "joint" and j.get("name")]
+    interfaces = [(j.attrib["name"], {name_of(x) for x in j}) for j in named]
+    return tuple(
+        dict.fromkeys(name for name, has in interfaces if "command_interface" in has or "state_interface" not in has)
+    )
+
+
+def _add_bodies(
+    b: Builder, links: Tags, bodies: Mapping[str, str], root: str, joints: Tags, base: str, repairs: list[str] | None, findings: Findings,
+) -> None:  # fmt: skip
     """The bodies, and the joint that carries the root."""
     for name, link in links.items():
-        if name != ground:
-            b.body(name, **_inertial(link))
-    if ground is None:
+        if bodies[name] != GROUND:
+            findings.read(partial(_add_body, b, bodies[name], link, repairs), link, (), "link", name)
+    if GROUND not in bodies.values():
         taken = (f"root_joint{k}" for k in ("", *range(2, len(joints) + 3)))
-        b.joint(next(name for name in taken if name not in joints), base, GROUND, root)
-    elif ground != GROUND:
-        b.frame(ground, GROUND)
-
-
-# -- the XML ------------------------------------------------------------------------------------------------------
-
-
-def _parse(text: bytes) -> Element:
-    """The <robot> element of a file."""
-    if not text.strip():
-        raise ReadError("the file is empty; a URDF starts with <robot name=...>.")
-    try:
-        robot = defusedxml.ElementTree.fromstring(text, forbid_dtd=True)
-    except DefusedXmlException:
-        raise ReadError("the XML has a DTD or entities, and those are refused; take the DOCTYPE away.") from None
-    except (ParseError, ValueError, LookupError) as error:  # the last two: encodings nobody knows
-        raise ReadError(f"this is not well-formed XML: {error}.") from None
-    if _name(robot) != "robot":
-        raise ReadError(f"the first element is <{_name(robot)}>; a URDF starts with <robot name=...>.")
-    for element in robot:
-        name = _name(element)
-        if element.tag.startswith("{") and element.tag.split("}")[0].endswith("xacro"):
-            raise ReadError(f"this is a xacro file (it has <xacro:{name}>); expand it with xacro first.")
-        if name in FOREIGN:
-            sentence = f"the URDF has a <{name}>, which is not read; close the loop with loops=."
-            warnings.warn(sentence, ModelWarning, stacklevel=2)
-    return robot
-
-
-def _name(element: Element) -> str:
-    """The name of an element without its namespace: <drake:joint> is a joint like any other."""
-    return element.tag.rpartition("}")[2]
-
-
-def _named(robot: Element, tag: str) -> dict[str, Tag]:
-    """The elements of a kind by name, in their order."""
-    found: dict[str, Tag] = {}
-    for k, element in enumerate((e for e in robot if _name(e) == tag), start=1):
-        name = Tag(element, "", f"{tag} number {k}").text("name")
-        if name in found:
-            raise ReadError(f"the {tag} '{name}' is defined twice; give one of them another name.")
-        found[name] = Tag(element, f"{tag} '{name}'", f"{tag} '{name}'")
-    return found
+        b.joint(next(name for name in taken if name not in joints), base, GROUND, bodies.get(root, root))
+    elif root != GROUND:
+        b.frame(root, GROUND)
 
 
 # -- links --------------------------------------------------------------------------------------------------------
 
 
-def _inertial(link: Tag) -> dict[str, Any]:
+def _add_body(b: Builder, name: str, link: Tag, repairs: list[str] | None) -> None:
+    b.body(name, **_inertial(link, repairs))
+
+
+def _inertial(link: Tag, repairs: list[str] | None) -> dict[str, Any]:
     """Mass, centre of mass and inertia in the link's own axes; what is not given is zero."""
     inertial = link.child("inertial")
-    at, mass, inertia = _pose(inertial), inertial.child("mass"), inertial.child("inertia")
+    at, mass, inertia = pose(inertial.child("origin")), inertial.child("mass"), inertial.child("inertia")
     made: dict[str, Any] = {"com": at.position}
     if mass.there:
-        made["mass"] = mass.number("value")
+        made["mass"] = _entry(mass, "value", repairs)
     if inertia.there:
-        made["inertia"] = moments = tuple(inertia.number(key) for key in MOMENTS)
+        moments = tuple(_entry(inertia, key, repairs) for key in MOMENTS)
+        made["inertia"] = moments = _admissible(moments, link.what, repairs)
         if at.rpy != ORIGIN:
             R = at.rotation()
             with np.errstate(all="ignore"):  # what overflows is refused by the model
@@ -217,18 +175,28 @@ def _inertial(link: Tag) -> dict[str, Any]:
     return made
 
 
-def _pose(owner: Tag) -> Pose:
-    """The <origin> of an element: xyz with rpy or, since URDF 1.1, quat_xyzw."""
-    origin = owner.child("origin")
-    xyz, rpy = origin.numbers("xyz", 3, ORIGIN), origin.numbers("rpy", 3, ORIGIN)
-    if "quat_xyzw" in origin:
-        if "rpy" in origin:
-            raise ReadError(f"{origin.what} has rpy and quat_xyzw; keep one.")
-        x, y, z, w = origin.numbers("quat_xyzw", 4)
-        if not 1e-12 < (length := math.hypot(x, y, z, w)) < 1e12:
-            raise ReadError(f"{origin.what} quat_xyzw has the length {length:g}; it must be 1.")
-        rpy = tuple(rpy_from_rotation(rotation_from_quaternion(np.array([w, x, y, z]) / length)).tolist())
-    return Pose(xyz, rpy)  # type: ignore[arg-type]
+def _entry(tag: Tag, key: str, repairs: list[str] | None) -> float:
+    """A number of mass or inertia; where it is not there and may be repaired, zero."""
+    if repairs is not None and not tag.element.get(key, "").strip():
+        repairs.append(f"{tag.what} has no {key}, which is 0 now")
+        return 0.0
+    return tag.number(key)
+
+
+def _admissible(moments: tuple[float, ...], what: str, repairs: list[str] | None) -> tuple[float, ...]:
+    """The moments without a negative principal one, if that is so small that it may be a slip of rounding or of a mesh."""
+    least, *_, largest = principal_moments([Body("", inertia=moments)])[0]
+    if not -SLIGHT * abs(largest) <= least < -ROUNDING * abs(largest):
+        return moments
+    if repairs is None:
+        raise ModelError(
+            f"{what}: the inertia has the negative principal value {least:g}; check its entries and that it is about the "
+            "centre of mass, or set it to zero with repair=True."
+        )
+    repairs.append(f"{what}: the negative principal moment of inertia {least:g} is 0 now")
+    values, axes = np.linalg.eigh(Body("", inertia=moments).inertia_matrix())
+    I = axes * np.maximum(values, 0.0) @ axes.T
+    return (*np.diag(I).tolist(), float(I[0, 1]), float(I[0, 2]), float(I[1, 2]))
 
 
 # -- joints -------------------------------------------------------------------------------------------------------
@@ -236,7 +204,7 @@ def _pose(owner: Tag) -> Pose:
 
 def _joint(name: str, joint: Tag, closures: Closures) -> dict[str, Any]:
     """A joint's kind, place and data, as the Builder takes them."""
-    kind, at = _kind(joint), _pose(joint)
+    kind, at = kind_of(joint), pose(joint.child("origin"))
     if name in closures.kinds and kind != "fixed":
         # limits and friction in the file are those of the placeholder
         kind, axis = closures.kinds[name]
@@ -252,10 +220,9 @@ def _joint(name: str, joint: Tag, closures: Closures) -> dict[str, Any]:
     }
 
 
-def _add_joint(
-    b: Builder, name: str, parent: str, child: str, data: dict[str, Any], split: tuple[str, str] | None
-) -> None:
+def _add_joint(b: Builder, name: str, joint: Tag, parent: str, child: str, closures: Closures) -> None:
     """A joint, or the two revolute ones with a cross between them that a universal joint is if a motor drives one axis."""
+    data, split = _joint(name, joint, closures), closures.axis_motors(name)
     if split is None:
         b.joint(name, parent=parent, child=child, **data)
         return
@@ -268,8 +235,7 @@ def _add_joint(
 def _round_turns(joints: Tags, where: str) -> None:
     """Quarter turns in the joints' rpy as exact as they are meant, where they are rounded."""
     rounded: dict[str, str] = {}
-    for joint in joints.values():
-        origin = joint.child("origin").element
+    for origin in (e for joint in joints.values() for e in joint.element.iter() if name_of(e).endswith("origin")):
         texts = origin.get("rpy", "").split()
         for text in texts:
             if (exact := _quarter_turns(text)) is not None:
@@ -294,14 +260,9 @@ def _quarter_turns(text: str) -> float | None:
     return exact if exact and 1e-15 < off < 10.0 ** -len(digits[1]) else None
 
 
-def _kind(joint: Tag) -> str:
-    known_words([text := joint.text("type")], KINDS, f"{joint.what} has the unknown type", ReadError)
-    return KINDS[text]
-
-
 def _axes(joint: Tag, kind: str) -> Any:
     """The axis of the kinds that have one, x by default, or the two of a universal joint."""
-    first, second = (_axis(joint.child(tag)) for tag in ("axis", "axis2"))
+    first, second = (axis_of(joint.child(tag)) for tag in ("axis", "axis2"))
     if kind == "universal":
         if (first is None) != (second is None):
             raise ReadError(f"{joint.what}: a universal joint has an <axis> and an <axis2>, or neither (x, then y).")
@@ -309,17 +270,10 @@ def _axes(joint: Tag, kind: str) -> Any:
     return (first or (1.0, 0.0, 0.0)) if issubclass(model.KINDS[kind], OneAxis) else None
 
 
-def _axis(tag: Tag) -> tuple[float, ...] | None:
-    """A direction of unit length; a zero one is left for the model to refuse."""
-    axis = tag.numbers("xyz", 3) if "xyz" in tag else None
-    length = math.hypot(*axis) if axis else 0.0
-    return tuple(x / length for x in axis) if axis and length > 1e-12 else axis
-
-
 def _limits(joint: Tag) -> dict[str, Any]:
     limit = joint.child("limit")
     given = {key: limit.limit(key) for key in ("lower", "upper", "velocity", "effort") if key in limit}
-    made = {f"{key}_limit": given[key] for key in ("velocity", "effort") if given.get(key, math.inf) != math.inf}
+    made = {f"{key}_limit": given[key] for key in ("velocity", "effort") if given.get(key, math.inf) < UNBOUNDED}
     if given.keys() & {"lower", "upper"} and joint.text("type") != "continuous":
         return {"limits": (given.get("lower", 0.0), given.get("upper", 0.0)), **made}
     return made
@@ -333,34 +287,28 @@ def _friction(joint: Tag) -> dict[str, Any]:
     return {name: given.number(key) for name, key in keys.items() if key in given}
 
 
-def _add_mimics(b: Builder, joints: Tags) -> set[str]:
+def _add_mimics(b: Builder, joints: Tags, findings: Findings) -> set[str]:
     """A coupling for each joint that mimics another; the names of those that do."""
     found = set()
     for name, joint in joints.items():
-        mimic = joint.child("mimic")
-        if not mimic.there:
-            continue
-        source = mimic.text("joint")
-        known_words([source], joints, f"{joint.what} mimics the unknown joint", ReadError)
-        if joint.text("type") == "fixed":
-            # exporters that freeze a gripper leave it behind
-            sentence = f"{joint.what} is fixed and cannot mimic '{source}'; the <mimic> is left out."
-            warnings.warn(sentence, ModelWarning, stacklevel=2)
-            continue
-        (ratio,), (offset,) = mimic.numbers("multiplier", 1, (1.0,)), mimic.numbers("offset", 1, (0.0,))
-        b.couple(f"{name} mimics {source}", name, source, ratio, offset)
-        found.add(name)
+        with findings.of(name, "joint", name):
+            mimic = joint.child("mimic")
+            if not mimic.there:
+                continue
+            source = mimic.text("joint")
+            known_words([source], joints, f"{joint.what} mimics the unknown joint", ReadError)
+            if joint.text("type") == "fixed":
+                # exporters that freeze a gripper leave it behind
+                sentence = f"{joint.what} is fixed and cannot mimic '{source}'; the <mimic> is left out."
+                warnings.warn(sentence, ModelWarning, stacklevel=2)
+                continue
+            (ratio,), (offset,) = mimic.numbers("multiplier", 1, (1.0,)), mimic.numbers("offset", 1, (0.0,))
+            b.couple(f"{name} mimics {source}", name, source, ratio, offset)
+            found.add(name)
     return found
 
 
 # -- the tree and its closures --------------------------------------------------------------------------------------
-
-
-def _ends(joint: Tag, links: Tags) -> tuple[str, ...]:
-    """The parent and child links of a joint."""
-    ends = tuple(joint.child(tag).text("link") for tag in ("parent", "child"))
-    known_words(ends, links, f"{joint.what} joins the unknown link", ReadError)
-    return ends
 
 
 def _root(links: Tags, ends: Ends) -> str:
@@ -392,7 +340,9 @@ def _is_ground(root: str, links: Tags, base: str) -> bool:
     return stands
 
 
-def _add_loops(b: Builder, closures: Closures, links: Tags, ends: Ends, ground: str | None) -> None:
+def _add_loops(
+    b: Builder, closures: Closures, links: Tags, ends: Ends, bodies: Mapping[str, str], findings: Findings
+) -> None:
     def body(frame: str) -> str:
         """The link of a frame: a link's own name, or that of the joint that carries it."""
         carried = ends[frame][1] if frame in ends else None
@@ -404,22 +354,32 @@ def _add_loops(b: Builder, closures: Closures, links: Tags, ends: Ends, ground: 
         if frame not in links and carried is None:
             hint = suggest(frame, [*links, *ends], "; name a link or a joint.")
             raise ReadError(f"{closures.where}: no link or joint has the name of the frame '{frame}'{hint}")
-        link = carried or frame
-        return GROUND if link == ground else link
+        return bodies[carried or frame]
 
     for cut in closures.cuts:
-        first, second = (body(frame) for frame in cut.frames)
-        b.loop(cut.name, cut.kind, first, second, axis=cut.axis, pitch=cut.pitch)
+        with findings.of(cut.name):
+            first, second = (body(frame) for frame in cut.frames)
+            b.loop(cut.name, cut.kind, first, second, axis=cut.axis, pitch=cut.pitch)
 
 
-def _actuate(b: Builder, joints: Tags, moving: list[str], mimics: set[str], closures: Closures) -> None:
-    """Motors where the YAML says; without it at every joint of a tree that moves, floats not and mimics none."""
+def _actuate(
+    b: Builder,
+    joints: Tags,
+    moving: list[str],
+    mimics: set[str],
+    closures: Closures,
+    transmitted: tuple[str, ...] | None,
+) -> None:
+    """Motors where the YAML says; without it at every joint of a tree that moves, floats not and mimics none, and of what
+    <constraint> elements close at the joints that have a transmission."""
     for name in closures.kinds:
         if name not in moving:
             _warn(closures, f"joint_name names '{name}', and no moving joint has that name", name, moving)
     driven = [name for name in moving if closures.kinds.get(name, ("",))[0] != "fixed"]
     if closures.motors is not None:
         b.actuate(*_motors(closures, [axis for name in driven for axis in closures.axis_motors(name) or (name,)]))
+    elif transmitted is not None:
+        b.actuate(*(name for name in driven if name in transmitted))
     elif not closures.cuts:
         b.actuate(*(n for n in driven if n not in mimics and joints[n].text("type") != "floating"))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -163,8 +163,15 @@ class Motion:
         tau = own("tau", self.tau) if driven else None
         return JointMotion(self.t, own("q", self.q), own("v", self.v), own("a", self.a), tau)
 
-    def __getitem__(self, index: Any) -> Motion:
-        """Some trajectories of many: `motion[3]`, `motion[:10]`, `motion[0, 2]`."""
+    @overload
+    def __getitem__(self, index: str) -> JointMotion: ...
+    @overload
+    def __getitem__(self, index: Any) -> Motion: ...
+    def __getitem__(self, index: Any) -> Motion | JointMotion:
+        """A joint by its name, `motion["elbow"].q`, or some trajectories of many: `motion[3]`, `motion[:10]`,
+        `motion[0, 2]`."""
+        if isinstance(index, str):
+            return self.joint(index)
         axes, batch = self.q.ndim - 2, self.q.shape[:-2]
         places = index if isinstance(index, tuple) else (index,)
         if len(places) > axes or any(k is None or k is Ellipsis for k in places):

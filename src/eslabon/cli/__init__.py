@@ -1,0 +1,13 @@
+"""The command line. A command reads text, asks the library, and returns an answer; this room prints it.
+
+`app` is how commands are declared, what they share, and how they end; `typed` reads what is typed; `answer` writes tables,
+JSON and CSV. The other files hold the commands.
+"""
+
+from eslabon.cli import dynamics, files, kinematics, library, symbolic
+from eslabon.cli.app import app, main
+
+__all__ = ["app", "dynamics", "files", "kinematics", "library", "main", "symbolic"]
+
+ORDER = ["list", "show", "pose", "ik", "workspace", "torques", "simulate", "equations", "c", "check", "convert", "reproduce", "demo"]
+app.registered_commands.sort(key=lambda command: ORDER.index(str(command.name)))

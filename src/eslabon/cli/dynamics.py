@@ -1,0 +1,108 @@
+"""What moves it: torques of a motion, and motion in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import eslabon as es
+from eslabon.cli.answer import Answer, patience
+from eslabon.cli.app import command
+from eslabon.cli.kinematics import coordinate_heads
+from eslabon.cli.typed import Actuated, Degrees, Q, Source, as_typed, configuration, in_radians, load, vector
+from eslabon.model.configuration import angles, velocity_units
+from eslabon.plotting import save_figure
+from eslabon.tables import Sheet
+
+FORCE = {"rad/s": "N m", "m/s": "N"}
+V = Annotated[
+    str | None, typer.Option("--v", help="Velocities, of all joints or, with --actuated, of those; rest if left out.")
+]
+A = Annotated[str | None, typer.Option("--a", help="Accelerations, as --v.")]
+
+
+def _rates(m: es.Mechanism, text: str | None, option: str, places: Any, degrees: bool) -> np.ndarray:
+    """Velocities or accelerations at these places."""
+    turning = np.array(velocity_units(m))[places] == "rad/s"
+    return np.zeros(len(turning)) if text is None else in_radians(vector(text, option, len(turning)), turning, degrees)
+
+
+def state(
+    m: es.Mechanism, q: str | None, v: str | None, a: str | None, actuated: str | None, degrees: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Full q, v, a: as typed, or what follows from the actuated joints."""
+    configured = configuration(m, q, actuated, degrees and (q is not None or actuated is not None))
+    places = list(m.actuated_velocities) if actuated is not None else list(range(m.nv))
+    va, aa = (_rates(m, text, option, places, degrees) for text, option in ((v, "--v"), (a, "--a")))
+    if actuated is not None and m.closed:
+        return m.complete(configured[list(m.actuated_coordinates)], va, aa, guess=configured)
+    full = np.zeros((2, m.nv))
+    full[:, places] = va, aa
+    return configured, full[0], full[1]
+
+
+@command("torques", 'eslabon torques delta --actuated "10 20 30" --v "90 0 0" --degrees')
+def torques(
+    source: Source, q: Q = None, v: V = None, a: A = None, actuated: Actuated = None, degrees: Degrees = False
+) -> Answer:
+    """Inverse dynamics: the actuators' forces for a state of motion; left out, home at rest."""
+    m = load(source)
+    with patience("compiling the inverse dynamics"):
+        motion = state(m, q, v, a, actuated, degrees)
+        tau = m.inverse_dynamics(*motion)
+    units = [FORCE[velocity_units(m)[k]] for k in m.actuated_velocities]
+    names = [name for name in m.actuated for _ in range(m.joint(name).nv)]
+    sheet = Sheet("actuator forces", ("joint", "force", "unit"), list(zip(names, tau.tolist(), units, strict=True)))
+    data = {"mechanism": m.name, **{key: m.named(x) for key, x in zip("qva", motion, strict=True)}, "tau": m.named(tau)}
+    return Answer([sheet], data)
+
+
+@command("simulate", 'eslabon simulate double_pendulum --q "60 30" --degrees --time 2')
+def simulate(
+    source: Source,
+    time: Annotated[float, typer.Option("--time", help="How long, in seconds.")] = 1.0,
+    q: Q = None,
+    v: V = None,
+    actuated: Actuated = None,
+    tau: Annotated[
+        str | None, typer.Option("--tau", help="Constant forces of the actuators; none if left out.")
+    ] = None,
+    degrees: Degrees = False,
+    rows: Annotated[int, typer.Option(help="How many times are reported.", min=2)] = 11,
+    method: Annotated[str, typer.Option(help="DOP853, RK45, LSODA, Radau, BDF, rk4 or symplectic.")] = "DOP853",
+    step: Annotated[float | None, typer.Option(help="The step of a method with fixed steps, in seconds.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Also save the motion: .csv or .npz.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it into this file (.png, .svg, .pdf).")] = None,
+) -> Answer:
+    """The motion from a state, home at rest if left out, under constant forces."""
+    m = load(source)
+    if not 0 < time < np.inf:
+        raise es.InputError(f"--time is a number of seconds greater than zero; it is {time:g}.")
+    q0, v0, _ = state(m, q, v, None, actuated, degrees)
+    force = None if tau is None else vector(tau, "--tau", m.nu)
+    fixed = {} if step is None else {"step": step}
+    times = np.linspace(0.0, time, rows)
+    motion = m.simulate(q0, v0, times, force, method=method, **_times(fixed, method, times))
+    table = np.column_stack([motion.t, as_typed(motion.q, angles(m), degrees), motion.energy.total])
+    heads = ("t [s]", *coordinate_heads(m, degrees), "energy [J]")
+    parts: list[Any] = [Sheet("", heads, [tuple(map(float, row)) for row in table])]
+    if m.closed:
+        parts.append(f"Loop closure is violated by at most {np.max(motion.closure, initial=0.0):.2g} (m or rad).")
+    parts += [f"The motion is saved in {motion.save(out)}."] if out is not None else []
+    parts += [f"Figure: {save_figure(motion.plot(), plot)}"] if plot is not None else []
+    data = {
+        "mechanism": m.name,
+        "t": motion.t,
+        **{key: m.named(getattr(motion, key)) for key in ("q", "v", "a", "tau")},
+    }
+    return Answer(parts, data | {"energy": motion.energy.total, "closure": motion.closure})
+
+
+def _times(options: dict[str, Any], method: str, times: np.ndarray) -> dict[str, Any]:
+    """Methods of fixed steps need one: a hundredth of the time between reports, or what was asked."""
+    if method in ("rk4", "symplectic") and not options:
+        return {"step": float(times[1] - times[0]) / 100}
+    return options

@@ -1,0 +1,53 @@
+"""Files: everything that is wrong or odd in one, and one format out of another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eslabon.cli.answer import Answer
+from eslabon.cli.app import command
+from eslabon.cli.typed import Source, load, paths
+from eslabon.study.check import check as findings
+from eslabon.tables import Sheet
+
+FileName = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A .toml, .urdf or MJCF (.xml) file.", autocompletion=paths)
+]
+Repair = Annotated[
+    bool,
+    typer.Option("--repair", help="Of a .urdf: set missing entries and slightly negative moments of inertias to zero."),
+]
+
+
+@command("check", "eslabon check robot.urdf")
+def check(file: FileName) -> Answer:
+    """Everything that is wrong or odd in a file at once, with line numbers. The exit code is 1 if it cannot be loaded."""
+    found = findings(file)
+    errors = sum(f.level == "error" for f in found)
+    lines = [str(f) for f in found]
+    counts = [f"{n} {word}{'s' * (n != 1)}" for n, word in ((errors, "error"), (len(found) - errors, "warning")) if n]
+    sheet = Sheet("findings", ("level", "file", "line", "sentence"), found)
+    return Answer(
+        [*lines, f"{file}: {' and '.join(counts) or 'nothing is wrong or odd'}."], None, [sheet], code=int(errors > 0)
+    )
+
+
+@command("convert", "eslabon convert puma560 puma560.urdf")
+def convert(
+    source: Source,
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="A .toml file, or a .urdf with loops as <constraint> elements.")
+    ],
+    repair: Repair = False,
+) -> Answer:
+    """Write a mechanism in another format; what that has no place for is said."""
+    m = load(source, repair=True) if repair else load(source)
+    path = m.save(out)
+    return Answer(
+        [f"{m.name} is written to {path}."],
+        {"mechanism": m.name, "file": str(path)},
+        [Sheet("files", ("mechanism", "file"), [(m.name, str(path))])],
+    )

@@ -1,0 +1,198 @@
+"""Where things are: poses, inverse kinematics, workspaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import eslabon as es
+from eslabon.cli.answer import Answer, patience
+from eslabon.cli.app import command
+from eslabon.cli.typed import (
+    Actuated,
+    Degrees,
+    Frame,
+    Q,
+    Source,
+    as_typed,
+    configuration,
+    in_radians,
+    joints,
+    known_joint,
+    load,
+    numbers,
+    vector,
+)
+from eslabon.kinematics.frames import chosen_frame
+from eslabon.model.configuration import angles, coordinate_columns
+from eslabon.plotting import save_figure
+from eslabon.tables import Sheet
+
+POSE = ("x [m]", "y [m]", "z [m]", "roll [deg]", "pitch [deg]", "yaw [deg]")
+
+
+def coordinate_sheet(m: es.Mechanism, q: Any, degrees: bool, title: str = "coordinates") -> Sheet:
+    """A row for each coordinate of one configuration, a column for each of several."""
+    columns = coordinate_columns(m)
+    values = as_typed(np.atleast_2d(q), angles(m), degrees).T
+    units = ["deg" if degrees and c.unit == "rad" else c.unit for c in columns]
+    heads = ("value",) if values.shape[1] == 1 else tuple(f"value {k + 1}" for k in range(values.shape[1]))
+    rows = [(str(c), *map(float, row), unit) for c, row, unit in zip(columns, values, units, strict=True)]
+    return Sheet(title, ("coordinate", *heads, "unit"), rows)
+
+
+def coordinate_heads(m: es.Mechanism, degrees: bool = False) -> tuple[str, ...]:
+    """The columns of configurations in rows, with units."""
+    units = {"rad": " [deg]" if degrees else " [rad]", "m": " [m]", "": ""}
+    return tuple(f"{c}{units[c.unit]}" for c in coordinate_columns(m))
+
+
+def pose_rows(T: np.ndarray) -> np.ndarray:
+    """Position and roll, pitch, yaw in degrees, (..., 6)."""
+    rpy = np.degrees(es.algebra.rpy_from_rotation(T[..., :3, :3]))
+    return np.concatenate([T[..., :3, 3], rpy], axis=-1)
+
+
+@command("pose", 'eslabon pose delta --actuated "10 20 30" --degrees')
+def pose(
+    source: Source, q: Q = None, actuated: Actuated = None, frame: Frame = None, degrees: Degrees = False
+) -> Answer:
+    """The pose of a frame: position, roll, pitch and yaw, the 4x4 matrix, and with loops all coordinates that close them."""
+    m = load(source)
+    with patience("closing the loops"):
+        values = configuration(m, q, actuated, degrees)
+        T = m.pose(values, frame)
+    name = chosen_frame(m, frame).name
+    row = pose_rows(T)
+    notes = []
+    if m.closed and not (violation := abs(m.constraint(values)).max(initial=0.0)) <= 1e-6:
+        notes.append(f"This configuration violates loop closure by {violation:.3g} (m or rad).")
+    parts: list[Any] = [
+        Sheet(f"pose of {name}", ("", "x", "y", "z"), [("position m", *row[:3]), ("roll pitch yaw deg", *row[3:])]),
+        "",
+        *("  ".join(f"{round(float(x), 9) + 0.0:12.9f}" for x in line) for line in T),
+    ]
+    if m.closed:
+        parts += ["", coordinate_sheet(m, values, degrees)]
+    heads = ("frame", *POSE, *coordinate_heads(m))
+    data = {
+        "mechanism": m.name,
+        "frame": name,
+        "position": row[:3],
+        "rpy_deg": row[3:],
+        "matrix": T,
+        "q": m.named(values),
+    }
+    return Answer(parts, data, [Sheet("pose", heads, [(name, *row.tolist(), *values.tolist())])], notes)
+
+
+@command("ik", 'eslabon ik puma560 --position "0.4 0.1 0.3" --rpy "0 90 0" --degrees')
+def ik(
+    source: Source,
+    position: Annotated[str, typer.Option("--position", help="Where the frame is to be, in metres: 'x y z'.")],
+    rpy: Annotated[
+        str | None,
+        typer.Option("--rpy", help="Its roll, pitch and yaw; left out, any for an arm, and with loops those of home."),
+    ] = None,
+    frame: Frame = None,
+    guess: Annotated[str | None, typer.Option("--guess", help="Coordinates to start from.")] = None,
+    solutions: Annotated[int, typer.Option(help="How many configurations of an arm to look for.", min=1)] = 1,
+    degrees: Degrees = False,
+) -> Answer:
+    """Inverse kinematics: coordinates that bring a frame to a pose, and with loops close them."""
+    m = load(source)
+    place = vector(position, "--position", 3)
+    turn = None if rpy is None else vector(rpy, "--rpy", 3)
+    start = None if guess is None else in_radians(numbers(guess, "--guess"), angles(m), degrees)
+    target = np.eye(4)
+    target[:3, 3] = place
+    if turn is not None:
+        target[:3, :3] = es.algebra.rotation_from_rpy(np.radians(turn) if degrees else turn)
+    with patience("searching"):
+        q = _reached(m, target, turn is not None, start, frame, solutions)
+    poses = m.pose(q, frame)
+    heads, rows = coordinate_heads(m), np.concatenate([q, pose_rows(poses)], axis=-1).tolist()
+    data = {"mechanism": m.name, "solutions": [m.named(x) for x in q]}
+    return Answer([coordinate_sheet(m, q, degrees)], data, [Sheet("solutions", (*heads, *POSE), rows)])
+
+
+def _reached(
+    m: es.Mechanism, target: np.ndarray, oriented: bool, guess: Any, frame: str | None, solutions: int
+) -> np.ndarray:
+    """Configurations in rows."""
+    if m.closed:
+        if solutions > 1:
+            raise es.InputError(f"{m.name} has loops, for which one configuration is found; leave --solutions out.")
+        if not oriented:
+            target[:3, :3] = m.pose(m.project(m.home()), frame)[:3, :3]
+        return np.atleast_2d(np.asarray(m.inverse_kinematics(target, guess, frame)))
+    point: dict[str, Any] = {} if oriented else {"points": [[0.0, 0.0, 0.0]]}
+    aim = target if oriented else target[None, :3, 3]
+    if solutions == 1:
+        return np.atleast_2d(np.asarray(m.inverse_kinematics(aim, guess, frame, **point)))
+    found: Any = m.inverse_kinematics(aim, guess, frame, solutions=solutions, report=True, **point)
+    if not found.converged.any():
+        m.inverse_kinematics(aim, guess, frame, **point)  # which says how near it comes
+    return found.q[found.converged]
+
+
+@command("workspace", "eslabon workspace five_bar --samples 500")
+def workspace(
+    source: Source,
+    frame: Frame = None,
+    samples: Annotated[int, typer.Option(help="How many configurations are tried.", min=1)] = 2000,
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option("--range", help="'JOINT LOWER UPPER', once for each joint; its limits if left out.", autocompletion=joints),
+    ] = None,
+    degrees: Degrees = False,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it into this file (.png, .svg, .pdf).")] = None,
+) -> Answer:  # fmt: skip
+    """Where a frame can go, and how near to singular it is there. CSV and JSON have every configuration."""
+    m = load(source)
+    found = m.workspace(frame, dict(_range(m, text, degrees) for text in ranges or ()), samples)
+    place = found.poses[:, :3, 3]
+    extent = Sheet(
+        f"workspace of {found.frame}",
+        ("axis", "from [m]", "to [m]"),
+        [
+            (axis, *pair)
+            for axis, pair in zip("xyz", zip(place.min(axis=0), place.max(axis=0), strict=True), strict=True)
+        ],
+    )
+    kinds = {"parallel": found.conditions.parallel, "serial": found.conditions.serial}
+    condition = Sheet(
+        "reciprocal condition number",
+        ("singular kind", "least", "median", "largest"),
+        [(kind, x.min(), np.median(x), x.max()) for kind, x in kinds.items()],
+    )
+    parts: list[Any] = [
+        f"{len(found.q):,} of {found.asked:,} samples reached ({found.reached:.0%}).",
+        "",
+        extent,
+        "",
+        condition,
+    ]
+    if plot is not None:
+        parts.append(f"Figure: {save_figure(found.plot(), plot)}")
+    rows = np.column_stack([found.q, pose_rows(found.poses), *kinds.values()]).tolist()
+    sheet = Sheet("configurations", (*coordinate_heads(m), *POSE, *kinds), rows)
+    data = {
+        "mechanism": m.name,
+        "frame": found.frame,
+        "asked": found.asked,
+        "reached": len(rows),
+        "configurations": sheet.records(),
+    }
+    return Answer(parts, data, [sheet])
+
+
+def _range(m: es.Mechanism, text: str, degrees: bool) -> tuple[str, tuple[float, float]]:
+    name, _, pair = text.strip().partition(" ")
+    known_joint(m, name, "--range")
+    place = list(range(m.nq)[m.coordinates[name]])[:1] * 2
+    lower, upper = in_radians(vector(pair, f"--range of '{name}'", 2), angles(m)[place], degrees)
+    return name, (float(lower), float(upper))

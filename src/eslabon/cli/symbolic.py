@@ -1,0 +1,71 @@
+"""What others read on: equations, and portable C."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eslabon.cli.answer import Answer, patience
+from eslabon.cli.app import command
+from eslabon.cli.typed import Frame, Source, load, quantities
+from eslabon.tables import Sheet
+
+Quantity = Annotated[
+    str,
+    typer.Argument(metavar="QUANTITY", help="Such as pose, jacobian, mass_matrix or inverse_dynamics.", autocompletion=quantities),
+]  # fmt: skip
+
+
+def _options(frame: str | None) -> dict[str, Any]:
+    return {} if frame is None else {"frame": frame}
+
+
+@command("equations", "eslabon equations elbow mass_matrix")
+def equations(
+    source: Source,
+    quantity: Quantity = "inverse_dynamics",
+    frame: Frame = None,
+    latex: Annotated[bool, typer.Option("--latex", help="As LaTeX.")] = False,
+    values: Annotated[bool, typer.Option("--values", help="Put the parameters' values in.")] = False,
+) -> Answer:
+    """A quantity as equations, with the parameters as letters."""
+    m = load(source)
+    with patience("writing the equations"):
+        made = m.equations(quantity, parameters=not values, **_options(frame))
+        text = made.latex() if latex else str(made)
+    rows = [("definition", str(name), str(expression)) for name, expression in made.definitions]
+    for name, matrix in zip(made.names, made.results, strict=True):
+        entries = product(*(range(n) for n in matrix.shape))
+        rows += [(name, " ".join(str(k + 1) for k in place), str(matrix[place])) for place in entries]
+    sheet = Sheet("equations", ("of", "entry", "expression"), rows)
+    return Answer(
+        [text],
+        {"mechanism": m.name, "quantity": quantity, "latex": made.latex(), **{"equations": sheet.records()}},
+        [sheet],
+    )
+
+
+@command("c", "eslabon c elbow jacobian --frame tool")
+def c(
+    source: Source,
+    quantity: Quantity = "inverse_dynamics",
+    frame: Frame = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the files into this folder; printed if left out.")] = None,
+) -> Answer:  # fmt: skip
+    """Portable C for a quantity: a header and a source file."""
+    m = load(source)
+    with patience("writing C"):
+        made = m.c_source(quantity, **_options(frame))
+    files = {f"{made.name}.h": made.header, f"{made.name}.c": made.code}
+    if out is not None:
+        written = made.write(out)
+        return Answer(
+            [Sheet("files", ("file", "lines"), [(str(path), path.read_text().count("\n")) for path in written])]
+        )
+    sheet = Sheet("files", ("file", "text"), list(files.items()))
+    return Answer(
+        ["\n".join(files.values()).rstrip("\n")], {"mechanism": m.name, "quantity": quantity, "files": files}, [sheet]
+    )

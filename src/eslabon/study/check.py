@@ -1,0 +1,137 @@
+"""Everything that is wrong or odd in a file at once, each with its line."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from eslabon.errors import EslabonError, ModelWarning
+from eslabon.mechanism import Mechanism
+from eslabon.model import Description, Expression, Model
+from eslabon.model.admissible import inadmissible
+from eslabon.model.expressions import leaves
+from eslabon.model.validation import violations
+from eslabon.read import read_file
+from eslabon.read.findings import QUOTED, Finding, Findings
+
+CLOSED = 1e-6  # metres or radians
+
+
+def check(path: str | Path) -> list[Finding]:
+    """What is wrong ("error") and what is odd ("warning") in a file: a list of findings with level, file, line, sentence.
+
+    Mistakes of the text come first, then those of the mechanism: names, references, the tree, numbers no body has. The line
+    is that of the item, or of its key or element, where it can be told.
+
+    >>> import eslabon as es
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> file = Path(mkdtemp()) / "arm.toml"
+    >>> _ = file.write_text('name = "arm"\\n[bodies.a]\\nmass = -1\\n[joints.q]\\nkind = "revolut"\\nparent = "ground"\\nchild = "a"\\n')
+    >>> for finding in es.check(file):
+    ...     print(finding.level, finding.line, finding.sentence)
+    error 5 joint 'q': there is no joint kind 'revolut'; did you mean 'revolute'?
+    error 3 body 'a': the mass is -1; it cannot be negative.
+    """
+    path, findings = Path(path), Findings(gather=True)
+    description: Description | None = None
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with findings.of("", line=None):
+            description = read_file(path, findings)
+    found = [Finding("error", *_placed(path, sentence, line)) for sentence, line in findings.errors]
+    sentences = [str(w.message) for w in told if issubclass(w.category, ModelWarning)]
+    if description is not None:
+        wrong = [s for s in _wrong(description, not findings.errors) if not findings.concerns_unread(s)]
+        found += [Finding("error", *_placed(path, s, findings.line(s))) for s in wrong]
+        sentences += _odd(description) if not found else []
+    return found + [Finding("warning", *_placed(path, s, findings.line(s))) for s in dict.fromkeys(sentences)]
+
+
+def _placed(path: Path, sentence: str, line: int | None) -> tuple[str, int | None, str]:
+    """The file that a sentence is about, the line, and the sentence without the file's name."""
+    named = re.match(r"([^\s:]+\.(?:ya?ml|urdf|toml|xml)): ", sentence)
+    said = sentence
+    while (start := re.match(rf"(?:{re.escape(str(path))}|{re.escape(path.name)}): ", said)) is not None:
+        said = said[start.end() :]
+    file = path
+    if named and named[1] != path.name and (beside := path.with_name(named[1])).is_file():
+        file, line, said = beside, None, sentence[named.end() :]
+    told = re.search(r"\bline (\d+)", said)  # of what is not well-formed: the parsers say it
+    return str(file), line or (int(told[1]) if told else _line_of(file, said)), said
+
+
+def _line_of(file: Path, sentence: str) -> int | None:
+    """The first line with a word that a sentence about a YAML file quotes, or with its key."""
+    if file.suffix.lower() not in (".yaml", ".yml"):
+        return None
+    lines = file.read_text(errors="replace").splitlines()
+    for word in (*QUOTED.findall(sentence), *re.findall(r"\w+_\w+", sentence)):
+        for number, text in enumerate(lines, start=1):
+            if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text):
+                return number
+    return None
+
+
+class _Unchecked(Model):
+    """A model of whatever there is, to ask of its numbers."""
+
+    def __init__(self, description: Description) -> None:
+        self.__dict__.update(description=description, _symbols={})
+
+
+def _wrong(d: Description, complete: bool) -> Iterator[str]:
+    """What keeps it from being a mechanism; of an incomplete one nothing is said of the tree."""
+    yield from _all(lambda: violations(d, tree=complete))
+    yield from _all(lambda: inadmissible(_Unchecked(d)))
+
+
+def _all(sentences: Callable[[], Iterable[str]]) -> Iterator[str]:
+    """Sentences, and the one that ends them if it must."""
+    try:
+        yield from sentences()
+    except EslabonError as error:
+        yield str(error)
+
+
+def _odd(d: Description) -> Iterator[str]:
+    """What is legal and looks like a slip."""
+    m = Mechanism(d)
+    yield from m.suspicions
+    items = (
+        d.gravity,
+        d.bodies,
+        d.joints,
+        d.loops,
+        d.couplings,
+        d.springs,
+        d.wrenches,
+        d.frames,
+        d.modes,
+        d.parameters,
+    )
+    used = {name for x in leaves(items) if isinstance(x, Expression) for name in x.names()}
+    yield from (f"parameter '{name}' is used nowhere." for name, _ in d.parameters if name not in used)
+    if not m.nv:
+        yield "nothing moves: all joints are fixed."
+    elif not m.actuated:
+        yield "no joint is actuated; name those that motors drive."
+    if m.closed and not m.rheonomic:
+        yield from _all(lambda: _closing(m))
+
+
+def _closing(m: Mechanism) -> Iterator[str]:
+    residual = abs(m.constraint(m.home())).max(initial=0.0)
+    if residual > CLOSED:
+        q = m.project(m.home())
+        yield (
+            f"home violates loop closure by {residual:.3g} (m or rad); the nearest closed configuration is "
+            + ", ".join(f"{name} = {x:.4g}" for name, x in list(m.named(q).items())[:6] if isinstance(x, float))
+            + "."
+        )
+    if m.dof == 0:
+        yield "the loops leave no degree of freedom: this is a structure, or a loop is written twice."
+    elif m.nu > m.dof:
+        yield f"{m.nu} actuator forces drive {m.dof} degree{'s' * (m.dof != 1)} of freedom: actuation is redundant."
