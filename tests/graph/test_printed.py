@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from eslabon.errors import ModelError
 from eslabon.graph import GraphError, native
-from eslabon.graph.printed import Equations, equations, latex
+from eslabon.graph.printed import equations, latex
 from eslabon.mechanism import Builder, Mechanism, load
 from eslabon.quantities import CLOSED, QUANTITIES
 from eslabon.read import robots
@@ -115,7 +115,7 @@ def test_long_sums_become_definitions(chain) -> None:
 
 def test_names_that_do_not_fit() -> None:
     f, _ = planar_arm(2)
-    with pytest.raises(GraphError, match="has no input 'w'; it has q, v"):
+    with pytest.raises(GraphError, match="there is no input 'w'; there are q, v"):
         equations(f, {"w": ["w"]})
     with pytest.raises(GraphError, match="input 'q' has 2 numbers; 1 names"):
         equations(f, {"q": ["q"]})

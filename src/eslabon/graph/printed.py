@@ -9,7 +9,8 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from eslabon.errors import GraphError, InputError
 from eslabon.graph.abbreviated import recurring_sum, waves
@@ -105,12 +106,13 @@ class Equations:
     def __str__(self) -> str:
         lines = [self.statement[0]] if self.statement[0] else []
         lines += [f"{s} = {e}" for s, e in self.definitions]
+        defined = {s for s, _ in self.definitions}
         for name, result in zip(self.names, self.results, strict=True):
             if 0 in result.shape:  # of a mechanism that cannot move
                 lines.append(f"{name} is empty ({result.shape[0]}x{result.shape[1]})")
             elif result.shape == (1, 1):
                 lines.append(f"{name} = {result[0, 0]}")
-            else:
+            elif not defined.issuperset(result):  # whose entries are lines already
                 for places, e in _grouped(result):
                     left = " = ".join(f"{name}[{','.join(map(str, place))}]" for place in places)
                     lines.append(f"{left} = {e}" if places else _elsewhere(name))
@@ -152,7 +154,8 @@ def _broken(left: str, e: Any, text: Callable[[Any], str]) -> str:
     whole = text(e)
     if not e.is_Add or _width(whole) <= WIDE:
         return f"{left} &= {whole}"
-    lines, here = [], ""
+    lines: list[str] = []
+    here = ""
     for term in e.as_ordered_terms():
         shown = text(term)
         signed = shown if not (lines or here) or shown.startswith("-") else f"+ {shown}"
@@ -168,18 +171,22 @@ def _width(latex: str) -> int:
     return len(re.sub(r"[{}_^ ]", "", re.sub(r"\\[A-Za-z]+", "xx", seen)))
 
 
+class Stage(NamedTuple):
+    """A `casadi.Function`, and which of its inputs are which outputs of the stages before."""
+
+    function: Any
+    taken: Mapping[int, str] = MappingProxyType({})
+
+
 def equations(
-    f: Any,
-    symbols: Mapping[str, Sequence[str]] | None = None,
-    given: Any = None,
-    statement: tuple[str, str] = ("", ""),
+    f: Any, symbols: Mapping[str, Sequence[str]] | None = None, statement: tuple[str, str] = ("", "")
 ) -> Equations:
-    """The equations of a `casadi.Function`.
+    """The equations of a `casadi.Function`, or of several, stage by stage.
 
     `symbols` gives, for an input's name, the names of its numbers in row order, such as {"q": ["q1", "q2"]}; the
-    others are numbered. Greek names and indices are typeset: "theta_1", "l_{c1}". The outputs of another function `given`
-    may be inputs of `f`: they are results too, and those of `f` are written in them. In a `statement` a result's name
-    stands in braces.
+    others are numbered. Greek names and indices are typeset: "theta_1", "l_{c1}". The last of several stages has all
+    inputs; the results of all are printed, each in those before it. In a `statement` the names of results and of inputs'
+    numbers stand in braces.
 
     >>> import casadi
     >>> q = casadi.SX.sym("q", 2)
@@ -187,12 +194,11 @@ def equations(
     >>> print(equations(casadi.Function("f", [q], [x], ["q"], ["x"])))
     x = cos(q1 + q2)/2
     """
-    programs = [read(simplified(g)) for g in (given, f) if g is not None]
-    short = sum(len(p.instructions) for p in programs) <= ALGEBRA
-    ways = [_Written(programs, symbols or {}, reader) for reader in ((Normal, Steps) if short else (Steps,))]
-    normal = ways[0]
-    best = normal if len(ways) == 1 or normal.length <= SHORTER * ways[1].length else ways[1]
-    return best.equations(statement)
+    stages = [(read(simplified(g)), taken) for g, taken in (f if isinstance(f, list) else [Stage(f)])]
+    short = sum(len(program.instructions) for program, _ in stages) <= ALGEBRA
+    ways = [_Written(stages, symbols or {}, reader) for reader in ((Normal, Steps) if short else (Steps,))]
+    lengths = [way.length for way in ways]
+    return ways[0 if lengths[0] <= SHORTER * lengths[-1] else -1].equations(statement)
 
 
 def latex(f: Any, symbols: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -201,18 +207,38 @@ def latex(f: Any, symbols: Mapping[str, Sequence[str]] | None = None) -> str:
 
 
 class _Written:
-    """Programs as lines, the second in results of the first, by one way to read them."""
+    """Programs as lines, each in results of those before it, by one way to read them."""
 
-    def __init__(self, programs: list[Program], given: Mapping[str, Sequence[str]], way: type[Reader]) -> None:
-        self.names, self.reader, self.programs = Names(), way(), programs
-        first, last = programs[0], programs[-1]
-        self.inputs = _symbols(first, given, self.names)
-        self.results = self.reader.read(first, self.inputs)
-        if last is not first:
-            self.results = [self._named(*x) for x in zip(first.output_names, self.results, strict=True)]
-            self.results += self.reader.read(last, self._inputs_of(last))
+    def __init__(
+        self, stages: list[tuple[Program, Mapping[int, str]]], given: Mapping[str, Sequence[str]], way: type[Reader]
+    ) -> None:
+        self.names, self.reader = Names(), way()
+        last, taken = stages[-1]
+        kept = [k for k in range(len(last.input_names)) if k not in taken]
+        self.input_names = [last.input_names[k] for k in kept]
+        self.inputs = _symbols(self.input_names, [math.prod(last.input_shapes[k]) for k in kept], given, self.names)
+        made: dict[str, Any] = {}
+        for program, taken in stages:
+            found = self.reader.read(program, self._inputs_of(program, taken, made))
+            if program is not last:
+                found = [self._named(*x) for x in zip(program.output_names, found, strict=True)]
+            made |= zip(program.output_names, found, strict=True)
+        self.outputs, self.results = tuple(made), list(made.values())
         self.definitions = list(self.reader.definitions)
         self._abbreviate()
+
+    def _inputs_of(self, program: Program, taken: Mapping[int, str], made: Mapping[str, Any]) -> list[Sequence[Any]]:
+        """Results, and symbols by name: from the end, as parameters, which may be called like a state, come last."""
+        left = list(zip(self.input_names, self.inputs, strict=True))
+        found: list[Sequence[Any]] = []
+        for k, name in reversed(list(enumerate(program.input_names))):
+            if k in taken:
+                found.append(list(made[taken[k]]))
+                continue
+            while left[-1][0] != name:
+                left.pop()
+            found.append(left.pop()[1])
+        return found[::-1]
 
     def _named(self, name: str, result: Any) -> Any:
         """A result in which each entry that is more than a symbol has a name."""
@@ -224,11 +250,6 @@ class _Written:
         for place, symbol in zip(places, self.names.numbered(name, words), strict=True):
             named[place] = self.reader.define(result[place], symbol)
         return named
-
-    def _inputs_of(self, program: Program) -> list[Sequence[Any]]:
-        """What goes into the second program: results of the first by their names, and in their order its inputs."""
-        made, rest = dict(zip(self.programs[0].output_names, self.results, strict=True)), iter(self.inputs)
-        return [list(made.pop(name)) if name in made else next(rest) for name in program.input_names]
 
     def _abbreviate(self) -> None:
         defined = {s for s, _ in self.definitions}
@@ -262,35 +283,32 @@ class _Written:
         numbers = [str(k + 1) for k in range(len(nameless))]
         names = dict(zip(nameless, self.names.numbered("x", numbers), strict=True))
         made = [(names.get(s, s), readable(e.xreplace(names))) for s, e in lines]
-        words = [name for p in self.programs for name in p.output_names]
-        outputs = {word: str(self.names.numbered(word, [""])[0]) for word in words}
-        inputs = tuple(zip(self.programs[0].input_names, map(tuple, self.inputs), strict=True))
+        outputs = {word: str(self.names.numbered(word, [""])[0]) for word in self.outputs}
+        inputs = tuple(zip(self.input_names, map(tuple, self.inputs), strict=True))
         results = tuple(result.xreplace(names).applyfunc(readable) for result in self.results)
-        said = statement[0].format(**outputs), _formatted(statement[1], outputs)
-        return Equations(tuple(outputs.values()), inputs, (*self.waves, *made), results, said)
+        said = {f"{name}{k + 1}": str(s) for name, own in reversed(inputs) for k, s in enumerate(own)} | outputs
+        texts = _filled(statement[0], said), _filled(statement[1], {word: typeset(name) for word, name in said.items()})
+        return Equations(tuple(outputs.values()), inputs, (*self.waves, *made), results, texts)
 
 
-def _formatted(latex: str, outputs: Mapping[str, str]) -> str:
-    """A statement in LaTeX, whose own braces are doubled by no one: only a result's name in braces is put in."""
-    for word, name in outputs.items():
-        latex = latex.replace(f"{{{word}}}", f"{{{typeset(name)}}}")
-    return latex
+def _filled(statement: str, names: Mapping[str, str]) -> str:
+    """A statement with the names that stand in it in braces; other braces are LaTeX's own."""
+    return re.sub(r"\{(\w+)\}", lambda found: names.get(found[1], found[0]), statement)
 
 
-def _symbols(program: Program, given: Mapping[str, Sequence[str]], names: Names) -> list[list[Any]]:
+def _symbols(
+    inputs: Sequence[str], sizes: Sequence[int], given: Mapping[str, Sequence[str]], names: Names
+) -> list[list[Any]]:
     """The symbols of every input. The last inputs choose first: the mechanism's parameters keep their names."""
-    if unknown := set(given) - set(program.input_names):
-        known = ", ".join(program.input_names)
-        raise GraphError(f"{program.name} has no input {min(unknown)!r}; it has {known}.")
-    result: list[list[Any]] = [[] for _ in program.input_names]
-    for k, name in enumerate(program.input_names):
+    if unknown := set(given) - set(inputs):
+        raise GraphError(f"there is no input {min(unknown)!r}; there are {', '.join(inputs)}.")
+    result: list[list[Any]] = [[] for _ in inputs]
+    for k, (name, size) in enumerate(zip(inputs, sizes, strict=True)):
         if name in given:
-            size = math.prod(program.input_shapes[k])
             if len(given[name]) != size:
                 raise GraphError(f"input {name!r} has {size} numbers; {len(given[name])} names were given.")
             result[k] = names.given(given[name])
-    for k, name in reversed(list(enumerate(program.input_names))):
+    for k, (name, size) in reversed(list(enumerate(zip(inputs, sizes, strict=True)))):
         if name not in given:
-            size = math.prod(program.input_shapes[k])
             result[k] = names.numbered(name, [""] if size == 1 else [str(i + 1) for i in range(size)])
     return result

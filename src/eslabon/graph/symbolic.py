@@ -15,12 +15,13 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from eslabon.errors import GraphError
-from eslabon.graph.harmonics import UNIT, Harmonics, Powers
+from eslabon.graph.harmonics import ONE, UNIT, Harmonics, Powers, by_name, merged
 from eslabon.graph.program import Instruction, Program
 
 LONG = 40  # terms of a sum, and of a product of sums multiplied out, above which it becomes a definition
@@ -122,6 +123,7 @@ class Normal(Reader):
         self._sums: dict[int, Harmonics] = {}
         self._plain: dict[int, Any] = {}
         self._final: dict[int, Any] = {}
+        self._below: dict[int, Any] = {}
 
     def _define(self, k: int) -> None:
         self._atom(k, self.define(self.expression(k)))
@@ -167,16 +169,19 @@ class Normal(Reader):
         return self.expression(k)
 
     def _reciprocal(self, k: int) -> Harmonics:
-        """One over a value: of a single term the powers, else one new symbol that is the whole quotient."""
+        """One over a value: what all its terms share to negative powers, and one new symbol for the rest."""
         terms = self._sums[k].terms
-        if len(terms) != 1:
-            return Harmonics({(((self._inside(k), -1),), (), False): Fraction(1)})
-        (powers, angles, sine), c = next(iter(terms.items()))
-        under = Harmonics({(tuple((s, -n) for s, n in powers), (), False): 1 / c})
-        if not angles:
-            return under
-        wave = expression(Harmonics({((), angles, sine): Fraction(1)}))
-        return under * Harmonics({(((wave, -1),), (), False): Fraction(1)})
+        if not terms:
+            return Harmonics.symbol(self._sympy.zoo)
+        content, (_, common) = _content(terms.values()), _common({p: Fraction(1) for p, _, _ in terms})
+        rest = Harmonics({(_without(p, common), a, sine): c / content for (p, a, sine), c in terms.items()})
+        over = Harmonics({(_without((), common), (), False): 1 / content})
+        if list(rest.terms) == [ONE]:
+            return over
+        if k not in self._below:
+            below = expression(rest)
+            self._below[k] = self.define(below) if below.count_ops() > ATOM else below
+        return over * Harmonics({(((self._below[k], -1),), (), False): Fraction(1)})
 
     def _atom(self, k: int, expression: Any) -> None:
         known = Fraction(int(expression.p), int(expression.q)) if expression.is_Rational else None
@@ -244,9 +249,12 @@ def _holds(sp: Any, value: Any) -> Any:
 
 
 def expression(h: Harmonics) -> Any:
-    """Each sine and cosine with its coefficient."""
+    """Each sine and cosine with its coefficient, over what all are divided by."""
     import sympy
 
+    divided = _divided(h)
+    if divided is not None:
+        return sympy.Mul(*(s**n for s, n in divided[1])) * expression(divided[0])
     total = []
     for (angles, sine), polynomial in h.by_harmonic().items():
         factors = _factors(polynomial)
@@ -257,17 +265,59 @@ def expression(h: Harmonics) -> Any:
     return sympy.Add(*total)
 
 
+def _divided(h: Harmonics) -> tuple[Harmonics, Powers] | None:
+    """A sum of several harmonics without the denominator and what else they have in common, and that; None without one."""
+    if len({key[1:] for key in h.terms}) < 2:
+        return None
+    _, common = _common({p: Fraction(1) for p, _, _ in h.terms})
+    if all(n > 0 for _, n in common):
+        return None
+    return Harmonics({(_without(p, common), a, sine): c for (p, a, sine), c in h.terms.items()}), common
+
+
 def _factors(polynomial: dict[Powers, Fraction]) -> list[Any]:
     """A number, powers of symbols, and what is left in brackets; inside, the symbol most terms share is taken out."""
     import sympy
 
-    content = _content(polynomial.values())
-    powers = {s: [dict(p).get(s, 0) for p in polynomial] for s, _ in next(iter(polynomial))}
-    common = {s: max(min(n), 0) or min(max(n), 0) for s, n in powers.items()}
-    common = {s: n for s, n in common.items() if n}
-    factors = [_rational(content), *(s**n for s, n in common.items())]
+    content, common = _common(polynomial)
+    factors = [_rational(content), *(s**n for s, n in common)]
     rest = {_without(p, common): c / content for p, c in polynomial.items()}
+    for sign in (1, -1):
+        if (root := _square_root({p: sign * c for p, c in rest.items()})) is not None:
+            return [*factors, sign, sympy.Add(*_summands(root)) ** 2]
     return [*factors, sympy.Add(*_summands(rest))]
+
+
+def _common(polynomial: Mapping[Powers, Fraction]) -> tuple[Fraction, Powers]:
+    """The number and the powers that all terms share, a common denominator among them."""
+    exponents = [dict(p) for p in polynomial]
+    least = {s: min(n.get(s, 0) for n in exponents) for n in exponents for s in n}
+    return _content(polynomial.values()), tuple(sorted(((s, n) for s, n in least.items() if n), key=by_name))
+
+
+def _square_root(polynomial: dict[Powers, Fraction]) -> dict[Powers, Fraction] | None:
+    """The sum of which this is the square, as v1^2 + 2 v1 v2 + v2^2 is."""
+    even = [p for p in polynomial if all(n % 2 == 0 for _, n in p) and _root(polynomial[p])]
+    if len(even) < 2:
+        return None
+    halves = {p: tuple((s, n // 2) for s, n in p) for p in even}
+    first = halves[even[0]]
+    root: dict[Powers, Fraction] = {}
+    for p in even:  # the sign of a term is that of its product with the first
+        negative = polynomial.get(merged(first, halves[p]), Fraction(0)) < 0
+        root[halves[p]] = (_root(polynomial[p]) or Fraction(0)) * (-1 if negative else 1)
+    square: dict[Powers, Fraction] = {}
+    for (a, c), (b, d) in product(root.items(), repeat=2):
+        square[merged(a, b)] = square.get(merged(a, b), Fraction(0)) + c * d
+    return root if square == polynomial else None
+
+
+def _root(c: Fraction) -> Fraction | None:
+    """The square root of a positive fraction, if it is one."""
+    if c <= 0:
+        return None
+    root = Fraction(math.isqrt(c.numerator), math.isqrt(c.denominator))
+    return root if root * root == c else None
 
 
 def _summands(polynomial: dict[Powers, Fraction]) -> list[Any]:
@@ -291,8 +341,8 @@ def _content(coefficients: Iterable[Fraction]) -> Fraction:
     return size if numbers[0] > 0 else -size
 
 
-def _without(powers: Powers, common: dict[Any, int]) -> Powers:
-    return tuple((s, n - common.get(s, 0)) for s, n in powers if n != common.get(s, 0))
+def _without(powers: Powers, common: Powers) -> Powers:
+    return merged(powers, tuple((s, -n) for s, n in common))
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------
