@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import model, read
-from eslabon.arguments import flag, known_options, names, renamed
+from eslabon.arguments import flag, known_options, renamed
 from eslabon.errors import ModelError, ModelWarning, ReadError, depth_of_user, shown
 from eslabon.model import changes
 from eslabon.quantities import quantity as quantity_of
-from eslabon.verbs import Call, Verbs, options_of, verb
+from eslabon.verbs import Call, Verbs, verb
 
 if TYPE_CHECKING:
     from eslabon.graph.c import CSource
@@ -608,28 +608,30 @@ class Mechanism(model.Model):
         return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
 
     def equations(
-        self, quantity: str = "inverse_dynamics", parameters: tuple[str, ...] | bool = True, **options: Any
+        self, quantity: str | None = None, parameters: tuple[str, ...] | bool = True, long: bool = False, **options: Any
     ) -> Equations:
-        """A quantity as equations: print it, or take `.latex()`, or the SymPy matrices in `.results`.
+        """A quantity as equations: print it, or take `.latex()`, the SymPy matrices in `.results`, or `.function()`.
 
-        The model's parameters stay letters; with `parameters=False` their values are put in.
+        Besides what verbs compute, "equations_of_motion" are the terms of M v' + h = Q, with loops of
+        M v' + h = Q + J^T lambda, J v' = gamma, Phi = 0; "velocity_coefficients" and "reduced_equations" say the same in
+        independent velocities, without lambda. Left out, the quantity is "inverse_dynamics", with loops
+        "equations_of_motion".
+
+        The model's parameters stay letters; with `parameters=False` their values are put in. Equations of thousands of
+        operations are printed with `long=True` only.
+
+        >>> import eslabon as es
+        >>> print(es.load("cart_pole").equations("equations_of_motion"))
+        M v' + h = Q
         """
-        from eslabon.graph.printed import equations
+        from eslabon.textbook import equations
 
-        if self.closed and quantity_of(self, quantity).checks:
-            raise ModelError(
-                f"the {quantity} of {self.name} solves for its loops, which makes no equations anyone would read; ask for its "
-                "mass_matrix, gravity_forces, constraint or constraint_jacobian, or for c_source."
-            )
-        every = tuple(self.parameters)
-        kept = (every if parameters else ()) if isinstance(parameters, bool) else names(parameters, "parameters")
-        return equations(self._graph(quantity, options, kept))
+        return equations(self, quantity, parameters, long, options)
 
-    def _graph(self, quantity: str, options: Mapping[str, Any], parameters: tuple[str, ...] = ()) -> Any:
-        from eslabon.graph.evaluator import requested, trace
+    def _graph(self, quantity: str, options: Mapping[str, Any]) -> Any:
+        from eslabon.textbook import graph
 
-        formula = quantity_of(self, quantity)
-        return trace(self, requested(self, formula, options_of(self, formula, options), parameters), checks=False)
+        return graph(self, quantity_of(self, quantity), options)
 
 
 def _are_targets(x: Any) -> bool:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from eslabon.errors import ModelError
 from eslabon.graph import GraphError, native
-from eslabon.graph.printed import Equations, equations, latex
+from eslabon.graph.printed import equations, latex
 from eslabon.mechanism import Builder, Mechanism, load
 from eslabon.quantities import CLOSED, QUANTITIES
 from eslabon.read import robots
@@ -69,7 +69,7 @@ def test_equations_compute_what_the_graph_computes(n: int) -> None:
     symbols = [sp.Symbol(w, real=True) for i in range(f.n_in()) for w in names.get(f.name_in(i), [f.name_in(i)])]
     numbers = RNG.uniform(0.3, 2, len(symbols))
     inputs = np.split(numbers, np.cumsum([f.numel_in(k) for k in range(f.n_in())])[:-1])
-    for result, want in zip(found.results, native.compile(f)(*inputs), strict=True):
+    for result, want in zip(found.expanded(), native.compile(f)(*inputs), strict=True):
         got = np.array(result.subs(dict(zip(symbols, numbers, strict=True))), dtype=float).reshape(want.shape)
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
 
@@ -110,18 +110,12 @@ def test_long_sums_become_definitions(chain) -> None:
     found = equations(f)
     assert found.definitions
     numbers = RNG.normal(size=(3, 6))
-    values = {
-        sp.Symbol(f"{s}{k + 1}", real=True): sp.Float(numbers[i, k]) for i, s in enumerate("qva") for k in range(6)
-    }
-    for symbol, expression in found.definitions:
-        values[symbol] = expression.xreplace(values)
-    got = [float(e.xreplace(values)) for e in found.results[0]]
-    np.testing.assert_allclose(got, native.compile(f)(*numbers), rtol=1e-11)
+    np.testing.assert_allclose(found.function()(*numbers), native.compile(f)(*numbers), rtol=1e-11)
 
 
 def test_names_that_do_not_fit() -> None:
     f, _ = planar_arm(2)
-    with pytest.raises(GraphError, match="has no input 'w'; it has q, v"):
+    with pytest.raises(GraphError, match="there is no input 'w'; there are q, v"):
         equations(f, {"w": ["w"]})
     with pytest.raises(GraphError, match="input 'q' has 2 numbers; 1 names"):
         equations(f, {"q": ["q"]})
@@ -132,19 +126,6 @@ def test_names_that_do_not_fit() -> None:
 FRAMES = ("pose", "jacobian", "velocity", "acceleration", "position_hessian")
 
 
-def evaluated(found: Equations, numbers: list[float]) -> np.ndarray:
-    """The results for given inputs, definitions first."""
-    symbols = [s for _, own in found.inputs for s in own]
-    names = [str(s) for s in (*symbols, *(s for s, _ in found.definitions))]
-    assert len(set(names)) == len(names)
-    values = dict(zip(symbols, numbers, strict=True))
-    results = [x for result in found.results for x in result]
-    for symbol, expression in [*found.definitions, (None, results)]:
-        free = list(sp.Tuple(*np.atleast_1d(expression)).free_symbols)
-        values[symbol] = sp.lambdify(free, expression, "numpy")(*(values[s] for s in free))
-    return np.array(values[None], dtype=float)
-
-
 def check_equations(m: Mechanism, quantity: str) -> None:
     """At random states and perturbed parameters the equations give what the verb gives."""
     rng = np.random.default_rng(len(m.name) + len(quantity))
@@ -152,10 +133,14 @@ def check_equations(m: Mechanism, quantity: str) -> None:
     sizes = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": m.nu}
     state = {x: rng.uniform(-1, 1, sizes[x]) for x in QUANTITIES[quantity].inputs}
     parameters = {name: x * rng.uniform(0.9, 1.1) for name, x in m.parameters.items()}
-    got = evaluated(m.equations(quantity, **frame), [*np.concatenate([*state.values()]), *parameters.values()])
+    found = m.equations(quantity, **frame)
+    names = [str(s) for s in (*(s for _, own in found.inputs for s in own), *(s for s, _ in found.definitions))]
+    assert len(set(names)) == len(names)
+    got = found.function()(*state.values(), *parameters.values())
+    got = np.concatenate([np.ravel(x) for x in (got if isinstance(got, tuple) else (got,))])
     verb = "reactions" if quantity == "reactions_under_forces" else quantity
-    found = getattr(m, verb)(**state, **frame, parameters=parameters)
-    want = np.concatenate([np.ravel(x) for x in (found if isinstance(found, tuple) else (found,))])
+    want = getattr(m, verb)(**state, **frame, parameters=parameters)
+    want = np.concatenate([np.ravel(x) for x in (want if isinstance(want, tuple) else (want,))])
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11 * np.abs(want).max(initial=1e-300))
 
 

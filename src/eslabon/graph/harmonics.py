@@ -47,7 +47,7 @@ class Harmonics:
         terms: defaultdict[Key, Fraction] = defaultdict(Fraction)
         for (p, a, sine), c in self.terms.items():
             for (r, b, other_sine), d in other.terms.items():
-                powers = _merged(p, r)
+                powers = merged(p, r)
                 for sign, angles, is_sine in _product(a, sine, b, other_sine):
                     terms[powers, angles, is_sine] += sign * c * d
         return Harmonics(terms)
@@ -74,16 +74,17 @@ class Harmonics:
         return groups
 
 
-def _merged(a: Powers, b: Powers) -> Powers:
+def merged(a: Powers, b: Powers) -> Powers:
+    """The powers of a product."""
     if not a or not b:
         return a or b
     powers = defaultdict(int, a)
     for s, n in b:
         powers[s] += n
-    return tuple(sorted(((s, n) for s, n in powers.items() if n), key=_by_name))
+    return tuple(sorted(((s, n) for s, n in powers.items() if n), key=by_name))
 
 
-def _by_name(item: tuple[Any, Any]) -> str:
+def by_name(item: tuple[Any, Any]) -> str:
     return _name(item[0])
 
 
@@ -100,7 +101,7 @@ def _name(symbol: Any) -> str:
 
 def _normal(multiples: Iterable[tuple[Any, Fraction]]) -> tuple[int, Angles]:
     """A sum of angles with its first multiple positive, and the sign taken out."""
-    angles = sorted(((s, c) for s, c in multiples if c), key=_by_name)
+    angles = sorted(((s, c) for s, c in multiples if c), key=by_name)
     if angles and angles[0][1] < 0:
         return -1, tuple((s, -c) for s, c in angles)
     return 1, tuple(angles)

@@ -1,33 +1,31 @@
-"""A graph as equations: SymPy expressions and LaTeX that look like the textbook's.
+"""Text out: a graph's equations as a textbook prints them, in SymPy and LaTeX.
 
-Polynomials in sines and cosines are computed in the normal form of `harmonics`, from which each sine and cosine gets
-its factored coefficient; where the graph's own form is shorter, as for cos(q)^2, it is kept. Numbers stay what they
-are: 9.81 is the fraction 981/100 meanwhile, so that nothing like 0.4999999999 can arise, and is printed as 9.81.
-
-What would be longer than a few lines becomes a definition of its own, shown first.
+What would be longer than a few lines, or is written again and again, becomes a definition of its own, shown first.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import chain, count
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from eslabon.graph.harmonics import UNIT, Harmonics, Powers
-from eslabon.graph.program import GraphError, Instruction, Program, read, simplified
+from eslabon.errors import GraphError, InputError
+from eslabon.graph.abbreviated import recurring_sum, waves
+from eslabon.graph.program import Program, read, simplified
+from eslabon.graph.symbolic import Normal, Reader, Steps, readable
+from eslabon.graph.typeset import Names, indexed, typeset, typeset_all
 
-LONG = 40  # terms of a sum, and of a product of sums multiplied out, above which it becomes a definition
-PLAIN = 60  # operations, up to which the graph's own form is a candidate
+ALGEBRA = 1500  # instructions, up to which the normal form is tried
+SHORTER = 1.5  # how much longer the normal form, which is the one of the textbooks, may be than the graph's own
+WIDE = 100  # characters in a line, above which a matrix is printed entry by entry and a sum is broken
 
 
 @dataclass(frozen=True)
 class Equations:
-    """A quantity in SymPy's expressions.
+    """A quantity in SymPy's expressions: print it, or take `latex()`, `expanded()` or `function()`.
 
     Attributes
     ----------
@@ -39,44 +37,85 @@ class Equations:
         What the results are written in, besides the inputs; each may use those before it.
     results : tuple of Matrix
         One for each output.
+    statement : (str, str)
+        What the results are the terms of, in words and in LaTeX; empty where they stand for themselves.
     """
 
     names: tuple[str, ...]
     inputs: tuple[tuple[str, tuple[Any, ...]], ...]
     definitions: tuple[tuple[Any, Any], ...]
     results: tuple[Any, ...]
+    statement: tuple[str, str] = ("", "")
+
+    def expanded(self) -> tuple[Any, ...]:
+        """The results in the inputs alone, with the definitions put in. What is short as lines may be long as one."""
+        values: dict[Any, Any] = {}
+        for symbol, e in self.definitions:
+            values[symbol] = e.xreplace(values)
+        return tuple(result.xreplace(values) for result in self.results)
+
+    def function(self) -> Callable[..., Any]:
+        """A Python function of the inputs in their order, which gives an array for each result, or the array if there is
+        one."""
+        import numpy as np
+        import sympy
+
+        symbols, entries = [s for _, own in self.inputs for s in own], [e for result in self.results for e in result]
+        # lambdify writes what it is told are common subexpressions line by line: our definitions.
+        f = sympy.lambdify(symbols, entries, "numpy", cse=lambda e: (list(self.definitions), e))
+        shapes = [r.shape if r.shape[1] != 1 else r.shape[:1] for r in self.results]
+        ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+
+        def evaluated(*arrays: Any) -> Any:
+            given = [np.ravel(x) for x in arrays]
+            if [x.size for x in given] != [len(own) for _, own in self.inputs]:
+                wanted = ", ".join(f"{name} ({len(own)})" for name, own in self.inputs)
+                raise InputError(f"these equations take, in this order and with so many numbers each: {wanted}.")
+            parts = np.split(np.array(f(*np.concatenate([np.zeros(0), *given])), dtype=float), ends)
+            made = tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+            return made if len(made) != 1 else made[0]
+
+        return evaluated
 
     def latex(self) -> str:
-        """Lines for an `align*` environment."""
+        """Lines for an `align*` environment: matrices in brackets where they are narrow, else entry by entry."""
         import sympy
 
         symbols = [s for _, own in self.inputs for s in own] + [s for s, _ in self.definitions]
-        shown = {s: _typeset(str(s)) for s in symbols}
-        alike = {word for word, times in Counter(shown.values()).items() if times > 1}  # parameters L2 and L_2
-        verbatim = {s: rf"\mathtt{{{str(s).replace('_', chr(92) + '_')}}}" for s in symbols if shown[s] in alike}
+        shown = typeset_all(symbols)
 
         def text(e: Any) -> str:
-            return str(sympy.latex(e, symbol_names={**shown, **verbatim}))
+            return str(sympy.latex(e, symbol_names=shown))
 
-        lines = [f"{text(s)} &= {text(e)}" for s, e in self.definitions]
+        lines = [f"& {self.statement[1]}"] if self.statement[1] else []
+        lines += [_broken(shown[s], e, text) for s, e in self.definitions]
         for name, result in zip(self.names, self.results, strict=True):
-            value = result[0, 0] if result.shape == (1, 1) else result
-            lines.append(f"{_typeset(name)} &= {text(value)}")
+            if result.shape == (1, 1):
+                lines.append(_broken(typeset(name), result[0, 0], text))
+            elif _narrow(result, text):
+                lines.append(f"{typeset(name)} &= {text(result)}")
+            else:
+                for places, e in _grouped(result):
+                    left = " = ".join(indexed(name, ",".join(map(str, place))) for place in places)
+                    lines.append(_broken(left, e, text) if places else rf"& \text{{{_elsewhere(name)}}}")
         return " \\\\\n".join(lines)
 
     def _repr_latex_(self) -> str:
         return f"$$\\begin{{align*}}\n{self.latex()}\n\\end{{align*}}$$"
 
     def __str__(self) -> str:
-        lines = [f"{s} = {e}" for s, e in self.definitions]
+        lines = [self.statement[0]] if self.statement[0] else []
+        lines += [f"{s} = {e}" for s, e in self.definitions]
+        defined = {s for s, _ in self.definitions}
         for name, result in zip(self.names, self.results, strict=True):
-            rows, columns = result.shape
-            if rows * columns == 0:  # of a mechanism that cannot move
-                lines.append(f"{name} is empty ({rows}x{columns})")
-            for i in range(rows):
-                for j in range(columns):
-                    index = "" if rows * columns == 1 else f"[{i + 1}]" if columns == 1 else f"[{i + 1},{j + 1}]"
-                    lines.append(f"{name}{index} = {result[i, j]}")
+            if 0 in result.shape:  # of a mechanism that cannot move
+                lines.append(f"{name} is empty ({result.shape[0]}x{result.shape[1]})")
+            elif result.shape == (1, 1):
+                lines.append(f"{name} = {result[0, 0]}")
+            elif not defined.issuperset(result):  # whose entries are lines already
+                for places, e in _grouped(result):
+                    left = " = ".join(f"{name}[{','.join(map(str, place))}]" for place in places)
+                    lines.append(f"{left} = {e}" if places else _elsewhere(name))
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -85,11 +124,69 @@ class Equations:
         return f"<Equations: {', '.join(shapes)} in {inputs}; {len(self.definitions)} definitions>"
 
 
-def equations(f: Any, symbols: Mapping[str, Sequence[str]] | None = None) -> Equations:
-    """The equations of a `casadi.Function`.
+def _elsewhere(name: str) -> str:
+    return f"{name} is zero elsewhere"
+
+
+def _grouped(result: Any) -> Iterator[tuple[list[tuple[int, ...]], Any]]:
+    """The different entries of a matrix, each with the places it stands in, from one on; last, without places, the zeros of
+    a matrix."""
+    rows, columns = result.shape
+    places: dict[Any, list[tuple[int, ...]]] = {}
+    for i in range(rows):
+        for j in range(columns):
+            places.setdefault(result[i, j], []).append((i + 1, j + 1) if columns > 1 else (i + 1,))
+    zeros = places.pop(0, []) if columns > 1 else []
+    yield from ((where, e) for e, where in places.items())
+    if zeros:
+        yield [], 0
+
+
+def _narrow(result: Any, text: Callable[[Any], str]) -> bool:
+    """Whether a matrix fits on a page: each column is as wide as its widest entry."""
+    rows, columns = result.shape
+    widest = (max((_width(text(result[i, j])) for i in range(rows)), default=0) for j in range(columns))
+    return sum(w + 2 for w in widest) <= WIDE
+
+
+def _broken(left: str, e: Any, text: Callable[[Any], str]) -> str:
+    """An equation in LaTeX, a long sum on several lines."""
+    whole = text(e)
+    if not e.is_Add or _width(whole) <= WIDE:
+        return f"{left} &= {whole}"
+    lines: list[str] = []
+    here = ""
+    for term in e.as_ordered_terms():
+        shown = text(term)
+        signed = shown if not (lines or here) or shown.startswith("-") else f"+ {shown}"
+        if here and _width(here) + _width(signed) > WIDE:
+            lines, here = [*lines, here], ""
+        here = f"{here} {signed}" if here else signed
+    return f"{left} &= " + " \\\\\n&\\quad ".join([*lines, here])
+
+
+def _width(latex: str) -> int:
+    """About how many characters are seen."""
+    seen = re.sub(r"\\(left|right|mathrm|frac|d?dot|bar)\b", "", latex)
+    return len(re.sub(r"[{}_^ ]", "", re.sub(r"\\[A-Za-z]+", "xx", seen)))
+
+
+class Stage(NamedTuple):
+    """A `casadi.Function`, and which of its inputs are which outputs of the stages before."""
+
+    function: Any
+    taken: Mapping[int, str] = MappingProxyType({})
+
+
+def equations(
+    f: Any, symbols: Mapping[str, Sequence[str]] | None = None, statement: tuple[str, str] = ("", "")
+) -> Equations:
+    """The equations of a `casadi.Function`, or of several, stage by stage.
 
     `symbols` gives, for an input's name, the names of its numbers in row order, such as {"q": ["q1", "q2"]}; the
-    others are numbered. Greek names and indices are typeset: "theta_1", "l_{c1}".
+    others are numbered. Greek names and indices are typeset: "theta_1", "l_{c1}". The last of several stages has all
+    inputs; the results of all are printed, each in those before it. In a `statement` the names of results and of inputs'
+    numbers stand in braces.
 
     >>> import casadi
     >>> q = casadi.SX.sym("q", 2)
@@ -97,23 +194,11 @@ def equations(f: Any, symbols: Mapping[str, Sequence[str]] | None = None) -> Equ
     >>> print(equations(casadi.Function("f", [q], [x], ["q"], ["x"])))
     x = cos(q1 + q2)/2
     """
-    import sympy
-
-    program = read(simplified(f))
-    names = _Names()
-    inputs = _symbols(program, symbols or {}, names)
-    reader = _Reader(program, inputs, names)
-    results = [sympy.zeros(*shape) for shape in program.output_shapes]
-    for k, i in enumerate(program.instructions):
-        if i.name == "output":
-            which, place = i.place
-            results[which][divmod(place, program.output_shapes[which][1])] = readable(reader.shortest(i.args[0]))
-        else:
-            reader.read(k, i)
-    definitions = tuple((s, readable(e)) for s, e in reader.definitions)
-    outputs = tuple(str(names.numbered(name, [""])[0]) for name in program.output_names)
-    named = tuple(zip(program.input_names, map(tuple, inputs), strict=True))
-    return Equations(outputs, named, definitions, tuple(results))
+    stages = [(read(simplified(g)), taken) for g, taken in (f if isinstance(f, list) else [Stage(f)])]
+    short = sum(len(program.instructions) for program, _ in stages) <= ALGEBRA
+    ways = [_Written(stages, symbols or {}, reader) for reader in ((Normal, Steps) if short else (Steps,))]
+    lengths = [way.length for way in ways]
+    return ways[0 if lengths[0] <= SHORTER * lengths[-1] else -1].equations(statement)
 
 
 def latex(f: Any, symbols: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -121,296 +206,109 @@ def latex(f: Any, symbols: Mapping[str, Sequence[str]] | None = None) -> str:
     return equations(f, symbols).latex()
 
 
-# Names ----------------------------------------------------------------------------------------------------------------
+class _Written:
+    """Programs as lines, each in results of those before it, by one way to read them."""
 
-# What an input's numbers are called where the mechanism's parameters have taken its letter: accelerations are the rates
-# of the velocities, and velocities Kane's generalized speeds.
-OTHER_LETTERS = {"a": ("vdot",), "v": ("u",)}
+    def __init__(
+        self, stages: list[tuple[Program, Mapping[int, str]]], given: Mapping[str, Sequence[str]], way: type[Reader]
+    ) -> None:
+        self.names, self.reader = Names(), way()
+        last, taken = stages[-1]
+        kept = [k for k in range(len(last.input_names)) if k not in taken]
+        self.input_names = [last.input_names[k] for k in kept]
+        self.inputs = _symbols(self.input_names, [math.prod(last.input_shapes[k]) for k in kept], given, self.names)
+        made: dict[str, Any] = {}
+        for program, taken in stages:
+            found = self.reader.read(program, self._inputs_of(program, taken, made))
+            if program is not last:
+                found = [self._named(*x) for x in zip(program.output_names, found, strict=True)]
+            made |= zip(program.output_names, found, strict=True)
+        self.outputs, self.results = tuple(made), list(made.values())
+        self.definitions = list(self.reader.definitions)
+        self._abbreviate()
+
+    def _inputs_of(self, program: Program, taken: Mapping[int, str], made: Mapping[str, Any]) -> list[Sequence[Any]]:
+        """Results, and symbols by name: from the end, as parameters, which may be called like a state, come last."""
+        left = list(zip(self.input_names, self.inputs, strict=True))
+        found: list[Sequence[Any]] = []
+        for k, name in reversed(list(enumerate(program.input_names))):
+            if k in taken:
+                found.append(list(made[taken[k]]))
+                continue
+            while left[-1][0] != name:
+                left.pop()
+            found.append(left.pop()[1])
+        return found[::-1]
+
+    def _named(self, name: str, result: Any) -> Any:
+        """A result in which each entry that is more than a symbol has a name."""
+        rows, columns = result.shape
+        comma = "_" if max(rows, columns) > 9 else ""
+        places = [(i, j) for i in range(rows) for j in range(columns) if not result[i, j].is_Atom]
+        words = [f"{i + 1}{comma}{j + 1}" if columns > 1 else f"{i + 1}" for i, j in places]
+        named = result.copy()
+        for place, symbol in zip(places, self.names.numbered(name, words), strict=True):
+            named[place] = self.reader.define(result[place], symbol)
+        return named
+
+    def _abbreviate(self) -> None:
+        defined = {s for s, _ in self.definitions}
+        self.waves: list[tuple[Any, Any]] = []
+        for letter, found in waves(self._lines(), self.inputs).items():
+            symbols = self.names.numbered(letter, [index for index, _ in found])
+            self.waves += [(s, wave) for s, (_, wave) in zip(symbols, found, strict=True)]
+        self._replace({wave: s for s, wave in self.waves})
+        self.sums: list[tuple[Any, Any]] = []
+        while isinstance(self.reader, Normal) and (found := recurring_sum(self._lines(), defined)) is not None:
+            symbol = type(self.reader)().define(found)
+            self.sums.append((symbol, found))
+            self._replace({found: symbol})
+
+    def _lines(self) -> list[Any]:
+        return [e for _, e in self.definitions] + [e for result in self.results for e in result]
+
+    def _replace(self, names: Mapping[Any, Any]) -> None:
+        self.definitions = [(s, e.xreplace(names)) for s, e in self.definitions]
+        self.results = [result.xreplace(names) for result in self.results]
+
+    @property
+    def length(self) -> int:
+        """Operations in all lines."""
+        return sum(int(e.count_ops()) + 1 for e in {*self._lines(), *(e for _, e in self.sums)})
+
+    def equations(self, statement: tuple[str, str]) -> Equations:
+        """With names for all that has none yet, and numbers as they are read."""
+        lines = [*self.sums, *self.definitions]
+        nameless = [s for s, _ in lines if s.is_Dummy]
+        numbers = [str(k + 1) for k in range(len(nameless))]
+        names = dict(zip(nameless, self.names.numbered("x", numbers), strict=True))
+        made = [(names.get(s, s), readable(e.xreplace(names))) for s, e in lines]
+        outputs = {word: str(self.names.numbered(word, [""])[0]) for word in self.outputs}
+        inputs = tuple(zip(self.input_names, map(tuple, self.inputs), strict=True))
+        results = tuple(result.xreplace(names).applyfunc(readable) for result in self.results)
+        said = {f"{name}{k + 1}": str(s) for name, own in reversed(inputs) for k, s in enumerate(own)} | outputs
+        texts = _filled(statement[0], said), _filled(statement[1], {word: typeset(name) for word, name in said.items()})
+        return Equations(tuple(outputs.values()), inputs, (*self.waves, *made), results, texts)
 
 
-def _typeset(word: str) -> str:
-    """A name in LaTeX, its Greek letters by their commands and its digits as indices."""
-    import sympy
-    from sympy.printing.pretty.pretty_symbology import greek_unicode
-
-    letters = {letter: name for name, letter in greek_unicode.items()}
-    return str(sympy.latex(sympy.Symbol("".join(letters.get(c, c) for c in word))))
+def _filled(statement: str, names: Mapping[str, str]) -> str:
+    """A statement with the names that stand in it in braces; other braces are LaTeX's own."""
+    return re.sub(r"\{(\w+)\}", lambda found: names.get(found[1], found[0]), statement)
 
 
-class _Names:
-    """Hands out symbols of which no two are called alike, and none is numbered so that it is typeset like another."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._typeset: set[str] = set()
-
-    def given(self, words: Sequence[str]) -> list[Any]:
-        """The symbols of names that stay as they are."""
-        import sympy
-
-        for word in words:
-            if word in self._taken:
-                raise GraphError(f"two symbols are called {word!r}; give each number a name of its own.")
-            self._taken.add(word)
-        self._typeset.update(map(_typeset, words))
-        return [sympy.Symbol(word, real=True) for word in words]
-
-    def numbered(self, letter: str, indices: Sequence[str]) -> list[Any]:
-        """Symbols of one letter and some indices; of another letter where one of these is taken."""
-        bars = (letter + "bar" * k for k in count(1))
-        for candidate in chain([letter], OTHER_LETTERS.get(letter, ()), bars):
-            words = [f"{candidate}{index}" for index in indices]
-            alike = self._typeset.intersection(map(_typeset, words)) if any(indices) else ()
-            if self._taken.isdisjoint(words) and not alike:
-                break
-        return self.given(words)
-
-
-def _symbols(program: Program, given: Mapping[str, Sequence[str]], names: _Names) -> list[list[Any]]:
+def _symbols(
+    inputs: Sequence[str], sizes: Sequence[int], given: Mapping[str, Sequence[str]], names: Names
+) -> list[list[Any]]:
     """The symbols of every input. The last inputs choose first: the mechanism's parameters keep their names."""
-    if unknown := set(given) - set(program.input_names):
-        known = ", ".join(program.input_names)
-        raise GraphError(f"{program.name} has no input {min(unknown)!r}; it has {known}.")
-    result: list[list[Any]] = [[] for _ in program.input_names]
-    for k, name in enumerate(program.input_names):
+    if unknown := set(given) - set(inputs):
+        raise GraphError(f"there is no input {min(unknown)!r}; there are {', '.join(inputs)}.")
+    result: list[list[Any]] = [[] for _ in inputs]
+    for k, (name, size) in enumerate(zip(inputs, sizes, strict=True)):
         if name in given:
-            size = math.prod(program.input_shapes[k])
             if len(given[name]) != size:
                 raise GraphError(f"input {name!r} has {size} numbers; {len(given[name])} names were given.")
             result[k] = names.given(given[name])
-    for k, name in reversed(list(enumerate(program.input_names))):
+    for k, (name, size) in reversed(list(enumerate(zip(inputs, sizes, strict=True)))):
         if name not in given:
-            size = math.prod(program.input_shapes[k])
             result[k] = names.numbered(name, [""] if size == 1 else [str(i + 1) for i in range(size)])
     return result
-
-
-class _Reader:
-    """Goes through the instructions; each result is a `Harmonics` and, while it is short, the plain expression too."""
-
-    def __init__(self, program: Program, inputs: list[list[Any]], names: _Names) -> None:
-        import sympy
-
-        self._sympy, self._program, self._inputs, self._names = sympy, program, inputs, names
-        self._functions = _functions(sympy)
-        self._sums: dict[int, Harmonics] = {}
-        self._plain: dict[int, Any] = {}
-        self._final: dict[int, Any] = {}
-        self.definitions: list[tuple[Any, Any]] = []
-
-    def read(self, k: int, i: Instruction) -> None:
-        """One instruction."""
-        if i.name == "const" and math.isfinite(i.value):
-            self._atom(k, _rational(fraction(i.value)))
-        elif i.name == "const":
-            self._atom(k, self._sympy.nan if math.isnan(i.value) else self._sympy.oo * int(math.copysign(1, i.value)))
-        elif i.name == "input":
-            self._atom(k, self._inputs[i.place[0]][i.place[1]])
-        else:
-            self._compute(k, i)
-        if len(self._sums[k].terms) > LONG:
-            self._define(k)
-
-    def _define(self, k: int) -> None:
-        (symbol,) = self._names.numbered("x", [f"_{len(self.definitions) + 1}"])
-        self.definitions.append((symbol, self.shortest(k)))
-        self._atom(k, symbol)
-
-    def _compute(self, k: int, i: Instruction) -> None:
-        if i.name in ("mul", "sq"):
-            self._keep_short(i.args[0], i.args[-1])
-        a, b = self._sums[i.args[0]], self._sums[i.args[-1]]
-        match i.name:
-            case "add":
-                self._sums[k] = a + b
-            case "sub":
-                self._sums[k] = a + b.times(-1)
-            case "neg" | "twice":
-                self._sums[k] = a.times(-1 if i.name == "neg" else 2)
-            case "mul" | "sq":
-                self._sums[k] = a * b
-            case "sin" | "cos":
-                self._sums[k] = a.turned(i.name == "sin", lambda: self.shortest(i.args[0]))
-            case "div" | "inv":
-                over = Harmonics.number(1) if i.name == "inv" else a
-                self._sums[k] = over * self._reciprocal(i.args[-1])
-            case _:
-                if i.name not in self._functions:
-                    raise GraphError(f"{self._program.name} uses {i.name!r}, which has no equation.")
-                self._atom(k, self._functions[i.name](*(self.shortest(a) for a in i.args)))
-                return
-        if all(a in self._plain for a in i.args):
-            together = self._functions[i.name](*(self._plain[a] for a in i.args))
-            if together.count_ops() <= PLAIN:
-                self._plain[k] = together
-
-    def _keep_short(self, a: int, b: int) -> None:
-        """Make definitions of factors whose product would be long, the longer one first."""
-        for k in sorted((a, b), key=lambda k: -len(self._sums[k].terms)):
-            if len(self._sums[a].terms) * len(self._sums[b].terms) > LONG and len(self._sums[k].terms) > 1:
-                self._define(k)
-
-    def _reciprocal(self, k: int) -> Harmonics:
-        """One over a value: a number, or a power of symbols, or one new symbol that is the whole quotient."""
-        terms = self._sums[k].terms
-        if len(terms) == 1:
-            (powers, angles, _), c = next(iter(terms.items()))
-            if not angles:
-                return Harmonics({(tuple((s, -n) for s, n in powers), (), False): 1 / c})
-        return Harmonics({(((self.shortest(k), -1),), (), False): Fraction(1)})
-
-    def _atom(self, k: int, expression: Any) -> None:
-        """To the algebra, the value is a number or one symbol: an input, a definition, a function of something."""
-        known = Fraction(int(expression.p), int(expression.q)) if expression.is_Rational else None
-        self._sums[k] = Harmonics.symbol(expression) if known is None else Harmonics.number(known)
-        self._plain[k] = self._final[k] = expression
-
-    def shortest(self, k: int) -> Any:
-        """The normal form with collected coefficients, or the plain one if that is shorter."""
-        if k not in self._final:
-            normal, plain = expression(self._sums[k]), self._plain.get(k)
-            shorter = plain is not None and plain.count_ops() < normal.count_ops()
-            self._final[k] = plain if shorter else normal
-        return self._final[k]
-
-
-_SAME_NAME = "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log sqrt erf erfinv sign"
-
-
-def _functions(sp: Any) -> dict[str, Any]:
-    """What operations are of expressions."""
-
-    def truth(relation: Any) -> Any:
-        return sp.Piecewise((1, relation), (0, True))
-
-    return {
-        **{name: getattr(sp, name) for name in _SAME_NAME.split()},
-        **dict.fromkeys(("pow", "constpow"), operator.pow),
-        "add": operator.add,
-        "sub": operator.sub,
-        "mul": operator.mul,
-        "div": operator.truediv,
-        "neg": operator.neg,
-        "twice": lambda a: 2 * a,
-        "sq": lambda a: a**2,
-        "inv": lambda a: 1 / a,
-        "fabs": sp.Abs,
-        "floor": sp.floor,
-        "ceil": sp.ceiling,
-        "fmin": sp.Min,
-        "fmax": sp.Max,
-        "log1p": lambda a: sp.log(1 + a),
-        "expm1": lambda a: sp.exp(a) - 1,
-        "hypot": lambda a, b: sp.sqrt(a**2 + b**2),
-        "copysign": lambda a, b: sp.Piecewise((sp.Abs(a), b >= 0), (-sp.Abs(a), True)),
-        "fmod": lambda a, b: a - b * sp.sign(a / b) * sp.floor(sp.Abs(a / b)),
-        "lt": lambda a, b: truth(sp.Lt(a, b)),
-        "le": lambda a, b: truth(sp.Le(a, b)),
-        "eq": lambda a, b: truth(sp.Eq(a, b)),
-        "ne": lambda a, b: truth(sp.Ne(a, b)),
-        "not": lambda a: truth(sp.Not(_holds(sp, a))),
-        "and": lambda a, b: truth(sp.And(_holds(sp, a), _holds(sp, b))),
-        "or": lambda a, b: truth(sp.Or(_holds(sp, a), _holds(sp, b))),
-        "if_else_zero": lambda c, a: sp.Piecewise((a, _holds(sp, c)), (0, True)),
-    }
-
-
-def _holds(sp: Any, value: Any) -> Any:
-    """The relation behind a truth value that was written as 1 or 0."""
-    if value.is_Piecewise and [branch[0] for branch in value.args] == [1, 0]:
-        return value.args[0][1]
-    return sp.Ne(value, 0)
-
-
-# From the normal form to SymPy ----------------------------------------------------------------------------------------
-
-
-def expression(h: Harmonics) -> Any:
-    """Each sine and cosine with its coefficient."""
-    import sympy
-
-    total = []
-    for (angles, sine), polynomial in h.by_harmonic().items():
-        factors = _factors(polynomial)
-        if angles:
-            angle = sympy.Add(*(_rational(c) * (1 if s is UNIT else s) for s, c in angles))
-            factors.append(sympy.sin(angle) if sine else sympy.cos(angle))
-        total.append(sympy.Mul(*factors))
-    return sympy.Add(*total)
-
-
-def _factors(polynomial: dict[Powers, Fraction]) -> list[Any]:
-    """A number, powers of symbols, and what is left in brackets; inside, the symbol most terms share is taken out."""
-    import sympy
-
-    content = _content(polynomial.values())
-    common = {s: min(dict(p).get(s, 0) for p in polynomial) for s, _ in next(iter(polynomial))}
-    common = {s: n for s, n in common.items() if n > 0}
-    factors = [_rational(content), *(s**n for s, n in common.items())]
-    rest = {_without(p, common): c / content for p, c in polynomial.items()}
-    return [*factors, sympy.Add(*_summands(rest))]
-
-
-def _summands(polynomial: dict[Powers, Fraction]) -> list[Any]:
-    """Terms, those that share the most frequent symbol as one product."""
-    import sympy
-
-    shared = Counter(s for powers in polynomial for s, n in powers if n > 0)
-    most = max(shared.values(), default=0)
-    if most < 2:
-        return [sympy.Mul(_rational(c), *(s**n for s, n in p)) for p, c in polynomial.items()]
-    symbol = min((s for s, n in shared.items() if n == most), key=str)
-    inside = {p: c for p, c in polynomial.items() if dict(p).get(symbol, 0) > 0}
-    outside = {p: c for p, c in polynomial.items() if p not in inside}
-    return [sympy.Mul(*_factors(inside)), *(_summands(outside) if outside else [])]
-
-
-def _content(coefficients: Iterable[Fraction]) -> Fraction:
-    """The number that leaves whole coefficients without a common divisor, the first one positive."""
-    numbers = list(coefficients)
-    size = Fraction(math.gcd(*(c.numerator for c in numbers)), math.lcm(*(c.denominator for c in numbers)))
-    return size if numbers[0] > 0 else -size
-
-
-def _without(powers: Powers, common: dict[Any, int]) -> Powers:
-    return tuple((s, n - common.get(s, 0)) for s, n in powers if n != common.get(s, 0))
-
-
-# Numbers --------------------------------------------------------------------------------------------------------------
-
-
-def fraction(x: float) -> Fraction:
-    """A double as the fraction a person would have meant: 1/3 for 0.333..., else its shortest decimal.
-
-    >>> fraction(0.5), fraction(1 / 3), fraction(9.81)
-    (Fraction(1, 2), Fraction(1, 3), Fraction(981, 100))
-    """
-    near = Fraction(x).limit_denominator(64)
-    return near if near.numerator / near.denominator == x else Fraction(repr(x))
-
-
-def _rational(c: Fraction) -> Any:
-    import sympy
-
-    return sympy.Rational(c.numerator, c.denominator)
-
-
-def readable(e: Any) -> Any:
-    """Decimals such as 981/100 as 9.81; fractions that are small, or have no decimal, as fractions; cases in one."""
-    import sympy
-
-    if e.has(sympy.Piecewise):
-        e = min(e, sympy.piecewise_fold(e), key=lambda x: x.count_ops())
-
-    def decimal(r: Any) -> Any:
-        rest = int(r.q)
-        for prime in (2, 5):
-            while rest % prime == 0:
-                rest //= prime
-        small = r.q <= 64 and r.q % 5 != 0
-        if small or (rest != 1 and r.q <= 10**6):
-            return r
-        return sympy.Float(repr(int(r.p) / int(r.q)))
-
-    numbers = {r: decimal(r) for r in e.atoms(sympy.Rational) if not r.is_Integer}
-    return e.xreplace({r: d for r, d in numbers.items() if r is not d})

@@ -47,7 +47,7 @@ def quaternion_model() -> dict[str, Any]:
     f = casadi.Function(
         "model", [q, v, *parameters.values()], outputs, ["q", "v", *parameters], ["D", "C", "G"]
     )  # fmt: skip
-    D, C, g = equations(f).results
+    D, C, g = equations(f).expanded()
     entries = {f"{name}{i + 1}{j + 1}": M[i, j] for name, M in (("D", D), ("C", C)) for i in (0, 1) for j in (0, 1)}
     return entries | {"g1": g[0], "g2": g[1]}
 
@@ -81,7 +81,7 @@ def from_energies() -> Section:
         torques.append(rate - sympy.diff(lagrangian, q[k]))
     rows: list[Row] = []
     for formulation in ("quaternion", "lagrange", "newton_euler"):
-        found = es.load("mendez_2r").equations("inverse_dynamics", formulation=formulation).results[0]
+        found = es.load("mendez_2r").equations("inverse_dynamics", formulation=formulation).expanded()[0]
         for k in (0, 1):
             left = reduced(torques[k] - found[k], q)
             says, does = "(20) applied to (27), corrected", f"difference reduces to {left}"
