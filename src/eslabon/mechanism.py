@@ -314,6 +314,18 @@ class Mechanism(model.Model):
 
         return assembly.assembly_modes(self, actuated, joints=joints, pose=pose, frame=frame, limits=limits)
 
+    def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
+        """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
+        those from which the others follow best at a configuration (coordinate partitioning by pivoting).
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").independent_coordinates()
+        ('theta2', 'theta5')
+        """
+        from eslabon.solvers.singularities import independent_coordinates
+
+        return independent_coordinates(self, q)
+
     def conditions(self, q: ArrayLike, frame: str | None = None) -> Conditions:
         """How near configurations are to singular, of the parallel kind (locked actuators do not hold the loops) and of
         the serial kind (a frame loses a direction): reciprocal condition numbers from 1 to 0, the mobility at each, and
@@ -343,13 +355,14 @@ class Mechanism(model.Model):
     @verb
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        weights: tuple[float, ...] | None = None, **more: Unpack[Call],
+        weights: tuple[float, ...] | None = None, independent: tuple[str, ...] | None = None, **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
         `formulation` is how the equations of the tree are written: "newton_euler", "lagrange", "lie", "gibbs_appell" or
         "quaternion"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
-        out, the fastest are taken. With loops and more actuators than degrees of freedom, actuation redundancy is
+        out, the fastest are taken. Elimination keeps the `independent` coordinates that are named (joints, or velocities such
+        as 'ball.wx'; see `independent_coordinates`), or selects good ones. With loops and more actuators than degrees of freedom, actuation redundancy is
         resolved by the least sum of `weights` times force squared (by minimum norm without weights); with fewer, see
         `hybrid_dynamics`.
 
@@ -361,15 +374,24 @@ class Mechanism(model.Model):
     @verb
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        **more: Unpack[Call],
+        independent: tuple[str, ...] | None = None, **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
-        """The accelerations under the actuators' forces, `(..., nv)`; `formulation` and `constraints` as in
-        `inverse_dynamics`. A motion that moves no mass is refused by name."""
+        """The accelerations under the actuators' forces, `(..., nv)`; `formulation`, `constraints` and `independent`
+        as in `inverse_dynamics`. A motion that moves no mass is refused by name.
+
+        >>> import eslabon as es
+        >>> m = es.load("slider_crank")
+        >>> q, v, a = m.complete([0.8], [1.0], [0.0])
+        >>> m.forward_dynamics(q, v, [0.1]).round(6)
+        array([-22.040404,  27.544069,   1.889557])
+        >>> m.forward_dynamics(q, v, [0.1], constraints="elimination", independent=("slide",)).round(6)
+        array([-22.040404,  27.544069,   1.889557])
+        """
 
     @verb
     def hybrid_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        **more: Unpack[Call],
+        independent: tuple[str, ...] | None = None, **more: Unpack[Call],
     ) -> tuple[Floats, Floats]:  # fmt: skip
         """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
         in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics. `out` is a tuple
@@ -394,7 +416,8 @@ class Mechanism(model.Model):
     @verb
     def reactions(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
-        formulation: str | None = None, constraints: str | None = None, **more: Unpack[Call],
+        formulation: str | None = None, constraints: str | None = None, independent: tuple[str, ...] | None = None,
+        **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
         """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
         axes about its origin. With loops, those of the cut joints follow, on their second body in its frame of the cut;
@@ -409,7 +432,8 @@ class Mechanism(model.Model):
     @verb
     def coupling_forces(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
-        formulation: str | None = None, constraints: str | None = None, **more: Unpack[Call],
+        formulation: str | None = None, constraints: str | None = None, independent: tuple[str, ...] | None = None,
+        **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
         """The force, or moment, of every coupling on its joint, `(..., couplings)`: what a gear transmits, and what drives a
         joint whose motion is given. Accelerations or the actuators' forces are given, as for `reactions`.

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
+from eslabon.errors import ModelError, suggest
 from eslabon.kinematics.closure import Partition, row_names
 from eslabon.model import Model
-from eslabon.model.configuration import integrate
+from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.memory import per_model
 
 CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
@@ -93,6 +94,39 @@ def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partiti
         dependent += [rest[k] for k in order[: len(rows) - len(dependent)]]
     independent = tuple(k for k in range(m.nv) if k not in dependent)
     return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)))
+
+
+def partition_by(m: Model, names: tuple[str, ...]) -> Partition:
+    """The partition with the velocities of these names independent: joints, or single velocities such as 'ball.wx'."""
+    wanted = _velocities(m, names)
+    p = partition(m, wanted)
+    listed = ", ".join(names) or "none"
+    surplus = [velocity_names(m)[k] for k in wanted if k in p.dependent]
+    if surplus:
+        raise ModelError(
+            f"{listed} cannot be the independent coordinates of {m.name}: {', '.join(surplus)} "
+            f"{'follows' if len(surplus) == 1 else 'follow'} from the others; it has {len(p.independent)} degrees of freedom."
+        )
+    missing = [velocity_names(m)[k] for k in p.independent if k not in wanted]
+    if missing:
+        raise ModelError(
+            f"{listed} cannot be the independent coordinates of {m.name}: they do not determine {', '.join(missing)}; it has "
+            f"{len(p.independent)} degrees of freedom, and m.independent_coordinates() says which are taken by default."
+        )
+    return p
+
+
+def _velocities(m: Model, names: tuple[str, ...]) -> tuple[int, ...]:
+    """The places of velocities that are named by their joint or by themselves."""
+    single = {name: (k,) for k, name in enumerate(velocity_names(m))}
+    known = {**single, **{j.name: tuple(range(m.nv)[m.velocities[j.name]]) for j in m.joints if j.nv}}
+    for name in names:
+        if name not in known:
+            raise ModelError(f"{m.name} has no joint '{name}' that moves{suggest(name, known)}")
+    places = [k for name in names for k in known[name]]
+    if len(set(places)) < len(places):
+        raise ModelError(f"independent names a velocity of {m.name} twice: {', '.join(names)}.")
+    return tuple(sorted(places))
 
 
 def _pivots(factor: tuple[np.ndarray, np.ndarray]) -> list[int]:

@@ -20,6 +20,7 @@ from eslabon.coordinates.partition import (
     CLOSURE_TOLERANCE,
     RANK,
     partition,
+    partition_at,
     rank,
     redundancy_is_constant,
     retained_rows,
@@ -27,6 +28,7 @@ from eslabon.coordinates.partition import (
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
+from eslabon.model.configuration import velocity_names
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import size
 
@@ -97,6 +99,24 @@ def conditions(m: Model, q: Any, frame: str | None = None) -> Conditions:
         twists[:, 3:] /= size(m)
         serial = _reciprocal_condition(twists)
     return Conditions(*(x.reshape(lead)[()] for x in (parallel, serial, mobility, sign)))
+
+
+def independent_coordinates(m: Model, q: Any = None) -> tuple[str, ...]:
+    """The velocities that elimination takes as independent: near home, or those that suit a configuration best."""
+    if q is None:
+        p = partition(m)
+    else:
+        p = partition_at(m, one_configuration(m, q, "independent_coordinates"), ())
+    return tuple(velocity_names(m)[k] for k in p.independent)
+
+
+def one_configuration(m: Model, q: Any, verb: str) -> Floats:
+    """A single closed configuration."""
+    q = states(q, "q", m.nq, m.name)
+    if q.ndim != 1:
+        raise ModelError(f"{verb} looks at one configuration (nq,) at a time; q has shape {q.shape}.")
+    check_closed(m, q[None], verb)
+    return q
 
 
 def check_closed(m: Model, q: Floats, verb: str) -> None:
