@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from eslabon.solvers.identification import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
     from eslabon.solvers.inverse.follow import Followed
+    from eslabon.solvers.manipulability import Manipulability
+    from eslabon.solvers.singular_motions import Singularity
     from eslabon.solvers.singularities import Conditions
     from eslabon.solvers.workspace import Workspace
     from eslabon.structure.mobility import Mobility
@@ -326,14 +328,56 @@ class Mechanism(model.Model):
 
         return independent_coordinates(self, q)
 
-    def conditions(self, q: ArrayLike, frame: str | None = None) -> Conditions:
+    def conditions(self, q: ArrayLike, frame: str | None = None, part: str = "all") -> Conditions:
         """How near configurations are to singular, of the parallel kind (locked actuators do not hold the loops) and of
         the serial kind (a frame loses a direction): reciprocal condition numbers from 1 to 0, the mobility at each, and
-        the sign of the Jacobian determinant. Along a motion `.crossings` are the rows after which a singular
-        configuration is passed."""
+        the signs of the Jacobians' determinants. `part` is what counts of the frame: "all", "translation" or "rotation".
+
+        Along a motion `.crossings` are the rows after which a parallel singular configuration is passed, `.passages` where
+        one of either kind is, `.closest` where the motion comes nearest to one, and `.distance` how far the joints go from
+        each row until the next.
+
+        >>> import eslabon as es, numpy as np
+        >>> m = es.load("elbow")
+        >>> q = np.stack([np.full(11, 0.3), np.linspace(1.0, -0.25, 11)], axis=-1)   # it is stretched on the way
+        >>> found = m.conditions(q, "tool", part="translation")
+        >>> found.closest.kind, round(found.closest.at, 2), round(found.closest.distance, 2)
+        ('serial', 8.0, 1.0)
+        """
         from eslabon.solvers.singularities import conditions
 
-        return conditions(self, q, frame)
+        return conditions(self, q, frame, part)
+
+    def singularity(
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5
+    ) -> Singularity:
+        """What is special about a singular configuration: twists that a frame has `.lost`, the wrenches `.carried` without
+        the actuators, joint motions `.gained` that locked actuators do not hold, `.self_motions` that leave the frame at
+        rest, and joints that are `.locked`; `.words` say it in sentences. `part` as in `conditions`. Singular values below
+        `tolerance` of the largest count as zero: 0.05 tells what is nearly lost.
+
+        >>> import eslabon as es
+        >>> print(es.load("elbow").singularity([0.0, 0.0], "tool", part="translation"))
+        <Singularity of elbow: parallel 1, serial 0>
+          'tool' has lost its translation along (1, 0, 0)
+          theta1, theta2 can move without moving 'tool'
+        """
+        from eslabon.solvers.singular_motions import singularity
+
+        return singularity(self, q, frame, part, tolerance=tolerance)
+
+    def manipulability(self, q: ArrayLike, frame: str | None = None, part: str = "all") -> Manipulability:
+        """The ellipsoid of a frame's velocities for unit rates of the actuators: `.axes`, `.lengths` of its semi-axes, its
+        `.volume`, Yoshikawa's `.measure`, and `.forces`, the semi-axes of the force ellipsoid. `part` is "all" (the whole
+        twist, rad/s and m/s together), "translation" or "rotation".
+
+        >>> import eslabon as es, numpy as np
+        >>> es.load("elbow").manipulability([0.0, np.pi / 2], "tool", part="translation")
+        <Manipulability: semi-axes 1.62, 0.618, measure 1>
+        """
+        from eslabon.solvers.manipulability import manipulability
+
+        return manipulability(self, q, frame, part)
 
     def workspace(
         self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,

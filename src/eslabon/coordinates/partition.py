@@ -35,7 +35,7 @@ def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
     """
     wanted = m.actuated_velocities if preferred is None else preferred
     best, most = partition_at(m, generic(m), wanted), (-1, -1.0)
-    for q in _around(m):
+    for q in around(m):
         p = partition_at(m, q, wanted)
         size = np.linalg.svd(jacobian_at(m, q)[list(p.rows)][:, list(p.dependent)], compute_uv=False)
         sound = float(size[-1] / size[0]) if len(size) and size[0] > 0 else 1.0
@@ -52,7 +52,7 @@ def redundancy_is_constant(m: Model) -> bool:
     """Whether the redundancy of the constraints is configuration-independent, as across the plane of a planar loop; then
     the rows of the partition serve everywhere. In overconstrained loops such as Bennett's the dependence changes with the configuration."""
     hidden = None
-    for q in _around(m):
+    for q in around(m):
         J = jacobian_at(m, q)
         U, size, _ = np.linalg.svd(J)
         if hidden is None:
@@ -67,12 +67,12 @@ def retained_rows(m: Model) -> tuple[int, ...]:
     return partition(m).rows if redundancy_is_constant(m) else tuple(range(len(row_names(m))))
 
 
-def _around(m: Model) -> Iterator[np.ndarray]:
+def around(m: Model) -> Iterator[np.ndarray]:
     """Closed configurations, home first and then farther and farther off."""
     rng, q = np.random.default_rng(2), generic(m)
     yield q
     for far in (0.1, 0.3, 1.0, 0.1, 0.3, 1.0):
-        yield _beside(m, q, rng, far)
+        yield beside(m, q, rng, far)
 
 
 def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partition:
@@ -141,7 +141,7 @@ def generic(m: Model) -> np.ndarray:
     rng, best = np.random.default_rng(1), close(m)
     most = rank_at(m, best)
     for _ in range(5):
-        trial = _beside(m, best, rng)
+        trial = beside(m, best, rng)
         if rank_at(m, trial) > most:
             best, most = trial, rank_at(m, trial)
     return best
@@ -152,10 +152,10 @@ def rank_at(m: Model, q: np.ndarray) -> int:
     return int(rank(np.linalg.svd(jacobian_at(m, q), compute_uv=False)))
 
 
-def _beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) -> np.ndarray:
+def beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) -> np.ndarray:
     """A closed configuration a short way off, along the degrees of freedom."""
     _, size, V = np.linalg.svd(jacobian_at(m, q))
     free = V[rank(size) :]
     step = free.T @ rng.normal(size=len(free)) * far
-    beside, error = close_from(m, integrate(m, q, step))
-    return beside if np.sqrt(error) < CLOSED else q
+    closed, error = close_from(m, integrate(m, q, step))
+    return closed if np.sqrt(error) < CLOSED else q
