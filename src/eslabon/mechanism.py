@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from eslabon.solvers.identification import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
     from eslabon.solvers.inverse.follow import Followed
+    from eslabon.solvers.manipulability import Manipulability
+    from eslabon.solvers.singular_motions import Singularity
     from eslabon.solvers.singularities import Conditions
     from eslabon.solvers.targets import Reached
     from eslabon.solvers.workspace import Workspace
@@ -416,14 +418,68 @@ class Mechanism(model.Model):
 
         return assembly.assembly_modes(self, actuated, joints=joints, pose=pose, frame=frame, limits=limits)
 
-    def conditions(self, q: ArrayLike, frame: str | None = None) -> Conditions:
+    def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
+        """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
+        those from which the others follow best at a configuration (coordinate partitioning by pivoting).
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").independent_coordinates()
+        ('theta2', 'theta5')
+        """
+        from eslabon.solvers.singularities import independent_coordinates
+
+        return independent_coordinates(self, q)
+
+    def conditions(self, q: ArrayLike, frame: str | None = None, part: str = "all") -> Conditions:
         """How near configurations are to singular, of the parallel kind (locked actuators do not hold the loops) and of
         the serial kind (a frame loses a direction): reciprocal condition numbers from 1 to 0, the mobility at each, and
-        the sign of the Jacobian determinant. Along a motion `.crossings` are the rows after which a singular
-        configuration is passed."""
+        the signs of the Jacobians' determinants. `part` is what counts of the frame: "all", "translation" or "rotation".
+
+        Along a motion `.crossings` are the rows after which a parallel singular configuration is passed, `.passages` where
+        one of either kind is, `.closest` where the motion comes nearest to one, and `.distance` how far the joints go from
+        each row until the next.
+
+        >>> import eslabon as es, numpy as np
+        >>> m = es.load("elbow")
+        >>> q = np.stack([np.full(11, 0.3), np.linspace(1.0, -0.25, 11)], axis=-1)   # it is stretched on the way
+        >>> found = m.conditions(q, "tool", part="translation")
+        >>> found.closest.kind, round(found.closest.at, 2), round(found.closest.distance, 2)
+        ('serial', 8.0, 1.0)
+        """
         from eslabon.solvers.singularities import conditions
 
-        return conditions(self, q, frame)
+        return conditions(self, q, frame, part)
+
+    def singularity(
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5
+    ) -> Singularity:
+        """What is special about a singular configuration: twists that a frame has `.lost`, the wrenches `.carried` without
+        the actuators, joint motions `.gained` that locked actuators do not hold, `.self_motions` that leave the frame at
+        rest, and joints that are `.locked`; `.words` say it in sentences. `part` as in `conditions`. Singular values below
+        `tolerance` of the largest count as zero: 0.05 tells what is nearly lost.
+
+        >>> import eslabon as es
+        >>> print(es.load("elbow").singularity([0.0, 0.0], "tool", part="translation"))
+        <Singularity of elbow: parallel 1, serial 0>
+          'tool' has lost its translation along (1, 0, 0)
+          theta1, theta2 can move without moving 'tool'
+        """
+        from eslabon.solvers.singular_motions import singularity
+
+        return singularity(self, q, frame, part, tolerance=tolerance)
+
+    def manipulability(self, q: ArrayLike, frame: str | None = None, part: str = "all") -> Manipulability:
+        """The ellipsoid of a frame's velocities for unit rates of the actuators: `.axes`, `.lengths` of its semi-axes, its
+        `.volume`, Yoshikawa's `.measure`, and `.forces`, the semi-axes of the force ellipsoid. `part` is "all" (the whole
+        twist, rad/s and m/s together), "translation" or "rotation".
+
+        >>> import eslabon as es, numpy as np
+        >>> es.load("elbow").manipulability([0.0, np.pi / 2], "tool", part="translation")
+        <Manipulability: semi-axes 1.62, 0.618, measure 1>
+        """
+        from eslabon.solvers.manipulability import manipulability
+
+        return manipulability(self, q, frame, part)
 
     def workspace(
         self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
@@ -445,13 +501,14 @@ class Mechanism(model.Model):
     @verb
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        weights: tuple[float, ...] | None = None, **more: Unpack[Call],
+        weights: tuple[float, ...] | None = None, independent: tuple[str, ...] | None = None, **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
         `formulation` is how the equations of the tree are written: "newton_euler", "lagrange", "lie", "gibbs_appell" or
         "quaternion"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
-        out, the fastest are taken. With loops and more actuators than degrees of freedom, actuation redundancy is
+        out, the fastest are taken. Elimination keeps the `independent` coordinates that are named (joints, or velocities such
+        as 'ball.wx'; see `independent_coordinates`), or selects good ones. With loops and more actuators than degrees of freedom, actuation redundancy is
         resolved by the least sum of `weights` times force squared (by minimum norm without weights); with fewer, see
         `hybrid_dynamics`.
 
@@ -463,15 +520,24 @@ class Mechanism(model.Model):
     @verb
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        **more: Unpack[Call],
+        independent: tuple[str, ...] | None = None, **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
-        """The accelerations under the actuators' forces, `(..., nv)`; `formulation` and `constraints` as in
-        `inverse_dynamics`. A motion that moves no mass is refused by name."""
+        """The accelerations under the actuators' forces, `(..., nv)`; `formulation`, `constraints` and `independent`
+        as in `inverse_dynamics`. A motion that moves no mass is refused by name.
+
+        >>> import eslabon as es
+        >>> m = es.load("slider_crank")
+        >>> q, v, a = m.complete([0.8], [1.0], [0.0])
+        >>> m.forward_dynamics(q, v, [0.1]).round(6)
+        array([-22.040404,  27.544069,   1.889557])
+        >>> m.forward_dynamics(q, v, [0.1], constraints="elimination", independent=("slide",)).round(6)
+        array([-22.040404,  27.544069,   1.889557])
+        """
 
     @verb
     def hybrid_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        **more: Unpack[Call],
+        independent: tuple[str, ...] | None = None, **more: Unpack[Call],
     ) -> tuple[Floats, Floats]:  # fmt: skip
         """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
         in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics. `out` is a tuple
@@ -496,7 +562,8 @@ class Mechanism(model.Model):
     @verb
     def reactions(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
-        formulation: str | None = None, constraints: str | None = None, **more: Unpack[Call],
+        formulation: str | None = None, constraints: str | None = None, independent: tuple[str, ...] | None = None,
+        **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
         """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
         axes about its origin. With loops, those of the cut joints follow, on their second body in its frame of the cut;
@@ -511,7 +578,8 @@ class Mechanism(model.Model):
     @verb
     def coupling_forces(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
-        formulation: str | None = None, constraints: str | None = None, **more: Unpack[Call],
+        formulation: str | None = None, constraints: str | None = None, independent: tuple[str, ...] | None = None,
+        **more: Unpack[Call],
     ) -> Floats:  # fmt: skip
         """The force, or moment, of every coupling on its joint, `(..., couplings)`: what a gear transmits, and what drives a
         joint whose motion is given. Accelerations or the actuators' forces are given, as for `reactions`.

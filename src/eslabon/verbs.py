@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import choice, floats, mapping, positive, renamed, text
+from eslabon.arguments import choice, floats, mapping, names, positive, renamed, text
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.graph.evaluator import STATE, Formula, native, requested
 from eslabon.model import Model
@@ -160,18 +160,22 @@ OLD_AXES = "ground"
 LOOPLESS = {
     "constraints": "has no loops, so there are no constraints to impose",
     "weights": "has no loops, so its actuators share nothing",
+    "independent": "has no loops, so all its coordinates are independent",
     "formulation": "has reactions that follow from its accelerations alone",
 }
 
 
 def options_of(m: Model, formula: Formula, given: Mapping[str, Any]) -> dict[str, Any]:
     """A formula's options as they are given, in today's words; what has no meaning here may be None."""
-    known = [name for name in formula.options if name != "partition"]  # which is ours to choose
+    # the partition is chosen by the names of independent coordinates
+    known = ["independent" if name == "partition" else name for name in formula.options]
     made = {}
     for option, value in given.items():
-        if option in known:
+        if option == "independent" and option in known and (m.closed or value is None):
+            made["partition"] = _partition(m, formula, value, given)
+        elif option in known and option != "independent":
             made[option] = check_weights(m, value) if option == "weights" else _plain(value, option)
-        elif option in LOOPLESS and not m.closed and (value is None or formula.name in CLOSED):
+        elif option in LOOPLESS and not m.closed and (value is None or formula.name in CLOSED or option in known):
             if value is not None:
                 raise ModelError(f"{m.name} {LOOPLESS[option]}; leave {option} out.")
         else:
@@ -182,6 +186,23 @@ def options_of(m: Model, formula: Formula, given: Mapping[str, Any]) -> dict[str
         renamed(f'axes="{OLD_AXES}"', 'axes="aligned"')
         made["axes"] = "aligned"
     return made
+
+
+def _partition(m: Model, formula: Formula, independent: Any, given: Mapping[str, Any]) -> Any:
+    """The partition that the names of independent coordinates make; None where it is left to be chosen."""
+    if independent is None:
+        return None
+    if given.get("constraints") != "elimination":
+        raise ModelError('independent says which coordinates elimination keeps; give constraints="elimination" too.')
+    from eslabon.coordinates.partition import partition_by
+
+    chosen = partition_by(m, names(independent, "independent"))
+    if formula.name == "hybrid_dynamics" and not set(m.actuated_velocities) <= set(chosen.independent):
+        raise ModelError(
+            f"hybrid_dynamics prescribes the actuated joints of {m.name} ({', '.join(m.actuated)}), so that they are "
+            "independent; name them too."
+        )
+    return chosen
 
 
 def _plain(value: Any, name: str) -> Any:

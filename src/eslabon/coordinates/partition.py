@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
+from eslabon.errors import ModelError, suggest
 from eslabon.kinematics.closure import Partition, row_names
 from eslabon.model import Model
-from eslabon.model.configuration import integrate
+from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.memory import per_model
 
 CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
@@ -34,7 +35,7 @@ def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
     """
     wanted = m.actuated_velocities if preferred is None else preferred
     best, most = partition_at(m, generic(m), wanted), (-1, -1.0)
-    for q in _around(m):
+    for q in around(m):
         p = partition_at(m, q, wanted)
         size = np.linalg.svd(jacobian_at(m, q)[list(p.rows)][:, list(p.dependent)], compute_uv=False)
         sound = float(size[-1] / size[0]) if len(size) and size[0] > 0 else 1.0
@@ -51,7 +52,7 @@ def redundancy_is_constant(m: Model) -> bool:
     """Whether the redundancy of the constraints is configuration-independent, as across the plane of a planar loop; then
     the rows of the partition serve everywhere. In overconstrained loops such as Bennett's the dependence changes with the configuration."""
     hidden = None
-    for q in _around(m):
+    for q in around(m):
         J = jacobian_at(m, q)
         U, size, _ = np.linalg.svd(J)
         if hidden is None:
@@ -66,12 +67,12 @@ def retained_rows(m: Model) -> tuple[int, ...]:
     return partition(m).rows if redundancy_is_constant(m) else tuple(range(len(row_names(m))))
 
 
-def _around(m: Model) -> Iterator[np.ndarray]:
+def around(m: Model) -> Iterator[np.ndarray]:
     """Closed configurations, home first and then farther and farther off."""
     rng, q = np.random.default_rng(2), generic(m)
     yield q
     for far in (0.1, 0.3, 1.0, 0.1, 0.3, 1.0):
-        yield _beside(m, q, rng, far)
+        yield beside(m, q, rng, far)
 
 
 def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partition:
@@ -95,6 +96,39 @@ def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partiti
     return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)))
 
 
+def partition_by(m: Model, names: tuple[str, ...]) -> Partition:
+    """The partition with the velocities of these names independent: joints, or single velocities such as 'ball.wx'."""
+    wanted = _velocities(m, names)
+    p = partition(m, wanted)
+    listed = ", ".join(names) or "none"
+    surplus = [velocity_names(m)[k] for k in wanted if k in p.dependent]
+    if surplus:
+        raise ModelError(
+            f"{listed} cannot be the independent coordinates of {m.name}: {', '.join(surplus)} "
+            f"{'follows' if len(surplus) == 1 else 'follow'} from the others; it has {len(p.independent)} degrees of freedom."
+        )
+    missing = [velocity_names(m)[k] for k in p.independent if k not in wanted]
+    if missing:
+        raise ModelError(
+            f"{listed} cannot be the independent coordinates of {m.name}: they do not determine {', '.join(missing)}; it has "
+            f"{len(p.independent)} degrees of freedom, and m.independent_coordinates() says which are taken by default."
+        )
+    return p
+
+
+def _velocities(m: Model, names: tuple[str, ...]) -> tuple[int, ...]:
+    """The places of velocities that are named by their joint or by themselves."""
+    single = {name: (k,) for k, name in enumerate(velocity_names(m))}
+    known = {**single, **{j.name: tuple(range(m.nv)[m.velocities[j.name]]) for j in m.joints if j.nv}}
+    for name in names:
+        if name not in known:
+            raise ModelError(f"{m.name} has no joint '{name}' that moves{suggest(name, known)}")
+    places = [k for name in names for k in known[name]]
+    if len(set(places)) < len(places):
+        raise ModelError(f"independent names a velocity of {m.name} twice: {', '.join(names)}.")
+    return tuple(sorted(places))
+
+
 def _pivots(factor: tuple[np.ndarray, np.ndarray]) -> list[int]:
     """The columns a pivoted factorisation finds independent."""
     R, order = factor
@@ -107,7 +141,7 @@ def generic(m: Model) -> np.ndarray:
     rng, best = np.random.default_rng(1), close(m)
     most = rank_at(m, best)
     for _ in range(5):
-        trial = _beside(m, best, rng)
+        trial = beside(m, best, rng)
         if rank_at(m, trial) > most:
             best, most = trial, rank_at(m, trial)
     return best
@@ -118,10 +152,10 @@ def rank_at(m: Model, q: np.ndarray) -> int:
     return int(rank(np.linalg.svd(jacobian_at(m, q), compute_uv=False)))
 
 
-def _beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) -> np.ndarray:
+def beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) -> np.ndarray:
     """A closed configuration a short way off, along the degrees of freedom."""
     _, size, V = np.linalg.svd(jacobian_at(m, q))
     free = V[rank(size) :]
     step = free.T @ rng.normal(size=len(free)) * far
-    beside, error = close_from(m, integrate(m, q, step))
-    return beside if np.sqrt(error) < CLOSED else q
+    closed, error = close_from(m, integrate(m, q, step))
+    return closed if np.sqrt(error) < CLOSED else q

@@ -35,6 +35,7 @@ def simulate(
     method: str = "DOP853",
     formulation: str | None = None,
     constraints: str | None = None,
+    independent: tuple[str, ...] | None = None,
     step: float | None = None,
     every: int = 1,
     hold: bool = False,
@@ -63,6 +64,7 @@ def simulate(
     formulation : of the tree's equations, as in `forward_dynamics`.
     constraints : how loops are imposed: "multipliers", "udwadia_kalaba", or "elimination" of dependent coordinates
         (adaptive methods only), which re-selects the independent ones where they go bad.
+    independent : names of the coordinates that elimination keeps throughout, as in `forward_dynamics`.
     step : the step of the fixed methods, shortened where it does not divide an interval; the longest one of the others.
     every : how many fixed steps from one report to the next, if t does not say it.
     hold : whether the control is asked once a step and held, as a digital controller does; for fixed steps.
@@ -89,7 +91,7 @@ def simulate(
     run_options.check_words(m, method, singular, hold, progress, threads, parameters)
     times, report = run_options.times_of(t)
     longest = run_options.step_of(step, times)
-    words = run_options.formulation_of(m, formulation, constraints, method)
+    words = run_options.formulation_of(m, formulation, constraints, independent, method)
     forces = as_control(m, control, times[0], times[-1])
     system = System(m, run_options.wrenches(m, external), run_options.parameters_of(m, parameters), *words)
     x0 = run_options.start(system, forces, q0, v0)

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, choice, count, finite, flag, mapping, positive, states
+from eslabon.arguments import Floats, choice, count, finite, flag, mapping, names, positive, states
 from eslabon.coordinates.closing import ROUND_OFF
 from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE
+from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
 from eslabon.dynamics.applied import check_external
 from eslabon.dynamics.trees import FORMULATIONS
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError
 from eslabon.formulations.constrained import METHODS
+from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
 from eslabon.simulate import adaptive, step_formulas
@@ -148,8 +149,11 @@ def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
     return made
 
 
-def formulation_of(m: Model, formulation: Any, constraints: Any, method: str) -> tuple[str | None, str | None]:
-    """How the equations are written and the loops imposed, if there is such a way for this mechanism and method."""
+def formulation_of(
+    m: Model, formulation: Any, constraints: Any, independent: Any, method: str
+) -> tuple[str | None, str | None, Partition | None]:
+    """How the equations are written and the loops imposed, and which coordinates are independent by the caller's choice, if
+    there is such a way for this mechanism and method."""
     if formulation is not None:
         choice(formulation, "formulation", FORMULATIONS)
         refuse(method == "symplectic", "the symplectic method has its own equations; leave formulation out.")
@@ -159,7 +163,13 @@ def formulation_of(m: Model, formulation: Any, constraints: Any, method: str) ->
     fixed = method in step_formulas.METHODS
     refuse(fixed and constraints == "elimination", f"elimination re-selects the independent coordinates of {m.name} on the "
         f"way, which {method} in native code cannot; use an adaptive method, or other constraints.")  # fmt: skip
-    return formulation, constraints
+    if independent is None:
+        return formulation, constraints, None
+    refuse(
+        constraints != "elimination",
+        'independent says which coordinates elimination keeps; give constraints="elimination" too.',
+    )
+    return formulation, constraints, partition_by(m, names(independent, "independent"))
 
 
 def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None) -> Floats:

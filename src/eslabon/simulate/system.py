@@ -10,6 +10,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.graph.evaluator import Formula, evaluate, requested
+from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.quantities import QUANTITIES, quantity
@@ -29,6 +30,7 @@ class System:
     parameters: Mapping[str, Floats] = field(default_factory=dict)
     formulation: str | None = None
     constraints: str | None = None
+    partition: Partition | None = None
 
     @property
     def batch(self) -> Shape:
@@ -66,7 +68,7 @@ class System:
         from eslabon.solvers.closure_checks import checked
 
         m, names = self.m, tuple(self.external)
-        words = {"formulation": self.formulation, "constraints": "elimination"}
+        words = {"formulation": self.formulation, "constraints": "elimination", "partition": self.partition}
         accelerations = checked(m, requested(m, quantity(m, "forward_dynamics"), words, (), names), np.inf)
         forces = None if law is None else evaluate(m, motion_equations.FORCES, law=law)
 

@@ -21,7 +21,9 @@ from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, pa
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
 from eslabon.graph.evaluator import Formula, Request, evaluate, native, refuse_guards
 from eslabon.graph.native.signature import Argument
+from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
+from eslabon.model.configuration import velocity_names
 from eslabon.quantities import POOR, constraints
 
 Floats = np.ndarray
@@ -109,6 +111,8 @@ class SecondLook:
         if self.reselects:
             self._reselect(states, values, conditions)
         bad = np.flatnonzero(~(conditions > SINGULAR))
+        if len(bad) and self.given is not None:
+            self._refuse_choice(states[0][bad[0]], self.given)
         if len(bad) and self.singular == "error":
             raise SingularityError(
                 f"{self.name}: {self.m.name} is at a singular configuration, or too near one for an answer (reciprocal "
@@ -122,6 +126,18 @@ class SecondLook:
                 "solution is given.")  # fmt: skip
         for k in bad:
             values[0][k] = self._minimum_norm([x[k] for x in states])
+
+    def _refuse_choice(self, q: Floats, given: Partition) -> None:
+        """Refuse a state at which the caller's independent coordinates do not determine the others, but different ones do."""
+        suited = partition_at(self.m, q, given.independent).independent
+        if set(suited) != set(given.independent):
+            names = velocity_names(self.m)
+            left = ", ".join(names[k] for k in suited if k not in given.independent)
+            raise SingularityError(
+                f"{self.name}: the independent {', '.join(names[k] for k in given.independent)} cannot determine {left} of {self.m.name} at "
+                "this configuration; leave independent out, so that others are selected, or name "
+                f"{', '.join(names[k] for k in suited)}."
+            )
 
     def _refuse_violation(self, residual: Floats) -> NoReturn:
         at = f" (state {int(np.argmax(residual))})" if residual.size > 1 else ""
@@ -143,6 +159,12 @@ class SecondLook:
                 at = f" (state {k})" if len(conditions) > 1 else ""
                 raise massless(self.m, name, self.name, f" at this configuration{at}")
 
+    @property
+    def given(self) -> Partition | None:
+        """The partition by the caller's choice of independent coordinates, which is kept to."""
+        chosen: Partition | None = dict(self.request.options).get("partition")
+        return chosen
+
     # -- other independent coordinates ---------------------------------------------------------------------------------
 
     @cached_property
@@ -159,9 +181,13 @@ class SecondLook:
         serves all states that it suits, and is compiled once."""
         # The hybrid problem is of the actuated velocities, and no others.
         preferred = self.m.actuated_velocities if self.name == "hybrid_dynamics" else ()
+        preferred = preferred if self.given is None else self.given.independent
         waiting = np.flatnonzero(~(conditions > POOR))
         while len(waiting):
             chosen = partition_at(self.m, states[0][waiting[0]], preferred)
+            if self.given is not None and chosen.independent != self.given.independent:
+                waiting = waiting[1:]  # the caller's choice does not determine the others here
+                continue
             options = {**dict(self.request.options), "partition": chosen}
             call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
             found = call.__self__.unchecked(*(x[waiting] for x in states))

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import renamed, states, text
+from eslabon.arguments import choice, renamed, states, text
 from eslabon.coordinates.closing import jacobian_at, residuals_at
 from eslabon.coordinates.partition import (
     CLOSURE_TOLERANCE,
     RANK,
+    around,
     partition,
+    partition_at,
     rank,
     redundancy_is_constant,
     retained_rows,
@@ -27,21 +29,33 @@ from eslabon.coordinates.partition import (
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
+from eslabon.model.configuration import difference, velocity_names
+from eslabon.model.memory import per_model
 from eslabon.quantities import evaluate
-from eslabon.solvers.assembly.prescription import size
+from eslabon.solvers.assembly.prescription import scales, size
 
 Floats = np.ndarray
 
 
+PARTS = {"all": slice(0, 6), "rotation": slice(0, 3), "translation": slice(3, 6)}  # of a frame's twist
+
+
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """Reciprocal condition numbers, one for each configuration, the mobility there, and the sign of the determinant of the
-    passive columns of the closure Jacobian: 1 or -1 on either side of the parallel singular configurations, 0 at one."""
+    """Reciprocal condition numbers, one for each configuration, the mobility there, and the signs of two determinants.
+
+    `sign` is that of the passive columns of the closure Jacobian: 1 or -1 on either side of the parallel singular
+    configurations, 0 at one. `serial_sign` is that of the matrix from the actuators' rates to the frame's twist, where it is
+    square (else 1). `steps` is how far the joints move from row to row of a motion: rad, lengths in units of the mechanism's
+    size.
+    """
 
     parallel: Floats
     serial: Floats
     mobility: Floats
     sign: Floats
+    serial_sign: Floats
+    steps: Floats
 
     def __repr__(self) -> str:
         if not np.ndim(self.parallel):
@@ -63,40 +77,188 @@ class Conditions:
     @property
     def crossings(self) -> Floats:
         """For configurations along a motion, the rows k such that a parallel singular one lies between rows k and k + 1."""
-        if np.ndim(self.sign) != 1:
-            raise ModelError("crossings are looked for along one motion: configurations of shape (rows, coordinates).")
-        last = np.maximum.accumulate(np.where(self.sign != 0, np.arange(len(self.sign)), 0))
-        # a row on the very configuration counts as the side it came from
-        return np.flatnonzero(np.diff(self.sign[last]) != 0)
+        self._check_motion("crossings are")
+        return _sign_changes(self.sign)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """For configurations along a motion, where it passes singular ones of either kind, in the order of the motion: where
+        a determinant changes its sign, by linear interpolation of the signed reciprocal condition number."""
+        self._check_motion("passages are")
+        found = []
+        for kind, value, sign in self._kinds():
+            for k in _sign_changes(sign):
+                before, after = value[k] * abs(sign[k]), value[k + 1] * abs(sign[k + 1])
+                at = k + before / (before + after) if before + after > 0 else float(k)
+                found.append(Passage(kind, int(k), 0.0, float(at), self._path(at)))
+        return tuple(sorted(found, key=lambda passage: passage.at))
+
+    @property
+    def closest(self) -> Passage:
+        """Where a motion comes nearest to a singular configuration: the first passage through one, else the least reciprocal
+        condition number of either kind.
+
+        Between rows its square is taken as a parabola, which it is next to a singular configuration, whether that is passed
+        or only touched.
+        """
+        self._check_motion("the closest is")
+        if passages := self.passages:
+            return passages[0]
+        return min((self._least(kind, value) for kind, value, _ in self._kinds()), key=lambda passage: passage.value)
+
+    @property
+    def distance(self) -> Floats:
+        """For each row of a motion how far the joints go until the next passage through a singular configuration (rad, lengths
+        in units of the mechanism's size); infinite where none is ahead."""
+        self._check_motion("the distance is")
+        ahead = np.array([p.distance for p in self.passages] + [np.inf])
+        path = np.concatenate([[0.0], np.cumsum(self.steps)])[: len(self.sign)]
+        return ahead[np.searchsorted(ahead, path)] - path
+
+    def _kinds(self) -> tuple[tuple[str, Floats, Floats], ...]:
+        return ("parallel", self.parallel, self.sign), ("serial", self.serial, self.serial_sign)
+
+    def _least(self, kind: str, value: Floats) -> Passage:
+        """The row of least value, and the lowest point of the parabola through the squares there and at its neighbours."""
+        k = int(np.argmin(value))
+        at, least = float(k), float(value[k])
+        if 0 < k < len(value) - 1:
+            before, here, after = value[k - 1 : k + 2] ** 2
+            bend, slope = before - 2 * here + after, (after - before) / 2
+            if bend > 0 and abs(slope) <= bend:
+                at, least = k - slope / bend, float(np.sqrt(max(here - slope**2 / bend / 2, 0.0)))
+        return Passage(kind, k, least, at, self._path(at))
+
+    def _path(self, at: float) -> float:
+        """How far the joints have moved from the first row."""
+        return float(np.interp(at, np.arange(len(self.steps) + 1), np.concatenate([[0.0], np.cumsum(self.steps)])))
+
+    def _check_motion(self, what: str) -> None:
+        if np.ndim(self.sign) != 1 or not np.size(self.sign):
+            raise ModelError(f"{what} looked for along one motion: configurations of shape (rows, coordinates).")
 
 
-def conditions(m: Model, q: Any, frame: str | None = None) -> Conditions:
-    """The conditions of configurations `(..., nq)`."""
+class Passage(NamedTuple):
+    """Where a motion comes to a singular configuration, or nearest to one.
+
+    Attributes
+    ----------
+    kind : "parallel" or "serial".
+    row : the row before a passage, or the nearest row.
+    value : the estimated reciprocal condition number: 0 where a singular configuration is passed.
+    at : the estimated place, in rows: 12.5 is midway from row 12 to row 13, so that np.interp(at, range(len(t)), t) is the time.
+    distance : how far the joints move from the first row to there: rad, lengths in units of the mechanism's size.
+    """
+
+    kind: str
+    row: int
+    value: float
+    at: float
+    distance: float
+
+
+def _sign_changes(sign: Floats) -> Floats:
+    """The rows after which a sign is another; a row on the very configuration counts as the side it came from."""
+    last = np.maximum.accumulate(np.where(sign != 0, np.arange(len(sign)), 0))
+    return np.flatnonzero(np.diff(sign[last]) != 0)
+
+
+def conditions(m: Model, q: Any, frame: str | None = None, part: str = "all") -> Conditions:
+    """The conditions of configurations `(..., nq)`; `part` of the frame's twist: "all", "translation" or "rotation"."""
     q = states(q, "q", m.nq, m.name)
-    named = frame if frame is None else text(frame, "frame")
-    chosen = chosen_frame(m, named).name if frame is not None or len(m.frames) == 1 else None
+    chosen, rows = frame_if_any(m, frame), PARTS[choice(part, "part", PARTS)]
     lead, flat = q.shape[:-1], q.reshape(prod(q.shape[:-1]), m.nq)
-    parallel, serial, sign = np.ones((3, len(flat)))
-    mobility, moves = np.full(len(flat), m.nv), np.broadcast_to(np.eye(m.nv), (len(flat), m.nv, m.nv))
-    independent = tuple(range(m.nv))
+    check_closed(m, flat, "conditions")
+    made = driven_motions(m, flat)
+    serial, serial_sign = np.ones((2, len(flat)))
+    if chosen is not None and m.nv:
+        span = reachable_twists(m, chosen, part)
+        twists = scaled_twists(m, flat, chosen)[:, rows] @ made.motions
+        serial = _reciprocal_condition(twists, span.rank)
+        if span.basis.shape[1] == span.rank == twists.shape[-1]:
+            serial_sign = np.where(serial > RANK, np.sign(np.linalg.det(span.basis.T @ twists)), 0.0)
+    steps = np.zeros(0)
+    if len(lead) == 1 and len(flat) > 1:
+        steps = np.linalg.norm(difference(m, flat[1:], flat[:-1]) * scales(m), axis=-1)
+    found = (made.parallel, serial, made.mobility, made.sign, serial_sign)
+    return Conditions(*(x.reshape(lead)[()] for x in found), steps)
+
+
+def frame_if_any(m: Model, frame: str | None) -> str | None:
+    """The frame that is asked for, or the only one there is."""
+    named = frame if frame is None else text(frame, "frame")
+    return chosen_frame(m, named).name if frame is not None or len(m.frames) == 1 else None
+
+
+class Driven(NamedTuple):
+    """N with v = N times the driven independent velocities, (k, nv, inputs), and what is known of the loops on the way."""
+
+    motions: Floats
+    parallel: Floats
+    mobility: Floats
+    sign: Floats
+
+
+def driven_motions(m: Model, q: Floats) -> Driven:
+    """How all joints move with the actuated ones, at configurations (k, nq)."""
+    parallel, sign = np.ones((2, len(q)))
+    mobility, motions = np.full(len(q), m.nv), np.broadcast_to(np.eye(m.nv), (len(q), m.nv, m.nv))
+    p = partition(m)
     if m.closed:
-        check_closed(m, flat, "conditions")
-        p, J = partition(m), jacobian_at(m, flat)
+        J = jacobian_at(m, q)
         kept = J[:, list(retained_rows(m))]
         parallel = _reciprocal_condition(kept[:, :, list(p.dependent)])
         if redundancy_is_constant(m):
             sign = np.where(parallel > RANK, np.sign(np.linalg.det(kept[:, :, list(p.dependent)])), 0.0)
-        mobility, independent = m.nv - rank(np.linalg.svd(J, compute_uv=False)), p.independent
-        moves = _motions(kept, p.independent, p.dependent, m.nv, parallel)
-    if chosen is not None and m.nv:
-        driven = [k for k, place in enumerate(independent) if place in m.actuated_velocities]
-        if driven and len(driven) < len(independent):
-            # what nothing drives, such as the spin of a rod, is not asked for
-            moves = moves[:, :, driven]
-        twists = evaluate(m, "jacobian", frame=chosen)(flat) @ moves
-        twists[:, 3:] /= size(m)
-        serial = _reciprocal_condition(twists)
-    return Conditions(*(x.reshape(lead)[()] for x in (parallel, serial, mobility, sign)))
+        mobility = m.nv - rank(np.linalg.svd(J, compute_uv=False))
+        motions = _motions(kept, p.independent, p.dependent, m.nv, parallel)
+    held = passive_velocities(m)
+    return Driven(motions[:, :, [k not in held for k in p.independent]], parallel, mobility, sign)
+
+
+def passive_velocities(m: Model) -> tuple[int, ...]:
+    """The independent velocities that nothing drives, such as the spin of a rod, where something drives others."""
+    independent = partition(m).independent
+    loose = tuple(k for k in independent if k not in m.actuated_velocities)
+    return loose if len(loose) < len(independent) else ()
+
+
+class Span(NamedTuple):
+    """The twists that a frame makes near home: an orthonormal basis of them all, and how many are independent at a time."""
+
+    basis: Floats
+    rank: int
+
+
+@per_model
+def reachable_twists(m: Model, frame: str, part: str) -> Span:
+    """What a frame can do in general, for what it cannot do in a singular configuration to be told from it."""
+    q = np.stack(list(around(m)))
+    twists = scaled_twists(m, q, frame)[:, PARTS[part]] @ driven_motions(m, q).motions
+    together = np.concatenate(list(twists), axis=-1)
+    U, sizes, _ = np.linalg.svd(together)
+    return Span(U[:, : int(rank(sizes))], int(rank(np.linalg.svd(twists, compute_uv=False)).max()))
+
+
+def scaled_twists(m: Model, q: Floats, frame: str) -> Floats:
+    """The frame's Jacobian in the ground's axes at its origin, lengths in units of the mechanism's size."""
+    J = evaluate(m, "jacobian", frame=frame, axes="aligned")(q)
+    return J / np.repeat([1.0, size(m)], 3)[:, None]
+
+
+def independent_coordinates(m: Model, q: Any = None) -> tuple[str, ...]:
+    """The velocities that elimination takes as independent: near home, or those that suit a configuration best."""
+    p = partition(m) if q is None else partition_at(m, one_configuration(m, q, "independent_coordinates"), ())
+    return tuple(velocity_names(m)[k] for k in p.independent)
+
+
+def one_configuration(m: Model, q: Any, verb: str) -> Floats:
+    """A single closed configuration."""
+    q = states(q, "q", m.nq, m.name)
+    if q.ndim != 1:
+        raise ModelError(f"{verb} looks at one configuration (nq,) at a time; q has shape {q.shape}.")
+    check_closed(m, q[None], verb)
+    return q
 
 
 def check_closed(m: Model, q: Floats, verb: str) -> None:
@@ -123,9 +285,9 @@ def _motions(J: Floats, independent: tuple[int, ...], dependent: tuple[int, ...]
     return N
 
 
-def _reciprocal_condition(A: Floats) -> Floats:
-    """Least over largest singular value."""
-    values = np.linalg.svd(A, compute_uv=False)
+def _reciprocal_condition(A: Floats, number: int | None = None) -> Floats:
+    """Least over largest singular value; of the `number` that are other than zero in general."""
+    values = np.linalg.svd(A, compute_uv=False)[:, :number]
     if values.shape[-1] == 0:
         return np.ones(len(A))
     return np.where(values[:, 0] > RANK, values[:, -1] / np.maximum(values[:, 0], 1e-300), 0.0)  # nothing moves at all

@@ -1,0 +1,91 @@
+"""The manipulability ellipsoid (Yoshikawa): what unit rates of the actuators make of a frame's velocity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gamma, pi, prod
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import choice, states, text
+from eslabon.coordinates.partition import RANK, partition
+from eslabon.errors import SingularityError
+from eslabon.kinematics.frames import chosen_frame
+from eslabon.model import Model
+from eslabon.quantities import evaluate
+from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, reachable_twists
+
+Floats = np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Manipulability:
+    """The ellipsoid of a frame's velocities T u, for rates u of the actuators with |u| <= 1.
+
+    Attributes
+    ----------
+    axes : unit directions `(..., k, d)` of its semi-axes, longest first, in the ground's axes at the frame's origin; d is 3, or
+        6 for the whole twist (angular part first), and k the number of directions that the frame has in general.
+    lengths : of the semi-axes, `(..., k)`: rad/s or m/s for a unit rate.
+    matrix : T itself, `(..., d, inputs)`.
+    """
+
+    axes: Floats
+    lengths: Floats
+    matrix: Floats
+
+    @property
+    def measure(self) -> Floats:
+        """Yoshikawa's measure, the product of the lengths: sqrt(det T T^T); zero at a singular configuration."""
+        return np.prod(self.lengths, axis=-1)
+
+    @property
+    def volume(self) -> Floats:
+        """The volume of the ellipsoid, or the area of an ellipse."""
+        k = self.lengths.shape[-1]
+        return pi ** (k / 2) / gamma(k / 2 + 1) * self.measure
+
+    @property
+    def condition(self) -> Floats:
+        """Shortest over longest semi-axis: 1 where the frame moves evenly in all directions (isotropy)."""
+        longest = self.lengths[..., 0]
+        return np.where(longest > 0, self.lengths[..., -1] / np.where(longest > 0, longest, 1.0), 0.0)[()]
+
+    @property
+    def forces(self) -> Floats:
+        """The semi-axes of the force ellipsoid along the same axes, `(..., k)`: what the frame presses with for actuators'
+        forces of norm one. It is infinite where a direction is lost, and the structure carries the load."""
+        with np.errstate(divide="ignore"):
+            return 1.0 / np.where(self.lengths > RANK * self.lengths[..., :1], self.lengths, 0.0)
+
+    def __repr__(self) -> str:
+        if self.lengths.ndim > 1:
+            return f"<Manipulability of {prod(self.lengths.shape[:-1]):,} configurations: measure from {self.measure.min(initial=np.inf):.3g}>"
+        lengths = ", ".join(f"{x:.3g}" for x in self.lengths)
+        return f"<Manipulability: semi-axes {lengths}, measure {self.measure:.3g}>"
+
+
+def manipulability(m: Model, q: Any, frame: str | None = None, part: str = "all") -> Manipulability:
+    """The ellipsoids of configurations `(..., nq)`."""
+    q = states(q, "q", m.nq, m.name)
+    chosen = chosen_frame(m, frame if frame is None else text(frame, "frame")).name
+    rows = PARTS[choice(part, "part", PARTS)]
+    lead, flat = q.shape[:-1], q.reshape(prod(q.shape[:-1]), m.nq)
+    check_closed(m, flat, "manipulability")
+    made = driven_motions(m, flat)
+    bad = np.flatnonzero(made.parallel <= RANK)
+    if len(bad):
+        at = f" (configuration {bad[0]})" if len(flat) > 1 else ""
+        raise SingularityError(
+            f"manipulability: {m.name} is at a parallel singular configuration{at}, where its actuators do not determine how it "
+            "moves; m.singularity tells what they do not hold."
+        )
+    inputs, k = made.motions, reachable_twists(m, chosen, part).rank
+    driven = list(m.actuated_velocities)
+    if len(driven) > inputs.shape[-1]:  # actuators beyond the degrees of freedom share the unit of speed
+        inputs = inputs @ np.linalg.pinv(inputs[:, driven])
+    T = evaluate(m, "jacobian", frame=chosen, axes="aligned")(flat)[:, rows] @ inputs
+    U, lengths, _ = np.linalg.svd(T)
+    axes = np.swapaxes(U, -1, -2)[:, :k]
+    return Manipulability(*(x.reshape(*lead, *x.shape[1:]) for x in (axes, lengths[:, :k], T)))
