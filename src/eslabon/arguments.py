@@ -26,7 +26,7 @@ def floats(value: Any, name: str) -> Floats:
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
-        raise InputError(f"{name} is not an array: {error}") from None
+        raise InputError(f"{name} is not an array: {str(error).splitlines()[0]}") from None
     if array.dtype == np.float64:
         return array
     if array.dtype.kind not in "fiub":

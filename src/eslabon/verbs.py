@@ -13,9 +13,10 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import choice, floats, mapping, names, positive, renamed, text
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
-from eslabon.graph.evaluator import STATE, Formula, native, requested
+from eslabon.graph.evaluator import STATE, Formula, expression, native, requested
 from eslabon.model import Model
 from eslabon.model.validation import TIME
 from eslabon.quantities import CLOSED, quantity
@@ -125,6 +126,13 @@ class Verbs(dict[Key, Any]):
         formula = quantity(self.m, name)
         by = None if by is None else text(by, "by")
         options = options_of(self.m, formula, given)
+        given_values = (*arrays, *external.values(), *parameters.values())
+        if has_symbols(*given_values):
+            if more["out"] is not None or more["threads"] is not None:
+                raise ModelError(f"{name} of symbols is an expression; leave out and threads out.")
+            return expression(
+                self.m, requested(self.m, formula, options, tuple(parameters), tuple(external), by), given_values
+            )
         asked = (formula, by, tuple(options.items()), tuple(parameters), tuple(external), tolerance, singular)
         f = self.get(asked)
         if f is None:

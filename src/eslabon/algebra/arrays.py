@@ -27,6 +27,12 @@ def is_symbolic(*values: Any) -> bool:
     return casadi is not None and any(isinstance(v, casadi.SX) for v in values)
 
 
+def has_symbols(*values: Any) -> bool:
+    """The same, where a list or an array may hold CasADi's scalars."""
+    held = [x for x in values if isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.dtype == object)]
+    return is_symbolic(*values) or any(has_symbols(*x) for x in held if np.ndim(x))
+
+
 def scalar(x: Any) -> Scalar:
     """A scalar of this room from whatever a user writes for a number: 1, [1, 2], numpy.float32(1)."""
     return x if is_symbolic(x) else np.asarray(x, dtype=float)[()]

@@ -9,5 +9,19 @@ from eslabon.cli.app import app, main
 
 __all__ = ["app", "dynamics", "files", "kinematics", "library", "main", "symbolic"]
 
-ORDER = ["list", "show", "pose", "ik", "workspace", "torques", "simulate", "equations", "c", "check", "convert", "reproduce", "demo"]
+ORDER = [
+    "list",
+    "show",
+    "pose",
+    "ik",
+    "workspace",
+    "torques",
+    "simulate",
+    "equations",
+    "c",
+    "check",
+    "convert",
+    "reproduce",
+    "demo",
+]
 app.registered_commands.sort(key=lambda command: ORDER.index(str(command.name)))

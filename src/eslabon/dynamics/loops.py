@@ -46,9 +46,9 @@ def violation(*residuals: SX) -> SX:
 def forward_dynamics(
     m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, constraints: str | None = None,
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-    regularization: tuple[float, ...] = (),
+    regularization: tuple[float, ...] = (), joint_forces: SX | float = 0.0,
 ) -> list[SX]:  # fmt: skip
-    """v' under the actuators' forces.
+    """v' under the actuators' forces, and forces along all velocities besides.
 
     `partition` takes the place of the structure's own. With `regularization`, as in `Constrained`, for all retained rows.
     """
@@ -57,7 +57,7 @@ def forward_dynamics(
         p = Partition(structure.rows, p.independent, p.dependent)
     phi, J, gamma, rate = residual(m, q, v, p)
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
-    force = trees.actuation(m, tau) - h
+    force = trees.actuation(m, tau) + joint_forces - h
     found = solver(constraints)(Constrained(M, force, J, gamma, p, structure.penalty, regularization, structure.floor))
     return [found.a, violation(phi, J @ v + rate), found.condition]
 
@@ -170,14 +170,14 @@ def coupling_forces(
 def coupling_forces_under_forces(
     m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, constraints: str | None = None,
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
+    joint_forces: SX | float = 0.0,
 ) -> list[SX]:  # fmt: skip
-    """The same when the actuators' forces are given."""
+    """The same when the actuators' forces are given, and forces along all velocities besides."""
     p = partition or structure.partition
     phi, J, gamma, rate = residual(m, q, v, p)
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
-    found = solver(constraints)(
-        Constrained(M, trees.actuation(m, tau) - h, J, gamma, p, structure.penalty, floor=structure.floor)
-    )
+    force = trees.actuation(m, tau) + joint_forces - h
+    found = solver(constraints)(Constrained(M, force, J, gamma, p, structure.penalty, floor=structure.floor))
     return [_of_couplings(m, p, found.reaction), violation(phi, J @ v + rate), found.condition]
 
 

@@ -79,10 +79,11 @@ def actuation(m: Model, tau: SX) -> SX:
 
 def forward_dynamics(
     m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, external: External | None = None,
-    structure: Structure | None = None,
+    structure: Structure | None = None, joint_forces: SX | float = 0.0,
 ) -> list[SX]:  # fmt: skip
-    """The accelerations under the actuators' forces, and the reciprocal condition number of the mass matrix."""
-    force, floor = actuation(m, tau), structure.floor if structure else ()
+    """The accelerations under the actuators' forces, and forces along all velocities besides, and the reciprocal condition
+    number of the mass matrix."""
+    force, floor = actuation(m, tau) + joint_forces, structure.floor if structure else ()
     tree = short(m)
     if formulation is None and articulated_pays(tree):
         force = force - joint_resistance(m, q, v) + lagrange.virtual_work(m, q, wrenches(m, q, v, external or {}))

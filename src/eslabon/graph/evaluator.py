@@ -12,7 +12,7 @@ the graph, serves the memory (which lives with the model) and the disk.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -196,6 +196,37 @@ def _compiled(m: Model, request: Request) -> Callable[..., Any]:
     if formula.states:
         return native.iterate(graph, states=formula.states, varying=formula.varying, **described)
     return native.compile(graph, **described)
+
+
+@per_model
+def _plain_graph(m: Model, request: Request) -> Any:
+    return trace(m, request, checks=False)
+
+
+def expression(m: Model, request: Request, values: Sequence[Any]) -> Any:
+    """A formula's values for CasADi symbols, as a part of a larger graph: a column or a matrix for each, a tuple of several.
+
+    Its checks are left out: a graph has no numbers to look at.
+    """
+    import casadi
+
+    given, name = [], request.formula.name
+    for x, argument in zip(values, request.inputs(m), strict=True):
+        matrix = casadi.SX(casadi.vertcat(*x) if isinstance(x, list | tuple | np.ndarray) and np.ndim(x) == 1 else x)
+        expected = _symbol(argument).shape
+        if matrix.shape != expected:
+            raise InputError(
+                f"{name} of symbols is that of one state: {argument.name} is {'x'.join(map(str, matrix.shape))}; "
+                f"{'x'.join(map(str, expected))} is expected."
+            )
+        given.append(matrix)
+    made = []
+    for x, argument in zip(_plain_graph(m, request).call(given, True, False), request.outputs(m), strict=False):
+        shape: tuple[int, ...] = argument.shape
+        if len(shape) > 2:
+            raise InputError(f"{name} has {len(shape)} axes, and CasADi's matrices have two.")
+        made.append(casadi.reshape(x.T, *(*shape, 1, 1)[1::-1]).T)
+    return made[0] if len(made) == 1 else tuple(made)
 
 
 class Seldom:

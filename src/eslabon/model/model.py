@@ -166,7 +166,11 @@ class Model:
 
     def with_time(self, t: Any) -> Self:
         """The mechanism with a symbol for the time that its constraints depend on."""
-        return type(self)(self.description, {**self._symbols, TIME: t}) if self.rheonomic else self
+        if not self.rheonomic:
+            return self
+        made = type(self)(self.description, {**self._symbols, TIME: t})
+        vars(made)["plain"] = self.plain  # with what is already known of it
+        return made
 
     @property
     def time(self) -> Any:

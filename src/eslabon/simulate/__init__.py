@@ -8,18 +8,24 @@
 `adaptive` lets SciPy choose them, `singular_passages` watches the loops, `run` is the way in, `simulated_motion` what comes out.
 """
 
-from eslabon.simulate.control import Table, Traced, traced
+from eslabon.simulate.control import Table
 from eslabon.simulate.run import simulate
 from eslabon.simulate.run_errors import Interrupted, SimulationError, SimulationWarning
+from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.simulated_motion import Motion
+from eslabon.simulate.stops import Stops
+from eslabon.simulate.traced_laws import Traced, traced
 
 __all__ = [
     "Interrupted",
     "Motion",
+    "Sampled",
     "SimulationError",
     "SimulationWarning",
+    "Stops",
     "Table",
     "Traced",
+    "sampled",
     "simulate",
     "traced",
 ]

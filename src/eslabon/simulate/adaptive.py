@@ -2,7 +2,8 @@
 
 With loops the rates are those of the constraint manifold (`motion_equations.manifold_rates`), for which every method keeps
 its order and its error estimate; reported states are projected onto the manifold, and where a solver has drifted off it a
-new one begins there. Forces that jump (a table that holds) cut the run into intervals, so that no step crosses a jump.
+new one begins there. Forces that jump (a table that holds, a sampled law) cut the run into intervals, so that no step crosses
+a jump.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.errors import InputError
 from eslabon.simulate import motion_equations
-from eslabon.simulate.control import Called, Control, Law, Table, ask
+from eslabon.simulate.called import Called, ask
+from eslabon.simulate.control import Control, Table
+from eslabon.simulate.memory import Memory, within
 from eslabon.simulate.projection import condition, project
+from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.simulated_motion import Outcome
 from eslabon.simulate.singular_passages import Passages
 from eslabon.simulate.system import System
+from eslabon.simulate.traced_laws import Law
 
 METHODS = ("DOP853", "RK45", "LSODA", "Radau", "BDF")
 IMPLICIT = ("LSODA", "Radau", "BDF")
@@ -38,6 +43,7 @@ LEAST = 1e-7  # of its length
 CRAWL = 1_000  # evaluations
 LEAP = 0.01  # of the longest step so far: in so many evaluations a run with loops gets ahead by that, or crawls
 SINGULAR = 0.03  # a reciprocal condition number of the constraints
+PARTS = 4  # of a step, in each of which an event may happen once
 LOOSER, LOOSEST = 100.0, 1.01e-6  # by what tolerances are multiplied, and a relative one that is never exceeded
 
 Function = Callable[[float, Floats], Any]
@@ -73,7 +79,9 @@ class Run:
     update: Callable[[float], None]  # told how much of the run is done
     t: list[float] = field(default_factory=list)
     x: list[Floats] = field(default_factory=list)
-    tau: list[Floats] = field(default_factory=list)  # what a Python function gave at these times
+    remembered: list[Floats] = field(
+        default_factory=list
+    )  # by a law that is sampled or written in Python, at these times
     found: dict[str, list[tuple[float, Floats]]] = field(default_factory=dict)
     steps: int = 0
     evaluations: int = 0
@@ -85,10 +93,14 @@ class Run:
         self.found = {name: [] for name in self.settings.events}
         self._mark, self._limit, self._longest, self._begun, self._ended = self.span[0], PATIENCE, 0.0, 0, False
         self._pace = (self.span[0], CRAWL)
+        self._n, nu = self.system.m.nq + self.system.m.nv, self.system.m.nu
+        if isinstance(self.control, Called | Sampler):
+            self.memory, self.x0 = Memory.of(self.x0[self._n :], nu), self.x0[: self._n]
 
     def integrate(self) -> None:
         """From the first time to the last."""
-        start, x = self.span[0], project(self.system.m, self.x0)
+        start, x = self.span[0], project(self.system.m, self.x0, self.span[0])
+        self._sample(start, x)
         f = self._functions(start)[0]
         self._keep(start, x)
         self.passages.add(start, x)
@@ -99,6 +111,7 @@ class Run:
             x = self._interval(begin, end, x)
             if self.trouble or self._ended:
                 break
+            self._sample(end, x)
         self.passages.finish()
 
     @property
@@ -109,21 +122,38 @@ class Run:
         """What there is so far."""
         m = self.system.m
 
-        def states(rows: list[Floats]) -> Floats:
-            return project(m, np.reshape(rows, (-1, m.nq + m.nv)))
+        def states(t: list[float], rows: list[Floats]) -> tuple[Floats, Floats]:
+            return np.array(t), project(m, np.reshape(rows, (-1, len(self.x0))), np.array(t))
 
-        events = {
-            name: (np.array([t for t, _ in own]), states([x for _, x in own])) for name, own in self.found.items()
-        }
-        tau = np.reshape(self.tau, (-1, m.nu)) if isinstance(self.control, Called) else None
-        return Outcome(np.array(self.t), states(self.x), tau, self.steps, self.evaluations, events)
+        events = {name: states([t for t, _ in own], [x for _, x in own]) for name, own in self.found.items()}
+        t, x = states(self.t, self.x)
+        made = Outcome(t, x[:, : self._n], self.steps, self.evaluations, events, state=x[:, self._n :])
+        if not isinstance(self.control, Called | Sampler):
+            return made
+        width = 3 * m.nu + self.memory.state.shape[-1]
+        return made.remembering(Memory.of(np.reshape(self.remembered, (-1, width)), m.nu))
 
     def _edges(self) -> Floats:
         """Where the intervals begin and end: at jumps of the forces."""
         start, end, control = self.span[0], self.span[-1], self.control
         jumps = control.times if isinstance(control, Table) and control.holds else np.empty(0)
+        if isinstance(control, Sampler):
+            self._agenda = control.agenda(end)
+            jumps = np.array(list(self._agenda))
         slack = 1e-9 * (end - start)
         return np.concatenate([[start], jumps[(jumps > start + slack) & (jumps < end - slack)], [end]])
+
+    def _sample(self, t: float, x: Floats) -> None:
+        """Ask a sampled law at the end of an interval, if it is due."""
+        if not isinstance(self.control, Sampler):
+            return
+        due = self.control.agenda(self.span[-1]) if t == self.span[0] else self._agenda
+        near, slack = min(due, key=lambda s: abs(s - t)), 1e-9 * (self.span[-1] - self.span[0])
+        if abs(near - t) <= slack:
+            x = project(self.system.m, x, t)
+            self.memory = self.control.at(self.system.m, float(t), x, self.memory, due[near], self.system.limit)
+            if self.t and self.t[-1] >= t - slack:  # reported already, as it was before
+                self.remembered[-1] = self.memory.joined()
 
     # -- an interval without jumps ------------------------------------------------------------------------------
 
@@ -146,7 +176,7 @@ class Run:
             if self._after(solver, events):
                 return x
             solver = self._renewed(solver, functions, end)
-        return project(self.system.m, x)
+        return project(self.system.m, x, end)
 
     def _solver(
         self, functions: tuple[Function, Function | None], t: float, x: Floats, end: float, first: Any = None
@@ -167,19 +197,19 @@ class Run:
         """The solver; or another one, where it has drifted off the manifold, or tolerances are loosened or hold again."""
         if solver.status != "running" or not self.system.m.closed or self.steps < self._begun + OFTEN:
             return solver
-        y, first, leap = project(self.system.m, solver.y), solver.step_size, LEAP * self._longest
+        y, first, leap = project(self.system.m, solver.y, solver.t), solver.step_size, LEAP * self._longest
         drift = DRIFT_MULTISTEP if self.settings.method in MULTISTEP else DRIFT
         allowed = drift * self.looser * (self.settings.atol + self.settings.rtol * np.abs(y))
         if (
             self._crawls(solver.t, leap)
             and self.settings.rtol * self.looser * LOOSER <= LOOSEST
-            and condition(self.system.m, y) < SINGULAR
+            and condition(self.system.m, y, solver.t) < SINGULAR
         ):
             self.looser, first = self.looser * LOOSER, max(first, leap)
             self.loosened.append(solver.t)
         elif self.looser > 1 and first > leap:
             self.looser = 1.0
-        elif not np.any(np.abs(y - solver.y) > allowed) or condition(self.system.m, y) < SINGULAR:
+        elif not np.any(np.abs(y - solver.y) > allowed) or condition(self.system.m, y, solver.t) < SINGULAR:
             return solver  # near a singularity a projection moves a state by more than it has drifted
         return self._solver(functions, solver.t, y, end, first)
 
@@ -230,8 +260,12 @@ class Run:
         if self.t and t <= self.t[-1]:
             return
         if isinstance(self.control, Called):
-            y, nq = project(self.system.m, x), self.system.m.nq
-            self.tau.append(self.control(float(t), y[:nq], y[nq:]))
+            y, nq = project(self.system.m, x, t), self.system.m.nq
+            asked = self.control(float(t), y[:nq], y[nq:])
+            acting = within(asked, self.system.limit)
+            self.memory = Memory(acting, acting, asked, self.memory.state)
+        if isinstance(self.control, Called | Sampler):
+            self.remembered.append(self.memory.joined())
         self.t.append(float(t))
         self.x.append(x)
 
@@ -251,6 +285,7 @@ class Run:
             forces = control.at
         else:
             tau = control.at(middle) if isinstance(control, Table) else np.zeros(system.m.nu)
+            tau = self.memory.acting if isinstance(control, Sampler) else tau
 
             def forces(t: Any) -> Floats:
                 return tau
@@ -279,7 +314,7 @@ class Runs:
         self, system: System, control: Control, x0: Floats, span: Floats, settings: Settings, passages: Passages,
         update: Callable[[float], None],
     ) -> None:  # fmt: skip
-        self.passages, self.span, self.shape, self.nu = passages, span, (*x0.shape[:-1], len(span)), system.m.nu
+        self.passages, self.span, self.shape = passages, span, (*x0.shape[:-1], len(span))
         batch, count = x0.shape[:-1], math.prod(x0.shape[:-1])
         self.runs = {}
         for k, index in enumerate(np.ndindex(batch)):
@@ -305,16 +340,20 @@ class Runs:
 
     def outcome(self) -> Outcome:
         """What there is so far, at the common times."""
-        rows = {index: run.outcome() for index, run in self.runs.items() if run.t}
-        x = np.full((*self.shape, next(iter(self.runs.values())).x0.shape[-1]), np.nan)
-        tau = np.full((*self.shape, self.nu), np.nan)
-        for index, own in rows.items():
-            reached = np.isin(own.t, self.span)
-            x[index][: reached.sum()] = own.x[reached]
-            if own.tau is not None:
-                tau[index][: reached.sum()] = own.tau[reached]
-        total = sum(r.steps for r in rows.values()), sum(r.evaluations for r in rows.values())
-        return Outcome(self.span, x, tau, *total)
+        parts = {index: run.outcome() for index, run in self.runs.items()}
+
+        def common(what: str) -> Floats | None:
+            if all(getattr(own, what) is None for own in parts.values()):
+                return None
+            rows = {index: getattr(own, what)[np.isin(own.t, self.span)] for index, own in parts.items()}
+            made = np.full((*self.shape, next(iter(rows.values())).shape[-1]), np.nan)
+            for index, own in rows.items():
+                made[index][: len(own)] = own
+            return made
+
+        steps, evaluations = (sum(getattr(own, what) for own in parts.values()) for what in ("steps", "evaluations"))
+        made: dict[str, Any] = {what: common(what) for what in ("x", "tau", "asked", "state")}
+        return Outcome(self.span, steps=steps, evaluations=evaluations, **made)
 
 
 class _Event:
@@ -326,14 +365,18 @@ class _Event:
         self._value = self(t, x)
 
     def __call__(self, t: float, x: Floats) -> float:
-        x = project(self._m, x)
-        value = float(ask(self._function, f"the event '{self._name}'", (), t, x[: self._m.nq], x[self._m.nq :]))
+        x, nq, n = project(self._m, x, t), self._m.nq, self._m.nq + self._m.nv
+        value = float(ask(self._function, f"the event '{self._name}'", (), t, x[:nq], x[nq:n]))
         if math.isnan(value):
             raise InputError(f"the event '{self._name}' is NaN at t = {t:g} s; its zero cannot be looked for.")
         return value
 
     def between(self, before: float, t: float, dense: Any) -> list[float]:
-        """When the function goes through zero in the way that is looked for: once in a step, or never."""
+        """When the function goes through zero in the way that is looked for: once in each part of a step, or never."""
+        ends = pairwise(np.linspace(before, t, PARTS + 1).tolist())
+        return [when for pair in ends for when in self._zero(*pair, dense)]
+
+    def _zero(self, before: float, t: float, dense: Any) -> list[float]:
         from scipy.optimize import brentq
 
         old, self._value = self._value, self(t, dense(t))

@@ -1,31 +1,24 @@
-"""What drives the actuators: forces known in time, a law that becomes part of the graph, or a Python function.
+"""What drives the actuators: forces known in time, a law that becomes part of the graph, or a Python function; either law
+may be sampled.
 
-The first two stay in native code; a Python function is called again and again, which costs far more than the mechanics.
+The first two stay in native code; a Python function is called again and again, which costs more than the mechanics.
 """
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, choice, finite, floats
+from eslabon.arguments import Floats, choice, finite
 from eslabon.errors import InputError
 from eslabon.model import Model
-
-
-def frozen(x: ArrayLike) -> Floats:
-    """A copy that nobody can change: neither who gave it, nor who is shown it."""
-    copy = np.array(x, dtype=float)
-    copy.flags.writeable = False
-    return copy
-
+from eslabon.simulate.called import Called, frozen
+from eslabon.simulate.memory import Sampling
+from eslabon.simulate.sampling import Sampled, Sampler, sampler_of
+from eslabon.simulate.traced_laws import Law, Traced
 
 KINDS = {"hold": 0, "linear": 1, "cubic": 3}  # the degree of what lies between samples
 
@@ -94,134 +87,42 @@ class Table:
             raise InputError(f"the table of forces ends at {self.times[-1]:g} s, the run at {end:g} s.")
 
 
-@dataclass(frozen=True)
-class Traced:
-    """A control law to be traced into the graph; see `traced`."""
-
-    law: Callable[[Any, Any, Any], Any]
-
-    def __call__(self, t: Any, q: Any, v: Any) -> Any:
-        return self.law(t, q, v)
-
-    def graph(self, m: Model) -> Law:
-        """The law as it is now, in symbols."""
-        import casadi
-
-        from eslabon.graph.program import read
-
-        symbols = [casadi.SX.sym("t"), casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)]
-        try:
-            tau = _column(self.law, symbols)
-            made = casadi.Function("control", symbols, [tau], ["t", "q", "v"], ["tau"])
-            program = read(made)
-            if any(i.name == "const" and math.isnan(i.value) for i in program.instructions):
-                raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
-        except Exception as error:
-            raise InputError(
-                f"the control law cannot be traced ({type(error).__name__}: {str(error).splitlines()[0]}); write it with "
-                "arithmetic and casadi's or NumPy's functions and without asking for the value of t, q or v, or leave "
-                "out `traced`: it is then called as it is, more slowly."
-            ) from error
-        if tau.shape != (m.nu, 1):
-            size = tau.shape[0] if tau.shape[1] == 1 else "x".join(map(str, tau.shape))
-            raise InputError(f"the control law gives {size} forces; {m.name} has {m.nu} actuators.")
-        return Law(program.digest, made)
+Control = Table | Law | Called | Sampler | None
 
 
-@dataclass(frozen=True, repr=False)
-class Law:
-    """A traced law: forces as a `casadi.Function` of t, q and v. Its digest stands for it wherever graphs are kept."""
-
-    digest: str
-    function: Any = field(compare=False)
-
-    def __call__(self, t: Any, q: Any, v: Any) -> Any:
-        return self.function(t, q, v)
-
-    def __repr__(self) -> str:
-        return f"Law({self.digest})"
-
-
-def _column(law: Callable[[Any, Any, Any], Any], symbols: Sequence[Any]) -> Any:
-    """What a law gives for symbols, be it a column, a list or an array of them."""
-    import casadi
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
-        value = law(*symbols)
-        rows = list(np.ravel(value)) if isinstance(value, (list, tuple, np.ndarray)) else [value]
-        return casadi.densify(casadi.SX(casadi.vertcat(*rows)))
-
-
-def traced(law: Callable[[Any, Any, Any], Any]) -> Traced:
-    """Mark a control law tau = law(t, q, v) as one that may be called with symbols, once a run, and stays native then.
-
-    It is written with arithmetic and functions of `casadi` or NumPy; numbers it closes over become constants. q and v
-    are columns. What it does with `if` is decided when it is traced: choose by `casadi.if_else` instead.
-
-    >>> traced(lambda t, q, v: 10 * (1 - q) - v)
-    Traced(law=<function ...>)
-    """
-    if not callable(law):
-        raise InputError(f"a control law is a function of t, q and v; it is {law!r}.")
-    return law if isinstance(law, Traced) else Traced(law)
-
-
-class RaisedError(Exception):
-    """What a user's function raised, as the cause, and the sentence that says so."""
-
-
-def ask(function: Callable[..., Any], noun: str, shape: tuple[int, ...], t: float, q: Floats, v: Floats) -> Floats:
-    """The real numbers that a user's function gives, as an array of our own whose last axes are `shape`.
-
-    It sees copies of the states, so that nothing it does to them changes the run.
-    """
-    try:
-        given = function(float(t), frozen(q), frozen(v))
-    except Exception as error:
-        inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-        if isinstance(error, TypeError) and not inside:  # the call itself fails
-            raise InputError(f"{noun} is called with t, q and v: {error}.") from None
-        hint = "; q and v are read-only, copy them to change them" if "read-only" in str(error) else ""
-        raise RaisedError(f"{noun} raised {type(error).__name__} ({error}){hint}.") from error
-    values, batch = np.array(floats(given, f"what {noun} gives")), q.shape[:-1]
-    rows = values.shape[: max(0, values.ndim - len(shape))]
-    fits = len(rows) <= len(batch) and all(a in (1, b) for a, b in zip(rows[::-1], batch[::-1], strict=False))
-    if not fits or values.shape != (*rows, *shape):
-        raise InputError(f"{noun} gives an array of shape {values.shape} for q of shape {q.shape}; {(*batch, *shape)} is "
-            "expected.")  # fmt: skip
-    return values
-
-
-@dataclass(frozen=True)
-class Called:
-    """A Python function tau = law(t, q, v) of numbers, watched over."""
-
-    law: Callable[[float, Floats, Floats], ArrayLike]
-    nu: int
-
-    def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
-        return ask(self.law, "the control", (self.nu,), t, q, v)
-
-
-Control = Table | Law | Called | None
-
-
-def as_control(m: Model, given: Any, start: float, end: float) -> Control:
-    """What the user gave, as one of the four: None is no force at all."""
+def as_control(m: Model, given: Any, start: float, end: float, hold: bool) -> Control:
+    """What the user gave, as one of the five: None is no force at all. With `hold` a law is asked once a step."""
     if given is None or m.nu == 0:
         if given is not None:
             raise InputError(f"{m.name} has no actuators; leave control out.")
         return None
-    if isinstance(given, Traced):
-        return given.graph(m)
+    if isinstance(given, Sampled):
+        if hold:
+            raise InputError("a sampled law is held by itself; leave hold out.")
+        return sampler_of(m, given, start)
     if callable(given):
-        return Called(given, m.nu)
-    if not isinstance(given, Table):
-        values = finite(given, "control")
-        if values.shape[-1:] != (m.nu,):
-            raise InputError(f"control has shape {values.shape}; {m.name} has {m.nu} actuators. Forces in time are given "
-                "as a Table(times, values) or as a function of t, q and v.")  # fmt: skip
-        given = Table([start], values[..., None, :])
-    given.check(m, start, end)
-    return given
+        law = given.graph(m) if isinstance(given, Traced) else Called(given, m.nu)
+        if hold and law.size:
+            raise InputError("a law whose states change all the time cannot be held; sample it with `sampled`.")
+        return Sampler(law, 0.0, 0.0, start, Sampling()) if hold else law
+    table = given if isinstance(given, Table) else _table(m, given, start)
+    table.check(m, start, end)
+    return table
+
+
+def _table(m: Model, given: Any, start: float) -> Table:
+    """Forces in time, (times, values), or forces that are constant."""
+    if (
+        isinstance(given, tuple)
+        and len(given) == 2
+        and np.ndim(given[0]) == 1
+        and np.ndim(given[1]) >= (1 if m.nu == 1 else 2)
+    ):
+        times, values = finite(given[0], "the times of control"), finite(given[1], "the forces of control")
+        if len(times) > 1 or values.ndim > 1:
+            return Table(times, values[..., None] if values.ndim == 1 else values)
+    values = finite(given, "control")
+    if values.shape[-1:] != (m.nu,):
+        raise InputError(f"control has shape {values.shape}; {m.name} has {m.nu} actuators. Forces in time are given "
+            "as (times, values), as a Table(times, values, kind) or as a function of t, q and v.")  # fmt: skip
+    return Table([start], values[..., None, :])

@@ -1,10 +1,12 @@
 """Runs with a fixed step: the loop over steps in machine code, or in Python where a Python function drives.
 
-Either fills rows of states little by little, so that a run can be stopped between, and nothing is lost.
+Either fills rows of states little by little, so that a run can be stopped between, and nothing is lost. A row is x = (q, v) and,
+behind it, the states of a law, or what a law that is sampled or written in Python remembers (`sampling.Memory`).
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,24 +15,32 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.errors import EslabonError
 from eslabon.simulate import motion_equations, step_formulas
-from eslabon.simulate.control import Called, Control, Law, Table
+from eslabon.simulate.called import Called, asked, fitted
+from eslabon.simulate.control import Control, Table
+from eslabon.simulate.memory import Memory, within
 from eslabon.simulate.projection import project
+from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.simulated_motion import Outcome
 from eslabon.simulate.singular_passages import Passages
 from eslabon.simulate.system import System
+from eslabon.simulate.traced_laws import Law
 
 CHUNK = 0.1  # seconds between two looks at the clock and the keyboard
+BLOCK, NUMBERS = 512, 2**20  # steps in Python between two looks, and numbers that their rows hold at most
+
+Advance = Callable[[float, bool, Floats, Floats, Floats, Floats, Floats], None]
 
 
 @dataclass
 class Run:
-    """Trajectories from x0, (..., n), with states at the times `t`, `every` steps apart; the first `done` are there."""
+    """Trajectories from rows x0, (..., width), with rows at the times `t`, `every` steps apart; the first `done` are there."""
 
     system: System
     method: step_formulas.Method
     control: Control
-    hold: bool
+    hold: bool  # a table, from step to step
     x0: Floats
     t: Floats
     every: int
@@ -39,21 +49,28 @@ class Run:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        m, shape = self.system.m, (*self.x0.shape[:-1], len(self.t))
-        self.x = np.empty((*shape, self.x0.shape[-1]))
-        self.x[..., 0, :] = self.x0
-        self.tau = np.full((*shape, m.nu), np.nan) if isinstance(self.control, Called) else None
+        m = self.system.m
+        self.n, self.rows = m.nq + m.nv, np.full((*self.x0.shape[:-1], len(self.t), self.x0.shape[-1]), np.nan)
+        self.rows[..., 0, : self.n] = self.x0[..., : self.n]
         self.done, self.steps = 1, (len(self.t) - 1) * self.every
         self.worst = 0.0  # the largest miss of implicit equations
 
     def integrate(self) -> None:
         """Until the last time, or until no trajectory has finite numbers."""
-        law = self.control
-        for taken in self._in_python(law) if isinstance(law, Called) else self._in_machine_code():
+        for taken in self._taken():
             self.update(taken / self.steps)
-            if not np.isfinite(self.x[..., self.done - 1, :]).all(axis=-1).any():
+            if not np.isfinite(self.rows[..., self.done - 1, : self.n]).all(axis=-1).any():
                 break
         self.passages.finish()
+
+    def _taken(self) -> Iterator[int]:
+        """How many steps are taken, again and again."""
+        law = self.control
+        if isinstance(law, Called):
+            return self._in_python(self._by_stages(law), lambda t, x: self._spoken(law(t, *self._state(x))))
+        if isinstance(law, Sampler) and isinstance(law.law, Called):
+            return self._in_python(self._by_samples(law, law.law), lambda t, x: self._sampled(law, t, x))
+        return self._in_machine_code()
 
     @property
     def reached(self) -> float:
@@ -61,8 +78,11 @@ class Run:
 
     def outcome(self) -> Outcome:
         """What there is so far."""
-        steps, tau = (self.done - 1) * self.every, None if self.tau is None else self.tau[..., : self.done, :]
-        return Outcome(self.t[: self.done], self.x[..., : self.done, :], tau, steps, steps * self.method.evaluations)
+        steps, rows = (self.done - 1) * self.every, self.rows[..., : self.done, :]
+        made = Outcome(self.t[: self.done], rows[..., : self.n], steps, steps * self.method.evaluations)
+        if isinstance(self.control, Called | Sampler):
+            return made.remembering(Memory.of(rows[..., self.n :], self.system.m.nu))
+        return made._replace(state=rows[..., self.n :])
 
     def _times(self, first: int, count: int) -> tuple[Floats, Floats]:
         """When some steps begin, and how long they are; steps are counted from the start of the run."""
@@ -74,13 +94,10 @@ class Run:
 
     def _in_machine_code(self) -> Iterator[int]:
         """Fill the rows; between two looks at the keyboard everything runs without Python."""
-        columns, law = (
-            self.method.columns(self.control, self.hold),
-            self.control if isinstance(self.control, Law) else None,
-        )
-        run = self.system.function(
-            self.method.formula, law=law, hold=self.hold and law is not None, columns=len(columns)
-        )
+        columns, control = self.method.columns(self.control, self.hold), self.control
+        law = control.law if isinstance(control, Sampler) else control if isinstance(control, Law) else None
+        sampling = control.sampling if isinstance(control, Sampler) else None
+        run = self.system.function(self.method.formula, law=law, sampling=sampling, columns=len(columns))
         states, position, pace = self._states(), 0, 16
         while position < self.steps:
             start = time.perf_counter()
@@ -112,52 +129,150 @@ class Run:
 
     def _states(self) -> list[Floats]:
         """The states of the method's formula: x, or coordinates with momenta and the largest miss so far."""
+        x = self.x0
+        if isinstance(self.control, Sampler):
+            memory, now = Memory.of(x[..., self.n :], self.system.m.nu), (True, False)
+            memory = self.control.at(self.system.m, float(self.t[0]), x, memory, now, self.system.limit)
+            x = np.concatenate([x[..., : self.n], memory.joined()], axis=-1)
+        self.rows[..., 0, :] = x
         if self.method is step_formulas.RK4:
-            return [self.x0]
-        q, v = self.x0[..., : self.system.m.nq], self.x0[..., self.system.m.nq :]
+            return [x]
+        q, v = self._state(x)
         momenta = self.system.function(motion_equations.MOMENTA)(q, v)
-        return [np.concatenate([q, momenta], axis=-1), np.zeros(q.shape[:-1])]
+        return [np.concatenate([q, momenta, x[..., self.n :]], axis=-1), np.zeros(q.shape[:-1])]
 
     def _store(self, reported: Floats, made: tuple[Floats, ...]) -> None:
         """Keep the rows to report, as states x = (q, v)."""
         kept, nq = made[0][..., reported, :], self.system.m.nq
-        place = self.x[..., self.done : self.done + kept.shape[-2], :]
+        place = self.rows[..., self.done : self.done + kept.shape[-2], :]
         place[...] = kept
         if self.method is step_formulas.SYMPLECTIC:
             velocities = self.system.function(motion_equations.VELOCITIES, along=True)
-            place[..., nq:] = velocities(kept[..., :nq], kept[..., nq:])
+            place[..., nq : self.n] = velocities(*self._state(kept))
             self.worst = float(np.nanmax(made[1], initial=self.worst))
         self.done += kept.shape[-2]
 
     # -- in Python ----------------------------------------------------------------------------------------------
 
-    def _in_python(self, law: Called) -> Iterator[int]:
-        """Fill the rows by rk4 under a Python function, which is called with the states of all trajectories at once."""
-        assert self.tau is not None
-        m, nq, rates = self.system.m, self.system.m.nq, self.system.function(motion_equations.STAGE_RATES)
-        x, stages = self.x0, step_formulas.RK4.stages
-        self.passages.add(self.t[0], x)
-        self.tau[..., 0, :] = first = law(float(self.t[0]), x[..., :nq], x[..., nq:])
-        for number in range(self.steps):
-            (t,), (h,) = self._times(number, 1)
+    def _in_python(self, advance: Advance, last: Callable[[float, Floats], Floats]) -> Iterator[int]:
+        """Fill the rows by rk4 under a Python function, which is called with the states of all trajectories at once.
 
-            def f(stage: int, x: Floats, t: float = t, h: float = h, first: Floats = first) -> Floats:
-                held = stage == 0 or self.hold
-                tau = first if held else law(t + stages[stage] * h, x[..., :nq], x[..., nq:])
-                return rates(t, x, tau)
+        What acted from a state on stands in the row after it; what acts at the last time comes from `last`.
+        """
+        shape, nq, n = self.x0.shape, self.system.m.nq, self.n
+        block = int(np.clip(NUMBERS // math.prod(shape), 1, BLOCK))
+        x = self.x0
+        for first in range(0, self.steps, block):
+            count = min(block, self.steps - first)
+            t, h = self._times(first, count)
+            due = self.control.due(t, h) if isinstance(self.control, Sampler) else (np.ones(count, bool),) * 2
+            rows = np.empty((count + 1, *shape))
+            rows[0] = x
+            steps = t.tolist(), due[0].tolist(), np.stack([t, h, *due], axis=-1)
+            each = zip(*steps, rows, rows[..., :nq], rows[..., nq:n], rows[1:], strict=False)
+            taken = 0
+            try:
+                for step in each:
+                    advance(*step)
+                    taken += 1
+            finally:
+                self._keep(first, rows[: taken + 1])
+            x = rows[-1]
+            self._look(np.append(t, t[-1] + h[-1]), rows)
+            if first + count == self.steps:
+                self.rows[..., -1, :n], self.rows[..., -1, n:] = x[..., :n], last(float(self.t[-1]), x)
+                self.done = len(self.t)
+            yield first + count
 
-            x = project(m, step_formulas.rk4(f, x, h))
-            self.passages.add(t + h, x)
-            first = law(float(t + h), x[..., :nq], x[..., nq:])
-            if (number + 1) % self.every == 0:
-                self.x[..., self.done, :], self.tau[..., self.done, :] = x, first
-                self.done += 1
-            yield number + 1
+    def _keep(self, first: int, rows: Floats) -> None:
+        """Keep the rows to report of some steps that were taken."""
+        reported = np.flatnonzero((first + np.arange(len(rows) - 1)) % self.every == 0)
+        if len(reported):
+            place = slice((first + reported[0]) // self.every, (first + reported[-1]) // self.every + 1)
+            self.rows[..., place, : self.n] = np.moveaxis(rows[reported][..., : self.n], 0, -2)
+            self.rows[..., place, self.n :] = np.moveaxis(rows[reported + 1][..., self.n :], 0, -2)
+            self.done = place.stop
+
+    def _look(self, t: Floats, rows: Floats) -> None:
+        """Look for singular configurations that some steps passed."""
+        if self.passages.wanted:
+            stride = self.passages.stride(rows, float(np.diff(t).max()))
+            places = np.unique(np.append(np.arange(0, len(rows), stride), len(rows) - 1))
+            self.passages.look(t[places], np.moveaxis(rows[places], 0, -2), self.threads)
+
+    def _by_samples(self, sampler: Sampler, law: Called) -> Advance:
+        """A native step under forces that are held; the law is asked where it is due."""
+        m, width = self.system.m, self.n + 3 * self.system.m.nu
+        step = self.system.function(step_formulas.CALLED, sampling=sampler.sampling)
+        plain = not law.size and not sampler.sampling.increments
+        function, state, tau = law.law, self.x0[..., width:], np.zeros(m.nu)
+
+        def advance(t: float, due: bool, u: Floats, x: Floats, q: Floats, v: Floats, following: Floats) -> None:
+            nonlocal state, tau
+            if due and plain:
+                tau = asked(function, "the control", t, q, v)
+            elif due:
+                tau, state = law.spoken(t, sampler.sampling.measured(q), v, state)
+            try:
+                if plain:
+                    step(x, u, tau, out=following)
+                else:
+                    step(x[..., :width], u, tau, out=following[..., :width])
+                    following[..., width:] = state
+            except (EslabonError, ValueError, TypeError):
+                fitted(tau, "the control", (m.nu,), q)
+                raise
+
+        return advance
+
+    def _sampled(self, sampler: Sampler, t: float, x: Floats) -> Floats:
+        """What a sampled law remembers after the last time."""
+        due = sampler.due(np.array([t]), np.diff(self.t)[-1:] / self.every)
+        memory = Memory.of(x[..., self.n :], self.system.m.nu)
+        flags = bool(due[0][0]), bool(due[1][0])
+        return sampler.at(self.system.m, t, x, memory, flags, self.system.limit).joined()
+
+    def _by_stages(self, law: Called) -> Advance:
+        """A step whose every stage asks the law."""
+        m, n, stages = self.system.m, self.n, step_formulas.RK4.stages
+        rates, function = self.system.function(motion_equations.STAGE_RATES), law.law
+        projects = m.closed or m.nq != m.nv
+
+        def advance(t: float, due: bool, u: Floats, x: Floats, q: Floats, v: Floats, following: Floats) -> None:
+            h = u[step_formulas.LENGTH]
+
+            def f(stage: int, x: Floats) -> Floats:
+                now, q = float(t + stages[stage] * h), x[..., : m.nq]
+                tau = asked(function, "the control", now, q, x[..., m.nq :])
+                try:
+                    made: Floats = rates(now, x, tau)
+                except (EslabonError, ValueError, TypeError):
+                    fitted(tau, "the control", (m.nu,), q)
+                    raise
+                if stage == 0:
+                    following[..., n:] = self._spoken(fitted(tau, "the control", (m.nu,), q))
+                return made
+
+            made = step_formulas.rk4(f, x[..., :n], h)
+            following[..., :n] = project(m, made, t + h) if projects else made
+
+        return advance
+
+    def _spoken(self, tau: Floats) -> Floats:
+        """What a law said as what is remembered."""
+        tau = np.broadcast_to(tau, (*self.x0.shape[:-1], self.system.m.nu))
+        acting = within(tau, self.system.limit)
+        return Memory(acting, acting, tau, tau[..., :0]).joined()
+
+    def _state(self, x: Floats) -> tuple[Floats, Floats]:
+        nq = self.system.m.nq
+        return x[..., :nq], x[..., nq : self.n]
 
 
 def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) -> Floats:
-    """A row for each step: its time, its length, and forces known in time at the method's stages."""
-    columns = [np.stack([t, h], axis=-1)]
+    """A row for each step: its time, its length, and forces known in time at the method's stages, or what is due at its end."""
+    due = control.due(t + h, h) if isinstance(control, Sampler) else ()
+    columns = [np.stack([t, h, *due], axis=-1)]
     if isinstance(control, Table):
         columns += [control.at(t + part * h) for part in stages]
     batch = np.broadcast_shapes(*(c.shape[:-1] for c in columns))

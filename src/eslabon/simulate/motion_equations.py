@@ -1,7 +1,9 @@
 """How the state of a mechanism changes: the one place that says what is integrated.
 
-The state is x = (q, v); the symplectic method's is y = (q, p) with the momenta p = M v. Everything here is a formula of
-CasADi symbols for the one evaluator. `law` is a control law that was traced (`control.Law`); its forces add to `tau`.
+The state is x = (q, v), with the states of a control law behind it if it has some; the symplectic method's is y = (q, p) with
+the momenta p = M v. Everything here is a formula of CasADi symbols for the one evaluator. `law` is a control law that was
+traced (`control.Law`); its forces add to `tau`, and the sum stays within `limit`. `stops` are those of `stops.Stop`. Where
+constraints depend on the time, the mechanism is that of the time.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from typing import Any
 import casadi
 
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import loops
-from eslabon.dynamics.trees import forward_dynamics, joint_forces, mass_matrix
+from eslabon.dynamics import loops, trees
+from eslabon.dynamics.trees import actuation, forward_dynamics, joint_forces, mass_matrix
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.graph.calls import inlining, subroutine
@@ -22,35 +24,44 @@ from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.simulate import projection
+from eslabon.simulate.memory import within
+from eslabon.simulate.stops import Stop, stop_energy, stop_forces
 
 External = Mapping[str, SX] | None
+Stops = tuple[Stop, ...]
 
 
-def size(m: Model, **_: Any) -> tuple[int]:
-    """The shape of a state."""
-    return (m.nq + m.nv,)
+def size(m: Model, law: Any = None, sampling: Any = None, **_: Any) -> tuple[int]:
+    """The shape of a state, with the states of a law and what a sampled one remembers."""
+    return (m.nq + m.nv + (law.size if law else 0) + (3 * m.nu if sampling else 0),)
 
 
 def accelerations(
-    m: Model, q: SX, v: SX, tau: SX, external: External = None, formulation: str | None = None,
-    constraints: str | None = None,
+    m: Model, t: SX, q: SX, v: SX, tau: SX, external: External = None, formulation: str | None = None,
+    constraints: str | None = None, stops: Stops = (),
 ) -> SX:  # fmt: skip
     """Forward dynamics, of a tree or with loops, regularized where the constraints are dependent.
 
     Elimination needs other independent coordinates on the way (`System.rates`); what it gives are the same accelerations.
     """
+    push = stop_forces(m, q, v, stops)
     if not m.closed:
-        return forward_dynamics(m, q, v, tau, formulation, external)[0]
+        return forward_dynamics(m, q, v, tau, formulation, external, joint_forces=push)[0]
     way = "udwadia_kalaba" if constraints == "udwadia_kalaba" else "multipliers"
     known, share = structure(m.plain), projection.regularization(m)
-    return loops.forward_dynamics(m, q, v, tau, formulation, way, external, structure=known, regularization=share)[0]
+    return loops.forward_dynamics(
+        m.with_time(t), q, v, tau, formulation, way, external, structure=known, regularization=share, joint_forces=push
+    )[0]
 
 
-def rates(m: Model, t: SX, x: SX, tau: SX, law: Any = None, **options: Any) -> SX:
-    """dx/dt = (N v, accelerations)."""
-    q, v = x[: m.nq], x[m.nq :]
-    forces = tau if law is None else tau + law(t, q, v)
-    return casadi.vertcat(coordinate_rates(m, q) @ v, accelerations(m, q, v, forces, **options))
+def rates(
+    m: Model, t: SX, x: SX, tau: SX, law: Any = None, limit: tuple[float, ...] = (), **options: Any
+) -> SX:  # fmt: skip
+    """dx/dt = (N v, accelerations, rates of the law's states)."""
+    q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
+    given, own = (0, own) if law is None else law(t, q, v, own)
+    forces = within(tau + given, limit)
+    return casadi.vertcat(coordinate_rates(m, q) @ v, accelerations(m, t, q, v, forces, **options), own)
 
 
 def manifold_rates(m: Model, t: SX, x: SX, tau: SX, **options: Any) -> SX:
@@ -61,13 +72,13 @@ def manifold_rates(m: Model, t: SX, x: SX, tau: SX, **options: Any) -> SX:
     estimate speaks of them alone. One correction is enough for that, since what it leaves is of second order.
     """
     f = subroutine("rates", lambda t, x, tau: rates(m, t, x, tau, **options), 1, x.numel(), m.nu)
-    return f(t, projection.projected(m, x, corrections=1) if m.closed else x, tau)
+    return f(t, projection.projected(m.with_time(t), x, corrections=1) if m.closed else x, tau)
 
 
-def rates_jacobian(m: Model, t: SX, x: SX, tau: SX, law: Any = None, external: External = None) -> SX:
+def rates_jacobian(m: Model, t: SX, x: SX, tau: SX, **options: Any) -> SX:
     """The derivative of dx/dt by x, for implicit methods, whose iterations do not need that of the projection."""
     with inlining():
-        return casadi.jacobian(rates(m, t, x, tau, law, external=external), x)
+        return casadi.jacobian(rates(m, t, x, tau, **options), x)
 
 
 def momenta(m: Model, q: SX, v: SX) -> SX:
@@ -80,36 +91,53 @@ def momentum_velocities(m: Model, q: SX, p: SX) -> SX:
     return factors(mass_matrix(m, q)).solve(p)
 
 
-def momentum_rates(m: Model, q: SX, v: SX, tau: SX, external: External = None) -> SX:
+def momentum_rates(m: Model, q: SX, v: SX, tau: SX, external: External = None, stops: Stops = ()) -> SX:
     """dp/dt = forces + (dM/dt) v - (joint forces that hold the accelerations at zero).
 
     Where velocities are rates of coordinates this is -dH/dq plus the applied forces: Hamilton's equation.
     """
-    force = zeros(m.nv)
-    force[list(m.actuated_velocities)] = tau
+    force = actuation(m, tau) + stop_forces(m, q, v, stops)
     with inlining():
         change = casadi.jtimes(momenta(m, q, v), q, coordinate_rates(m, q) @ v)
     return force + change - joint_forces(m, q, v, zeros(m.nv), None, external or {})
 
 
-def law_forces(m: Model, t: SX, q: SX, v: SX, law: Any) -> SX:
-    """What a traced law gives."""
-    return law(t, q, v)
+def energy(m: Model, q: SX, v: SX, stops: Stops = ()) -> SX:
+    """Kinetic and potential energy; the latter counts what the stops' springs hold."""
+    return trees.energy(m, q, v) + casadi.vertcat(0, stop_energy(q, stops))
+
+
+def coupling_forces(
+    m: Model, t: SX, q: SX, v: SX, tau: SX, external: External = None, formulation: str | None = None, stops: Stops = ()
+) -> SX:  # fmt: skip
+    """The force that each coupling exerts on its joint: of a driven one, that of its drive."""
+    known, push = structure(m.plain), stop_forces(m, q, v, stops)
+    return loops.coupling_forces_under_forces(
+        m.with_time(t), q, v, tau, formulation, None, external, structure=known, joint_forces=push
+    )[0]
+
+
+def _along_v(m: Model, **_: Any) -> tuple[int]:
+    return (m.nv,)
 
 
 X, T = Argument("x", size, "coordinates and velocities"), Argument("t", ())
-FORMULATION: Mapping[str, Any] = {"formulation": None, "constraints": None}
-LAW: Mapping[str, Any] = {"law": None}
+STOPS: Mapping[str, Any] = {"stops": ()}
+ACTING: Mapping[str, Any] = {"law": None, "limit": (), **STOPS}
+FORMULATION: Mapping[str, Any] = {"formulation": None, "constraints": None, **STOPS}
+_RATES = (T, X, "tau"), (Argument("rates", size),), {**FORMULATION, **ACTING}, True
 ACCELERATIONS = Formula(
-    "accelerations", accelerations, ("q", "v", "tau"), (Argument("a", lambda m, **_: (m.nv,)),), FORMULATION, True
+    "accelerations", accelerations, (T, "q", "v", "tau"), (Argument("a", _along_v),), FORMULATION, True
 )
-STAGE_RATES = Formula("rates", rates, (T, X, "tau"), (Argument("rates", size),), {**FORMULATION, **LAW}, True)
-RATES = Formula(
-    "manifold_rates", manifold_rates, (T, X, "tau"), (Argument("rates", size),), {**FORMULATION, **LAW}, True
-)
+STAGE_RATES = Formula("rates", rates, *_RATES)
+RATES = Formula("manifold_rates", manifold_rates, *_RATES)
 JACOBIAN = Formula(
-    "rates_jacobian", rates_jacobian, (T, X, "tau"), (Argument("J", lambda m, **_: size(m) * 2),), LAW, True
+    "rates_jacobian", rates_jacobian, (T, X, "tau"), (Argument("J", lambda m, **_: size(m, **_) * 2),), ACTING, True
 )
-MOMENTA = Formula("momenta", momenta, ("q", "v"), (Argument("p", lambda m: (m.nv,)),))
-VELOCITIES = Formula("momentum_velocities", momentum_velocities, ("q", "v"), (Argument("v", lambda m: (m.nv,)),))
-FORCES = Formula("law_forces", law_forces, (T, "q", "v"), (Argument("tau", lambda m, **_: (m.nu,)),), LAW)
+MOMENTA = Formula("momenta", momenta, ("q", "v"), (Argument("p", _along_v),))
+VELOCITIES = Formula("momentum_velocities", momentum_velocities, ("q", "v"), (Argument("v", _along_v),))
+ENERGY = Formula("energy_with_stops", energy, ("q", "v"), (Argument("energy", lambda m, **_: (2,)),), STOPS)
+COUPLING_FORCES = Formula(
+    "coupling_forces_along", coupling_forces, (T, "q", "v", "tau"),
+    (Argument("force", lambda m, **_: (len(m.couplings),)),), {"formulation": None, **STOPS}, True,
+)  # fmt: skip

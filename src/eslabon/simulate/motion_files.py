@@ -23,9 +23,9 @@ from eslabon.files import write
 from eslabon.model.configuration import Column
 from eslabon.simulate.simulated_motion import Motion, Occurrences, Statistics
 
-QUANTITIES = ("q", "v", "a", "tau")
-VERSION = 2
-_HEADING = re.compile(r"(?P<joint>.+)\.(?P<what>q|v|a|tau)(?:\.(?P<name>\w+))? \[(?P<unit>.*)\]", re.DOTALL)
+QUANTITIES = ("q", "v", "a", "tau", "asked")
+VERSION = 3  # 2 had neither what was asked for nor a law's states, 1 no checksum either
+_HEADING = re.compile(r"(?P<joint>.+)\.(?P<what>q|v|a|tau|asked)(?:\.(?P<name>\w+))? \[(?P<unit>.*)\]", re.DOTALL)
 _DIGEST = re.compile(rb",sha256 ([0-9a-f]{64})\r\n")  # the last heading; its column is empty
 
 
@@ -48,7 +48,7 @@ def save(motion: Motion, path: Path) -> Path:
 
 
 def load(path: Path) -> Motion:
-    """The inverse of `save`; a table has neither events nor what the run took."""
+    """The inverse of `save`; a table has neither events nor a law's states nor what the run took."""
     readers = {".npz": _from_npz, ".csv": _from_csv}
     if path.suffix.lower() not in readers:
         raise ReadError(f"{path}: a motion is loaded from .npz or .csv.")
@@ -67,7 +67,7 @@ def load(path: Path) -> Motion:
 
 
 def _npz(motion: Motion) -> bytes:
-    arrays: dict[str, Any] = {what: getattr(motion, what) for what in ("t", *QUANTITIES, "closure")}
+    arrays: dict[str, Any] = {what: getattr(motion, what) for what in ("t", *QUANTITIES, "x", "closure")}
     arrays["energy"] = np.stack(motion.energy, axis=-1)
     for k, happened in enumerate(motion.events.values()):
         arrays |= {f"event{k}_{what}": x for what, x in happened._asdict().items()}
@@ -104,7 +104,9 @@ def _from_npz(content: bytes, _: str) -> Motion:
         name: Occurrences(*(data[f"event{k}_{what}"] for what in Occurrences._fields))
         for k, name in enumerate(about["events"])
     }
-    arrays = {what: data[what] for what in ("t", *QUANTITIES, "closure", "energy")}
+    if about["version"] < 3:
+        data, columns = {**data, "asked": data["tau"], "x": data["q"][..., :0]}, {**columns, "asked": columns["tau"]}
+    arrays = {what: data[what] for what in ("t", *QUANTITIES, "x", "closure", "energy")}
     return Motion.known(
         **arrays, name=about["name"], columns=columns, events=events, statistics=Statistics(**about["statistics"])
     )
@@ -115,7 +117,7 @@ def _from_npz(content: bytes, _: str) -> Motion:
 
 def _csv(motion: Motion) -> bytes:
     headings, values = ["t [s]"], [motion.t[:, None]]
-    for what in QUANTITIES:
+    for what in QUANTITIES if not np.array_equal(motion.asked, motion.tau, equal_nan=True) else QUANTITIES[:-1]:
         for c in motion.columns[what]:
             name = f".{c.name}" if c.name else ""
             headings.append(f"{c.joint}.{what}{name} [{c.unit}]")
@@ -146,9 +148,12 @@ def _from_csv(content: bytes, stem: str) -> Motion:
             raise ValueError(f"the heading {heading!r} names no joint")
         columns[parts["what"]].append(Column(parts["joint"], parts["name"] or "", parts["unit"]))
         places[parts["what"]].append(k)
+    if not places["asked"]:
+        places["asked"], columns["asked"] = places["tau"], columns["tau"]
     return Motion.known(
         t=values[:, 0],
         **{what: values[:, where] for what, where in places.items()},
+        x=values[:, :0],
         energy=values[:, -3:-1],
         closure=values[:, -1],
         name=stem,

@@ -8,11 +8,12 @@ the same way (Hairer, Lubich and Wanner, Geometric Numerical Integration, IV.4).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import casadi
 import numpy as np
 
-from eslabon.coordinates.closing import jacobian_at
+from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.massless import row_sizes, stiffening
 from eslabon.coordinates.partition import partition, redundancy_is_constant, retained_rows
 from eslabon.dynamics.trees import mass_matrix
@@ -21,9 +22,10 @@ from eslabon.formulations.symbols import SX, symmetric
 from eslabon.graph.calls import call
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument, Floats
-from eslabon.kinematics.closure import equations
+from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
+from eslabon.model.validation import TIME
 
 REGULAR = 1e-12  # of J M^-1 J^T, on its diagonal: where less than that is left, at a singularity, momentum decides
 REDUNDANT = (
@@ -41,25 +43,26 @@ def regularization(m: Model) -> tuple[float, ...]:
 def projected(m: Model, x: SX, corrections: int = CORRECTIONS) -> SX:
     """The state on the constraint manifold next to a symbolic one that is near it; quaternions of unit length.
 
-    The factors of the given state serve all corrections: a correction e of the coordinates changes them by about e, so
-    that what is left of an error of the velocities is e times as large after each of theirs.
+    Positions keep Phi(q, t) = 0 and velocities J v + Phi_t = 0 at the model's time. What stands behind them stays. The factors
+    of the given state serve all corrections: a correction e of the coordinates changes them by about e, so that what is left
+    of an error of the velocities is e times as large after each of theirs.
     """
-    q, v = normalize(m, x[: m.nq]), x[m.nq :]
+    q, v, others = normalize(m, x[: m.nq]), x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     if not m.closed:
-        return casadi.vertcat(q, v)
-    at = casadi.SX.sym("q", m.nq)
-    phi, J, *_ = equations(m, at, None, retained_rows(m.plain))
-    residual = casadi.Function("residual", [at], casadi.cse([phi]))
-    closure = casadi.Function("closure", [at], casadi.cse([phi, J]))
-    (left, J), N = call(closure, q), coordinate_rates(m, q)
+        return casadi.vertcat(q, v, others)
+    at, t = casadi.SX.sym("q", m.nq), casadi.SX.sym("t")
+    phi, J, _, rate = equations(m.with_time(t), at, None, retained_rows(m.plain))
+    residual = casadi.Function("residual", [at, t], casadi.cse([phi]))
+    closure = casadi.Function("closure", [at, t], casadi.cse([phi, J, rate]))
+    (left, J, _), N = call(closure, q, m.time), coordinate_rates(m, q)
     step = _least_change(m, q, J)
     q = q - N @ step(left)
     for _ in range(corrections - 1):
-        q = q - N @ step(call(residual, q))
-    J = call(closure, q)[1]
+        q = q - N @ step(call(residual, q, m.time))
+    _, J, rate = call(closure, q, m.time)
     for _ in range(corrections):
-        v = v - step(J @ v)
-    return casadi.vertcat(q, v)
+        v = v - step(J @ v + rate)
+    return casadi.vertcat(q, v, others)
 
 
 def _least_change(m: Model, q: SX, J: SX) -> Callable[[SX], SX]:
@@ -71,21 +74,35 @@ def _least_change(m: Model, q: SX, J: SX) -> Callable[[SX], SX]:
     return lambda change: tree.outward(tree.scaled(across @ solver.solve(change)))
 
 
+def violations(m: Model, x: SX) -> list[SX]:
+    """The largest of Phi and the largest of J v + Phi_t."""
+    phi, J, _, rate = equations(m, x[: m.nq], None, tuple(range(len(row_names(m)))))
+    return [casadi.norm_inf(casadi.densify(y)) for y in (phi, J @ x[m.nq :] + rate)]
+
+
 _X = Argument("x", lambda m: (m.nq + m.nv,))
 PROJECTED = Formula("projected", projected, (_X,), (_X,), seldom=True)
+VIOLATIONS = Formula("violations", violations, (_X,), (Argument("position", ()), Argument("velocity", ())), seldom=True)
 
 
-def project(m: Model, x: Floats) -> Floats:
-    """States (..., n) on the constraint manifold; those that are not finite stay so."""
-    x = np.concatenate([normalize(m, x[..., : m.nq]), x[..., m.nq :]], axis=-1)
+def at_time(m: Model, formula: Formula, t: Any, *arrays: Floats, **options: Any) -> Any:
+    """What a formula says of the constraints at times, which broadcast like everything else."""
+    if not m.rheonomic:
+        return evaluate(m, formula)(*arrays, **options)
+    return evaluate(m, formula, parameters=(TIME,))(*arrays, np.asarray(t, dtype=float), **options)
+
+
+def project(m: Model, x: Floats, t: Any = 0.0) -> Floats:
+    """States (..., n) on the constraint manifold of their times; those that are not finite stay so."""
+    x, n = np.concatenate([normalize(m, x[..., : m.nq]), x[..., m.nq :]], axis=-1), m.nq + m.nv
     good = np.isfinite(x).all(axis=-1)
     if m.closed and good.any():
-        x[good] = evaluate(m, PROJECTED)(x[good])
+        x[good, :n] = at_time(m, PROJECTED, np.broadcast_to(t, good.shape)[good], x[good, :n])
     return x
 
 
-def condition(m: Model, x: Floats) -> float:
+def condition(m: Model, x: Floats, t: float = 0.0) -> float:
     """The reciprocal condition number of the constraints at a state: the least singular value of J against the largest."""
-    J = jacobian_at(m, x[: m.nq])
+    J = at_time(m, CLOSURE, t, x[: m.nq])[1]
     size = np.linalg.svd(J, compute_uv=False)[: len(partition(m.plain).rows)]
     return float(size[-1] / size[0])

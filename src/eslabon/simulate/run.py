@@ -14,13 +14,18 @@ from eslabon.errors import depth_of_user, tell_of_singularity
 from eslabon.model import Model
 from eslabon.simulate import adaptive, fixed, run_options, step_formulas
 from eslabon.simulate.adaptive import Event
-from eslabon.simulate.control import Called, Control, RaisedError, as_control
+from eslabon.simulate.called import Called, RaisedError
+from eslabon.simulate.control import Control, as_control
+from eslabon.simulate.memory import within
 from eslabon.simulate.progress import Progress
+from eslabon.simulate.projection import VIOLATIONS, at_time
 from eslabon.simulate.run_errors import Interrupted, SimulationError, SimulationWarning, SingularMotionError
+from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.simulated_motion import Motion, Occurrences, Outcome, Statistics, columns
 from eslabon.simulate.singular_passages import Passages
+from eslabon.simulate.stops import Stops, stops_of
 from eslabon.simulate.system import System, forces_along
-from eslabon.solvers.assembly import residual
+from eslabon.simulate.traced_laws import Law
 
 UNMET = 1e-8  # rad or m: a miss of implicit equations that the user hears of
 
@@ -39,6 +44,8 @@ def simulate(
     step: float | None = None,
     every: int = 1,
     hold: bool = False,
+    saturate: bool = False,
+    stops: bool | Stops = False,
     rtol: float = 1e-8,
     atol: ArrayLike = 1e-10,
     events: Mapping[str, Event] | Iterable[Event] | Event | None = None,
@@ -53,11 +60,13 @@ def simulate(
     Parameters
     ----------
     q0, v0 : array_like, (..., nq) and (..., nv)
-        Where the motion starts; None for v0 is rest. Leading axes are trajectories, and broadcast.
+        Where the motion starts; None for v0 is rest, or as little motion as constraints that depend on the time allow.
+        Leading axes are trajectories, and broadcast.
     t : a duration, (start, end), or three or more times at which to report.
-    control : the actuators' forces: None; an array (..., nu); a `Table` in time; a law marked with `traced`, which
-        becomes native; or any Python function tau = control(t, q, v), which is called at every evaluation and so is
-        slower by far. It sees read-only arrays, and what it gives is copied.
+    control : the actuators' forces: None; an array (..., nu); forces in time, as arrays (times, values) that hold from one time
+        to the next, or as a `Table`; a law marked with `traced`, which becomes native; any Python function
+        tau = control(t, q, v), which is called at every evaluation (once a step with `hold`) and so is slower; or either
+        law `sampled` with a period of its own. A Python function sees read-only arrays, and what it gives is copied.
     method : "DOP853", "RK45" (explicit), "LSODA", "Radau", "BDF" (stiff, with exact Jacobians) are SciPy's, and choose
         their steps. "rk4" (order 4) and "symplectic" (order 2, without energy drift; see `step_formulas.midpoint`) take fixed
         ones in native code, thousands of trajectories at once.
@@ -67,10 +76,15 @@ def simulate(
     independent : names of the coordinates that elimination keeps throughout, as in `forward_dynamics`.
     step : the step of the fixed methods, shortened where it does not divide an interval; the longest one of the others.
     every : how many fixed steps from one report to the next, if t does not say it.
-    hold : whether the control is asked once a step and held, as a digital controller does; for fixed steps.
+    hold : whether the control is asked once a step and held, as a digital controller does; for fixed steps. `sampled` does it
+        with a period, a delay and more.
+    saturate : whether the actuators' forces stay within the effort limits of their joints; `motion.asked` is what the control
+        asked for, `motion.tau` what acted.
+    stops : whether joints bounce off their limits: True, or `Stops(stiffness, damping)`.
     rtol, atol : tolerances of the adaptive methods.
     events : functions of t, q and v whose zeros are looked for, by name or not, with `terminal` and `direction` as in
-        SciPy; for one trajectory by an adaptive method.
+        SciPy; for one trajectory by an adaptive method. They are looked at four times a step: what changes its sign twice
+        between two looks is not seen, and a shorter `step` helps.
     external : wrenches (..., 6) on bodies or frames in their own axes, constant in time.
     parameters : values in place of the model's own.
     singular : what becomes of a motion that passes a singular configuration, where branches of the loops meet: "warn",
@@ -91,11 +105,16 @@ def simulate(
     run_options.check_words(m, method, singular, hold, progress, threads, parameters)
     times, report = run_options.times_of(t)
     longest = run_options.step_of(step, times)
-    words = run_options.formulation_of(m, formulation, constraints, independent, method)
-    forces = as_control(m, control, times[0], times[-1])
-    system = System(m, run_options.wrenches(m, external), run_options.parameters_of(m, parameters), *words)
-    x0 = run_options.start(system, forces, q0, v0)
-    named, tolerances = run_options.events_of(events, method), run_options.tolerances(rtol, atol, x0.shape[-1])
+    stopped = stops_of(m, stops, longest)
+    words = run_options.formulation_of(m, formulation, constraints, independent, method, bool(stopped))
+    forces = as_control(m, control, times[0], times[-1], hold)
+    system = System(
+        m, run_options.wrenches(m, external), run_options.parameters_of(m, parameters), *words,
+        run_options.effort_limits(m, saturate), stopped,
+    )  # fmt: skip
+    x0 = run_options.start(system, forces, q0, v0, times[0])
+    size = m.nq + m.nv + (forces.size if isinstance(forces, Law) else 0)
+    named, tolerances = run_options.events_of(events, method), run_options.tolerances(rtol, atol, size)
     passages = Passages(m, singular != "ignore", x0.shape[:-1])
     run: fixed.Run | adaptive.Run | adaptive.Runs
     with Progress(f"simulate {m.name}", progress) as bar:
@@ -103,6 +122,8 @@ def simulate(
             grid = run_options.grid(times, report, longest, every, method)
             how = step_formulas.METHODS[method]
             run_options.refuse_for_fixed(how, forces)
+            if isinstance(forces, Sampler):
+                forces.check(*grid)
             run = fixed.Run(system, how, forces, hold, x0, *grid, passages, bar.update, threads)
         else:
             settings = adaptive.Settings(method, *tolerances, longest or math.inf, report, named)
@@ -142,12 +163,17 @@ def _integrated(run: Any, motion: Callable[[], Motion]) -> Motion:
 def _motion(system: System, control: Control, method: str, made: Outcome, seconds: float) -> Motion:
     m = system.m
     q, v = made.x[..., : m.nq], made.x[..., m.nq :]
-    tau = made.tau if isinstance(control, Called) else forces_along(m, control, made.t, q, v)
-    closure = residual(m, q) if m.closed else np.zeros(q.shape[:-1])
-    events = {name: Occurrences(t, x[:, : m.nq], x[:, m.nq :]) for name, (t, x) in made.events.items()}
-    assert tau is not None
+    state = q[..., :0] if made.state is None else made.state
+    asked, tau = made.asked, made.tau
+    if asked is None or tau is None:
+        asked = forces_along(m, None if isinstance(control, Called | Sampler) else control, made.t, q, v, state)
+        tau = within(asked, system.limit)
+    closure = at_time(m, VIOLATIONS, made.t, made.x)[0] if m.closed else np.zeros(q.shape[:-1])
+    events = {
+        name: Occurrences(t, x[:, : m.nq], x[:, m.nq : m.nq + m.nv]) for name, (t, x) in made.events.items()
+    }  # fmt: skip
     statistics = Statistics(method, made.steps, made.evaluations, seconds)
-    return Motion(made.t, q, v, tau, closure, m.name, columns(m), events, statistics, system)
+    return Motion(made.t, q, v, tau, asked, state, closure, m.name, columns(m), events, statistics, system)
 
 
 def _warn(sentence: str) -> None:

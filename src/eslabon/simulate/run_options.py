@@ -23,9 +23,12 @@ from eslabon.model import Model
 from eslabon.model.configuration import normalize
 from eslabon.simulate import adaptive, step_formulas
 from eslabon.simulate.adaptive import Event
-from eslabon.simulate.control import Called, Control, Table, frozen
-from eslabon.simulate.projection import project
+from eslabon.simulate.called import Called, frozen
+from eslabon.simulate.control import Control, Table
+from eslabon.simulate.projection import VIOLATIONS, at_time, project
+from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.system import System
+from eslabon.simulate.traced_laws import Law
 
 MOST = 10**8  # rows of a motion
 
@@ -48,7 +51,8 @@ def check_words(m: Model, method: Any, singular: Any, hold: Any, progress: Any, 
     if threads is not None:
         count(threads, "threads", 1)
     refuse(
-        m.closed and method == "symplectic", f"{m.name} has loops, which the symplectic method does not keep; use rk4."
+        m.closed and method == "symplectic",
+        f"{m.name} has {'driving constraints' if m.rheonomic else 'loops'}, which the symplectic method does not keep; use rk4.",
     )
     refuse(m.closed and bool(mapping(parameters, "parameters")), f"{m.name} has loops, which other parameters move; "
         "simulate m.with_parameters(...) instead.")  # fmt: skip
@@ -73,7 +77,7 @@ def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
     relative, absolute = positive(rtol, "rtol"), frozen(finite(atol, "atol"))
     refuse(not 1e-15 <= relative < 1, f"rtol lies between 1e-15 and 1; it is {rtol!r}.")
     refuse(bool((absolute < 0).any()), f"atol is not less than zero; it is {atol!r}.")
-    refuse(absolute.shape not in ((), (size,)), f"atol is one number, or {size} for the coordinates and velocities; "
+    refuse(absolute.shape not in ((), (size,)), f"atol is one number, or {size} for the coordinates, velocities and states of a law; "
         f"its shape is {absolute.shape}.")  # fmt: skip
     return relative, absolute
 
@@ -109,9 +113,12 @@ def _whole(ratio: float) -> int:
 
 
 def refuse_for_fixed(method: step_formulas.Method, control: Control) -> None:
-    """Refuse a Python function in a method that it cannot enter."""
-    refuse(isinstance(control, Called) and method is not step_formulas.RK4, f"{method.name} runs in native code, which a "
+    """Refuse a law in a method that it cannot enter."""
+    called = isinstance(control.law if isinstance(control, Sampler) else control, Called)
+    refuse(called and method is not step_formulas.RK4, f"{method.name} runs in native code, which a "
         "Python function cannot enter: mark it with `traced` if it can be traced, or use rk4.")  # fmt: skip
+    refuse(isinstance(control, Law) and bool(control.size) and method is not step_formulas.RK4, f"{method.name} has no place for "
+        "the states of a law; use rk4 or an adaptive method, or sample the law.")  # fmt: skip
 
 
 def refuse_for_adaptive(settings: adaptive.Settings, every: Any, hold: bool, many: bool) -> None:
@@ -150,7 +157,7 @@ def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
 
 
 def formulation_of(
-    m: Model, formulation: Any, constraints: Any, independent: Any, method: str
+    m: Model, formulation: Any, constraints: Any, independent: Any, method: str, stops: bool
 ) -> tuple[str | None, str | None, Partition | None]:
     """How the equations are written and the loops imposed, and which coordinates are independent by the caller's choice, if
     there is such a way for this mechanism and method."""
@@ -161,6 +168,10 @@ def formulation_of(
         choice(constraints, "constraints", METHODS)
         refuse(not m.closed, f"{m.name} has no loops; leave constraints out.")
     fixed = method in step_formulas.METHODS
+    refuse(
+        stops and constraints == "elimination",
+        f"elimination has no place for the stops of {m.name}; use other constraints.",
+    )
     refuse(fixed and constraints == "elimination", f"elimination re-selects the independent coordinates of {m.name} on the "
         f"way, which {method} in native code cannot; use an adaptive method, or other constraints.")  # fmt: skip
     if independent is None:
@@ -172,12 +183,26 @@ def formulation_of(
     return formulation, constraints, partition_by(m, names(independent, "independent"))
 
 
-def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None) -> Floats:
-    """The state at the start, (..., n)."""
+def effort_limits(m: Model, saturate: Any) -> tuple[float, ...]:
+    """The largest forces of the actuators, if they are to be kept: their joints' effort limits."""
+    if not flag(saturate, "saturate"):
+        return ()
+    joints = [m.joint(name) for name in m.actuated]
+    bound = tuple(float(x) for j in joints for x in (j.effort_limit or (math.inf,) * j.nv))
+    refuse(not np.isfinite(bound).any(), f"no actuated joint of {m.name} has an effort limit; give one with "
+        'm.with_joint(name, effort_limit=...), or leave saturate out.')  # fmt: skip
+    return bound
+
+
+def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None, t: float) -> Floats:
+    """The state at the start, (..., n), and behind it the states of a law, or what it remembers. Rest, where constraints drive
+    the mechanism, is as little motion as they allow."""
     m = system.m
     q = states(q0, "q0", m.nq, m.name)
     v = states(np.zeros(m.nv) if v0 is None else v0, "v0", m.nv, m.name, "velocities")
-    driven = control.values.shape[:-2] if isinstance(control, Table) else ()
+    law = control.law if isinstance(control, Sampler) else control
+    own = law.state if isinstance(law, Law | Called) else np.zeros(0)
+    driven = control.values.shape[:-2] if isinstance(control, Table) else own.shape[:-1]
     try:
         given = np.broadcast_shapes(system.batch, driven)
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], given)
@@ -185,27 +210,34 @@ def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None)
         raise InputError(f"leading axes do not fit together: q0 has {q.shape[:-1]}, v0 {v.shape[:-1]}, wrenches and parameters "
             f"{[w.shape[:-1] for w in system.external.values()] + [p.shape for p in system.parameters.values()]}, the control "
             f"{driven}.") from None  # fmt: skip
-    x = np.concatenate([np.broadcast_to(p, (*batch, p.shape[-1])) for p in (q, v)], axis=-1)
+    remembered = np.zeros(3 * m.nu if isinstance(control, Sampler | Called) else 0)
+    x = np.concatenate([np.broadcast_to(p, (*batch, p.shape[-1])) for p in (q, v, remembered, own)], axis=-1)
     refuse(not x.size, f"q0 and v0 hold no trajectory at all: their leading axes are {batch}.")
     x[..., : m.nq] = normalize(m, x[..., : m.nq])
     # What needs no projection does not wait for one to be compiled.
-    return project(m, x) if m.closed and _violation(m, x.reshape(-1, x.shape[-1])) > ROUND_OFF else x
+    return project(m, x, t) if m.closed and _violation(m, x, t, v0 is None) > ROUND_OFF else x
 
 
-def _violation(m: Model, x: Floats) -> float:
+def _violation(m: Model, x: Floats, t: float, resting: bool) -> float:
     """By how much starts violate loop closure, as a share of what they move by; refused where that is too much."""
-    from eslabon.solvers.assembly import nearest_rates, residual
-
-    violation = float(residual(m, x[:, : m.nq]).max(initial=0.0))
+    when = f" at t = {t:g} s" if m.rheonomic else ""
+    advice = (
+        "assemble it from the actuated joints, or project it with m.project",
+        "take it from m.complete, or project it with m.project",
+    )
+    if m.rheonomic:
+        advice = (
+            "put driven joints where they are then",
+            "give those of the drives, or None for as little motion as they allow",
+        )
+    violation, across = (float(np.max(y)) for y in at_time(m, VIOLATIONS, t, x[..., : m.nq + m.nv]))
     if not violation <= CLOSURE_TOLERANCE:
-        raise AssemblyError(f"q0 violates loop closure of {m.name} by {violation:.3g} (m or rad); assemble it from the "
-            "actuated joints, or project it with m.project.")  # fmt: skip
-    q, v = x[:, : m.nq], x[:, m.nq :]
-    across, speed = (float(np.abs(y).max(initial=0.0)) for y in (nearest_rates(m, q, v)[0] - v, v))
-    if not across <= CLOSURE_TOLERANCE * max(1.0, speed):
-        raise AssemblyError(f"v0 violates loop closure of {m.name}: {across:.3g} (m or rad a second) of it is against the "
-            "loops; take it from m.complete, or project it with m.project.")  # fmt: skip
-    return max(violation, across / max(1.0, speed))
+        raise AssemblyError(f"q0 violates loop closure of {m.name} by {violation:.3g} (m or rad){when}; {advice[0]}.")
+    speed = max(1.0, float(np.abs(x[..., m.nq : m.nq + m.nv]).max(initial=0.0)))
+    if not (resting or across <= CLOSURE_TOLERANCE * speed):
+        raise AssemblyError(f"v0 violates loop closure of {m.name} by {across:.3g} (m or rad a second){when}; "
+            f"{advice[1]}.")  # fmt: skip
+    return max(violation, across / speed)
 
 
 def events_of(given: Any, method: str) -> dict[str, Event]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -14,6 +14,8 @@ from eslabon.arguments import Floats, floats
 from eslabon.errors import InputError, ModelError, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
+from eslabon.simulate.memory import Memory
+from eslabon.simulate.motion_equations import ACCELERATIONS, COUPLING_FORCES
 from eslabon.simulate.system import System
 
 ACCELERATION = {"rad/s": "rad/s²", "m/s": "m/s²"}  # the units that go with a velocity's
@@ -21,15 +23,22 @@ FORCE = {"rad/s": "N m", "m/s": "N"}
 
 
 class Outcome(NamedTuple):
-    """What a run made: times, states (..., times, n), what a Python function drove it with, what it took, and for each
-    event the times and states of its occurrences."""
+    """What a run made: times, states (..., times, n), what it took, for each event the times and states of its occurrences; of
+    what a law that is sampled or written in Python drove it with, the forces that acted and those asked for; and the states
+    of a law."""
 
     t: Floats
     x: Floats
-    tau: Floats | None
     steps: int
     evaluations: int
     events: Mapping[str, tuple[Floats, Floats]] = {}
+    tau: Floats | None = None
+    asked: Floats | None = None
+    state: Floats | None = None
+
+    def remembering(self, memory: Memory) -> Outcome:
+        """With what a law remembered."""
+        return self._replace(tau=memory.acting, asked=memory.asked, state=memory.state)
 
 
 def columns(m: Model) -> dict[str, tuple[Column, ...]]:
@@ -37,7 +46,7 @@ def columns(m: Model) -> dict[str, tuple[Column, ...]]:
     v = velocity_columns(m)
     a = tuple(c._replace(unit=ACCELERATION[c.unit]) for c in v)
     tau = tuple(v[k]._replace(unit=FORCE[v[k].unit]) for k in m.actuated_velocities)
-    return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau}
+    return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau, "asked": tau}
 
 
 class Energy(NamedTuple):
@@ -91,15 +100,18 @@ class Statistics:
 class Motion:
     """States in time: `t` is (times,), `q`, `v` and `tau` are (..., times, nq), (..., times, nv) and (..., times, nu).
 
-    `tau` are the actuators' forces that acted at these times. `a` and `energy` are computed when first asked for.
-    `closure` is the constraint violation of the loops, in metres and radians; zeros for a tree. `events` has what
-    happened, by name. The arrays cannot be written to: copy them to change them.
+    `tau` are the actuators' forces that acted at these times, `asked` those that the control asked for, which differ where they
+    are limited or delayed. `x` are the states of a law that has some, (..., times, states). `a`, `energy` and
+    `coupling_forces` are computed when first asked for. `closure` is the constraint violation of the loops, in metres and
+    radians; zeros for a tree. `events` has what happened, by name. The arrays cannot be written to: copy them to change them.
     """
 
     t: Floats
     q: Floats
     v: Floats
     tau: Floats
+    asked: Floats
+    x: Floats
     closure: Floats
     name: str
     columns: Mapping[str, tuple[Column, ...]]
@@ -108,7 +120,8 @@ class Motion:
     system: System | None  # what moved; None for a motion from a file
 
     def __post_init__(self) -> None:
-        for x in (self.t, self.q, self.v, self.tau, self.closure, *(x for own in self.events.values() for x in own)):
+        own = (self.t, self.q, self.v, self.tau, self.asked, self.x, self.closure)
+        for x in (*own, *(x for happened in self.events.values() for x in happened)):
             _read_only(x)
 
     @staticmethod
@@ -124,7 +137,23 @@ class Motion:
     def a(self) -> Floats:
         """The accelerations, (..., times, nv)."""
         assert self.system is not None
-        return _read_only(self.system.accelerations(self.q, self.v, self.tau))
+        return _read_only(self.system.along(ACCELERATIONS, self.t, self.q, self.v, self.tau))
+
+    @cached_property
+    def coupling_forces(self) -> Floats:
+        """The force, or moment, of every coupling on its joint, (..., times, couplings): what gears transmit, and what drives a
+        joint whose motion is a function of the time.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("fan", gravity=(0, 0, 0)).body("blade", mass=2.0, com=(0.5, 0, 0)).actuate()
+        >>> m = b.joint("q", "revolute", "ground", "blade").drive("motor", "q", "0.1*t**3").build()
+        >>> m.simulate([0.0], None, 1.0, method="rk4", step=0.01).coupling_forces[-1].round(3)
+        array([0.3])
+        """
+        if self.system is None or not self.system.m.couplings:
+            why = "it comes from a file" if self.system is None else "its mechanism has no couplings"
+            raise ModelError(f"{self!r} has no coupling forces: {why}.")
+        return _read_only(self.system.along(COUPLING_FORCES, self.t, self.q, self.v, self.tau))
 
     @cached_property
     def energy(self) -> Energy:
@@ -193,8 +222,9 @@ class Motion:
 
     def _part(self, t: Floats, cut: Callable[[Floats], Floats], system: System | None) -> Motion:
         """The same motion of some trajectories or times."""
-        q, v, tau, closure = (cut(x) for x in (self.q, self.v, self.tau, self.closure))
-        part = Motion(t, q, v, tau, closure, self.name, self.columns, self.events, self.statistics, system)
+        own = ("q", "v", "tau", "asked", "x", "closure")
+        parts: dict[str, Any] = {what: cut(getattr(self, what)) for what in own}
+        part = replace(self, t=t, system=system, **parts)
         if "a" in vars(self):
             vars(part)["a"] = cut(self.a)
         if "energy" in vars(self):

@@ -10,16 +10,17 @@ import casadi
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.coordinates.closing import jacobian_at
+from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.partition import partition
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, symmetric
 from eslabon.graph.calls import call
-from eslabon.graph.evaluator import Formula, evaluate
+from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
+from eslabon.simulate.projection import at_time
 
 NEAR = 0.3  # rad or m between two states at which the constraints can be compared
 AIM = 0.05  # the same as far as steps are short enough
@@ -73,13 +74,13 @@ class Passages:
 
     def stride(self, x: Floats, step: float) -> int:
         """How many steps of a run at the states x may lie between two that are looked at."""
-        speed = float(np.nanmax(np.abs(x[..., self._m.nq :]), initial=0.0))
+        speed = float(np.nanmax(np.abs(x[..., self._m.nq : self._m.nq + self._m.nv]), initial=0.0))
         return int(np.clip(AIM / max(speed * step, 1e-300), 1, 64))
 
     def look(self, t: Floats, x: Floats, threads: int | None = None) -> None:
         """Look at the states (..., steps, n) at times (steps,), each some steps after the one before."""
         q = x[..., : self._m.nq]
-        suspect = evaluate(self._m, TURN)(q[..., :-1, :], q[..., 1:, :], threads=threads) < 0
+        suspect = at_time(self._m, TURN, t[1:], q[..., :-1, :], q[..., 1:, :], threads=threads) < 0
         suspect &= np.isinf(self.first)[..., None]
         if suspect.any():
             ends, found = np.stack([x[..., :-1, :][suspect], x[..., 1:, :][suspect]]), np.full(suspect.shape, np.inf)
@@ -96,21 +97,22 @@ def _passages(m: Model, t: Floats, x: Floats) -> Floats:
     q, h = x[..., : m.nq], t[1] - t[0]
     far = np.clip(np.abs(q[1] - q[0]).max(), FINE, FARTHEST)
     s = np.linspace(0.0, 1.0, 1 + math.ceil(far / FINE))
-    rates = coordinate_velocities(m, q, x[..., m.nq :]) * h[:, None]
+    rates = coordinate_velocities(m, q, x[..., m.nq : m.nq + m.nv]) * h[:, None]
     between = np.moveaxis(CubicHermiteSpline([0.0, 1.0], q, rates)(s), 0, 1)
     before, after = between[:, :-1], between[:, 1:]
-    turned = (evaluate(m, TURN)(before, after) < 0) & (np.abs(after - before).max(axis=-1) < NEAR)
-    turned[turned] = _turned(m, before[turned], after[turned])
+    when = np.broadcast_to(t[1][:, None], before.shape[:-1])
+    turned = (at_time(m, TURN, when, before, after) < 0) & (np.abs(after - before).max(axis=-1) < NEAR)
+    turned[turned] = _turned(m, when[turned], before[turned], after[turned])
     return np.where(turned.any(axis=-1), t[0] + h * s[turned.argmax(axis=-1)], np.inf)
 
 
-def _turned(m: Model, before: Floats, after: Floats) -> Floats:
+def _turned(m: Model, t: Floats, before: Floats, after: Floats) -> Floats:
     """Whether a singular value of J goes through zero between configurations (pairs, nq).
 
     On the other side the directions that J = U S V^T takes for its rows, P = U V^T, are turned over, and P P'^T, else near
     one, has an eigenvalue near -1. Of redundant rows only the rank counts.
     """
-    U, _, V = np.linalg.svd(jacobian_at(m, np.stack([before, after])), full_matrices=False)
+    U, _, V = np.linalg.svd(at_time(m, CLOSURE, t, np.stack([before, after]))[1], full_matrices=False)
     rank = len(partition(m.plain).rows)
     P = U[..., :rank] @ V[..., :rank, :]
     change = P[0] @ np.swapaxes(P[1], -1, -2)

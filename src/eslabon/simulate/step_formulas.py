@@ -1,7 +1,8 @@
 """One step of the fixed-step methods, as formulas that native code loops over.
 
 What varies from step to step is a row u: the time and the length of the step, then forces known in time, in as many
-columns as the method has stages. `rk4` serves numbers as well, where a Python function drives the mechanism.
+columns as the method has stages, or for a sampled law whether it is asked, and whether what it asked before begins to act.
+`rk4` serves numbers as well, where a Python function drives the mechanism at every stage.
 """
 
 from __future__ import annotations
@@ -18,14 +19,19 @@ from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.simulate import motion_equations
-from eslabon.simulate.control import Control, Law, Table
-from eslabon.simulate.motion_equations import FORMULATION, LAW, X
+from eslabon.simulate.control import Control, Table
+from eslabon.simulate.memory import Memory, Sampling, Speech, within
+from eslabon.simulate.motion_equations import ACTING, FORMULATION, X
 from eslabon.simulate.projection import projected
+from eslabon.simulate.traced_laws import Law
 
 State = Any  # numbers (..., n), or a column of symbols
 
 SWEEPS = 6  # of `midpoint`; each one divides the error by about 4 / (step x fastest frequency)^2
-TIME, LENGTH, FORCES = 0, 1, 2  # places in what varies from step to step; the forces come last
+TIME, LENGTH, FORCES = 0, 1, 2  # places in what varies from step to step; the forces come last,
+SAMPLE, RELEASE = 2, 3  # or, with a sampled law, these
+
+Limit = tuple[float, ...]  # of the actuators' forces; () is none
 
 
 @dataclass(frozen=True)
@@ -97,44 +103,76 @@ def midpoint(
 
 
 def rk4_step(
-    m: Model, x: Any, u: Any, law: Law | None = None, hold: bool = False, columns: int = 0, **options: Any
-) -> Any:
-    """A step of `rk4`, projected onto the constraint manifold."""
-    held = law(u[TIME], x[: m.nq], x[m.nq :]) if law and hold else None
-    inside = None if hold else law
-    f = subroutine(
-        "rates", lambda t, x, tau: motion_equations.rates(m, t, x, tau, inside, **options), 1, x.numel(), m.nu
-    )
+    m: Model, x: Any, u: Any, law: Law | None = None, sampling: Sampling | None = None, columns: int = 0,
+    limit: Limit = (), **options: Any,
+) -> Any:  # fmt: skip
+    """A step of `rk4`, projected onto the constraint manifold; a sampled law is asked at its end."""
+    if sampling is None:
+        return casadi.densify(
+            _rk4(m, x, u, lambda stage: _given(m, u, columns, stage), law=law, limit=limit, **options)
+        )
+    n = m.nq + m.nv
+    memory = Memory.of(x[n:, :], m.nu)
+    x = _rk4(m, x[:n], u, lambda _: memory.acting, **options)
+    speech = _speech(law, sampling, u[TIME] + u[LENGTH], x[: m.nq], x[m.nq :])
+    memory = memory.updated(u[SAMPLE], u[RELEASE], speech, sampling, limit)
+    return casadi.densify(casadi.vertcat(x, memory.joined()))
+
+
+def called_step(m: Model, x: Any, u: Any, tau: Any, sampling: Sampling, limit: Limit = (), **options: Any) -> Any:
+    """A step of `rk4` under the forces of a Python function, which was asked, if it was, where the step begins."""
+    n = m.nq + m.nv
+    memory = Memory.of(x[n:, :], m.nu)
+    memory = memory.updated(u[SAMPLE], u[RELEASE], lambda state: (tau, state), sampling, limit)
+    return casadi.densify(casadi.vertcat(_rk4(m, x[:n], u, lambda _: memory.acting, **options), memory.joined()))
+
+
+def _rk4(m: Model, x: Any, u: Any, forces: Callable[[int], Any], **options: Any) -> Any:
+    f = subroutine("rates", lambda t, x, tau: motion_equations.rates(m, t, x, tau, **options), 1, x.numel(), m.nu)
 
     def rates(stage: int, x: Any) -> Any:
-        tau = _given(m, u, columns, stage) if held is None else held
-        return f(u[TIME] + RK4.stages[stage] * u[LENGTH], x, tau)
+        return f(u[TIME] + RK4.stages[stage] * u[LENGTH], x, forces(stage))
 
-    return casadi.densify(projected(m, rk4(rates, x, u[LENGTH])))
+    return projected(m.with_time(u[TIME] + u[LENGTH]), rk4(rates, x, u[LENGTH]))
+
+
+def _speech(law: Any, sampling: Sampling, t: Any, q: Any, v: Any) -> Speech:
+    """What a sampled law says at a state, as a function of its own states."""
+    return lambda state: law(t, sampling.measured(q), v, state)
 
 
 def midpoint_step(
-    m: Model, y: Any, worst: Any, u: Any, law: Law | None = None, hold: bool = False, columns: int = 0,
-    external: Any = None,
+    m: Model, y: Any, worst: Any, u: Any, law: Law | None = None, sampling: Sampling | None = None, columns: int = 0,
+    limit: Limit = (), stops: Any = (), external: Any = None,
 ) -> list[Any]:  # fmt: skip
     """A step of `midpoint` for y = (q, p), and the largest miss of the implicit equations so far, in units of q."""
     velocity = subroutine("velocities", lambda q, p: motion_equations.momentum_velocities(m, q, p), m.nq, m.nv)
     momentum = subroutine(
-        "momentum_rates", lambda q, v, tau: motion_equations.momentum_rates(m, q, v, tau, external), m.nq, m.nv, m.nu
+        "momentum_rates",
+        lambda q, v, tau: motion_equations.momentum_rates(m, q, v, tau, external, stops),
+        m.nq,
+        m.nv,
+        m.nu,
     )
-    q, p, h, middle = y[: m.nq], y[m.nq :], u[LENGTH], u[TIME] + u[LENGTH] / 2
-    held = law(u[TIME], q, velocity(q, p)) if law and hold else None
+    n, t, h = m.nq + m.nv, u[TIME], u[LENGTH]
+    q, p, memory = y[: m.nq], y[m.nq : n], None if sampling is None else Memory.of(y[n:, :], m.nu)
 
     def force(q: Any, v: Any) -> Any:
-        tau = _given(m, u, columns, 0) if law is None else law(middle, q, v) if held is None else held
-        return momentum(q, v, tau)
+        if memory is not None:
+            return momentum(q, v, memory.acting)
+        tau = _given(m, u, columns, 0) if law is None else law(t + h / 2, q, v, casadi.SX(0, 1))[0]
+        return momentum(q, v, within(tau, limit))
 
     def rates(q: Any, v: Any) -> Any:
         return casadi.mtimes(coordinate_rates(m, q), v)
 
     q, p, change = midpoint(velocity, rates, force, q, p, h)
-    following = casadi.densify(casadi.vertcat(normalize(m, q), p))
-    return [following, casadi.fmax(worst, h * casadi.norm_inf(change))]
+    q = normalize(m, q)
+    following = casadi.vertcat(q, p)
+    if memory is not None and sampling is not None:
+        speech = _speech(law, sampling, t + h, q, velocity(q, p))
+        following = casadi.vertcat(following, memory.updated(u[SAMPLE], u[RELEASE], speech, sampling, limit).joined())
+    return [casadi.densify(following), casadi.fmax(worst, h * casadi.norm_inf(change))]
 
 
 def _given(m: Model, u: Any, columns: int, stage: int) -> Any:
@@ -143,16 +181,18 @@ def _given(m: Model, u: Any, columns: int, stage: int) -> Any:
     return u[first : first + m.nu] if columns else casadi.SX.zeros(m.nu)
 
 
-def _row(m: Model, columns: int = 0, **_: Any) -> tuple[int]:
-    return (FORCES + columns * m.nu,)
+def _row(m: Model, columns: int = 0, sampling: Any = None, **_: Any) -> tuple[int]:
+    return (FORCES + (2 if sampling is not None else columns * m.nu),)
 
 
-_OPTIONS = {**LAW, "hold": False, "columns": 0}
+_OPTIONS = {**ACTING, "sampling": None, "columns": 0}
+_CALLED = {"sampling": None, "limit": (), **FORMULATION}
 _U, _WORST = Argument("u", _row), Argument("worst", ())
 RK4 = Method(
     "rk4", (0.0, 0.5, 1.0), 4,
     Formula("rk4", rk4_step, (X, _U), (X,), {**_OPTIONS, **FORMULATION}, True, states=1, varying=1),
 )  # fmt: skip
+CALLED = Formula("rk4_called", called_step, (X, _U, "tau"), (X,), _CALLED, True)
 SYMPLECTIC = Method(
     "symplectic", (0.5,), SWEEPS,
     Formula("symplectic", midpoint_step, (X, _WORST, _U), (X, _WORST), _OPTIONS, True, states=2, varying=1),

@@ -13,17 +13,22 @@ from eslabon.graph.evaluator import Formula, evaluate, requested
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
+from eslabon.model.validation import TIME
 from eslabon.quantities import QUANTITIES, quantity
 from eslabon.simulate import motion_equations
-from eslabon.simulate.control import Law, Table
+from eslabon.simulate.control import Table
+from eslabon.simulate.memory import within
 from eslabon.simulate.projection import project
+from eslabon.simulate.stops import Stop
+from eslabon.simulate.traced_laws import Law, law_at
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The mechanism, wrenches on its bodies, its parameters' values, and how its equations are written."""
+    """The mechanism, wrenches on its bodies, its parameters' values, how its equations are written, the limits of its actuators'
+    forces, and the stops of its joints."""
 
     m: Model
     external: Mapping[str, Floats] = field(default_factory=dict)
@@ -31,6 +36,8 @@ class System:
     formulation: str | None = None
     constraints: str | None = None
     partition: Partition | None = None
+    limit: tuple[float, ...] = ()
+    stops: tuple[Stop, ...] = ()
 
     @property
     def batch(self) -> Shape:
@@ -49,12 +56,15 @@ class System:
     def function(self, formula: Formula, along: bool = False, **options: Any) -> Callable[..., Any]:
         """The native function of a formula, wrenches and parameters put in; `along` the times of a motion, for which
         they have no axis."""
-        words = {"formulation": self.formulation, "constraints": self.constraints}
-        options |= {name: word for name, word in words.items() if name in formula.options}
+        for name in ("formulation", "constraints", "limit", "stops"):
+            if name in formula.options:
+                options[name] = getattr(self, name)
         external = self.external if formula.external else {}
         f = evaluate(self.m, formula, tuple(self.parameters), tuple(external), **options)
         constants = [*(w[..., None, :] if along else w for w in external.values())]
         constants += [p[..., None] if along else p for p in self.parameters.values()]
+        if not constants:
+            return f
         return lambda *arrays, **keywords: f(*arrays, *constants, **keywords)
 
     def rates(self, law: Law | None = None) -> Callable[..., Floats]:
@@ -69,35 +79,35 @@ class System:
 
         m, names = self.m, tuple(self.external)
         words = {"formulation": self.formulation, "constraints": "elimination", "partition": self.partition}
-        accelerations = checked(m, requested(m, quantity(m, "forward_dynamics"), words, (), names), np.inf)
-        forces = None if law is None else evaluate(m, motion_equations.FORCES, law=law)
+        timed = (TIME,) if m.rheonomic else ()
+        accelerations = checked(m, requested(m, quantity(m, "forward_dynamics"), words, timed, names), np.inf)
 
         def rates(t: float, x: Floats, tau: Floats) -> Floats:
-            x = project(m, x)
-            q, v = x[..., : m.nq], x[..., m.nq :]
-            tau = tau if forces is None else tau + forces(t, q, v)
-            a = accelerations(q, v, tau, *self.external.values())
-            return np.concatenate([coordinate_velocities(m, q, v), a], axis=-1)
+            x = project(m, x, t)
+            q, v, own = x[..., : m.nq], x[..., m.nq : m.nq + m.nv], x[..., m.nq + m.nv :]
+            given, own = (0.0, own) if law is None else law_at(m, law, t, q, v, own)
+            forces, time = within(tau + given, self.limit), (t,) * len(timed)
+            a = accelerations(q, v, forces, *self.external.values(), *time)
+            return np.concatenate([coordinate_velocities(m, q, v), a, own], axis=-1)
 
         return rates
 
     # -- what follows from a motion -----------------------------------------------------------------------------
 
-    def accelerations(self, q: Floats, v: Floats, tau: Floats) -> Floats:
-        """Forward dynamics along a motion, (..., times, nv)."""
-        a: Floats = self.function(motion_equations.ACCELERATIONS, along=True)(q, v, tau)
-        return a
+    def along(self, formula: Formula, t: Floats, q: Floats, v: Floats, *others: Floats) -> Floats:
+        """What a formula says along a motion, (..., times, numbers)."""
+        made: Floats = self.function(formula, along=True)(np.broadcast_to(t, q.shape[:-1]), q, v, *others)
+        return made
 
     def energy(self, q: Floats, v: Floats) -> Floats:
         """Kinetic and potential energy along a motion, (..., times, 2)."""
-        both: Floats = self.function(QUANTITIES["energy"], along=True)(q, v)
+        both: Floats = self.function(motion_equations.ENERGY if self.stops else QUANTITIES["energy"], along=True)(q, v)
         return both
 
 
-def forces_along(m: Model, control: Table | Law | None, t: Floats, q: Floats, v: Floats) -> Floats:
-    """The forces of a control that is no Python function at the states of a motion, (..., times, nu)."""
+def forces_along(m: Model, control: Table | Law | None, t: Floats, q: Floats, v: Floats, state: Floats) -> Floats:
+    """What a control that is no Python function asks for at the states of a motion, (..., times, nu)."""
     if isinstance(control, Law):
-        forces: Floats = evaluate(m, motion_equations.FORCES, law=control)(np.broadcast_to(t, q.shape[:-1]), q, v)
-        return forces
+        return law_at(m, control, t, q, v, state)[0]
     given = np.zeros(m.nu) if control is None else control.at(t)
     return np.array(np.broadcast_to(given, (*q.shape[:-1], m.nu)))

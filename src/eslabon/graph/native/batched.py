@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import count
 from eslabon.errors import EslabonError
 from eslabon.graph.native import threads as pools
@@ -21,6 +22,10 @@ from eslabon.graph.program import Shape
 _FLOAT64 = np.dtype(np.float64)
 _SMALL = 64  # numbers, below which nobody asks how many threads there are
 Results = Floats | tuple[Floats, ...]
+
+
+class SymbolsError(InputError, TypeError):
+    """CasADi's symbols where numbers are expected: a verb of a mechanism gives an expression for them instead."""
 
 
 class Batched:
@@ -108,10 +113,15 @@ class Batched:
         if len(values) != len(arguments):
             names = ", ".join(a.name for a in arguments)
             raise InputError(f"{self.signature.name} takes {len(arguments)} arguments ({names}), not {len(values)}.")
-        return [
-            v if type(v) is np.ndarray and v.dtype is _FLOAT64 else as_floats(v, a.name)
-            for v, a in zip(values, arguments, strict=True)
-        ]
+        try:
+            return [
+                v if type(v) is np.ndarray and v.dtype is _FLOAT64 else as_floats(v, a.name)
+                for v, a in zip(values, arguments, strict=True)
+            ]
+        except InputError:
+            if has_symbols(*values):
+                raise SymbolsError(f"{self.signature.name} takes numbers here, not CasADi's symbols.") from None
+            raise
 
     def _given(self, out: Any) -> list[Floats | None]:
         """`out` as a list with one place for each output; those with a bound are not the caller's."""

@@ -1,0 +1,110 @@
+"""Joint stops: springs with dampers that push a joint back where it is beyond its limits.
+
+Beyond a limit by p the stop pushes with max(0, k p + c dp/dt): it never pulls. The energy of the mechanism and of its stops,
+with k p^2 / 2 in each, changes by -c (dp/dt)^2 while a stop pushes, and falls with p where it lets go: no impact gains any.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import casadi
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import Floats, finite
+from eslabon.coordinates.closing import close
+from eslabon.errors import InputError, shown
+from eslabon.formulations.symbols import SX, zeros
+from eslabon.model import Model
+from eslabon.model.configuration import limits
+from eslabon.quantities import evaluate
+
+SHARE = 0.1  # of a radian, by which the spring of a stop swings in a step
+STEP = 1e-3  # s, where a run has no step of its own
+DAMPING = 0.5  # of critical: an impact gives back a sixth of its speed
+LIGHTEST = 1e-3  # of the largest inertia: what a joint that moves less counts as
+
+
+@dataclass(frozen=True)
+class Stops:
+    """The stops of the joints that have limits.
+
+    Parameters
+    ----------
+    stiffness : N m/rad or N/m, one number or one for each velocity; None: that with which the joint's own inertia M_ii, in the
+        home configuration, swings at 0.1 rad a step (a millisecond where there is no step), stiff but well resolved.
+    damping : N m s/rad or N s/m likewise; None: half of critical with the same inertia.
+    """
+
+    stiffness: ArrayLike | None = None
+    damping: ArrayLike | None = None
+
+
+class Stop(NamedTuple):
+    """Of one coordinate: its place in q and in v, its limits, stiffness and damping."""
+
+    coordinate: int
+    velocity: int
+    lower: float
+    upper: float
+    stiffness: float
+    damping: float
+
+
+def stops_of(m: Model, given: Any, step: float | None) -> tuple[Stop, ...]:
+    """The stops that a user asked for."""
+    if given is False or given is None:
+        return ()
+    if not isinstance(given, Stops) and given is not True:
+        raise InputError(f"stops is True, False or Stops(stiffness, damping); it is {shown(given)}.")
+    asked = given if isinstance(given, Stops) else Stops()
+    lower, upper = limits(m)
+    places = [
+        (m.coordinates[j.name].start + k, m.velocities[j.name].start + k)
+        for j in m.joints if j.limits for k in range(j.nv)
+    ]  # fmt: skip
+    held = [(q, v) for q, v in places if np.isfinite([lower[q], upper[q]]).any()]
+    if not held:
+        raise InputError(f"no joint of {m.name} has limits that a stop could hold; leave stops out.")
+    inertia, frequency = _inertia(m), SHARE / (step or STEP)
+    k = _by_velocity(m, "stiffness", asked.stiffness, inertia * frequency**2)
+    c = _by_velocity(m, "damping", asked.damping, 2 * DAMPING * np.sqrt(k * inertia))
+    return tuple(Stop(q, v, float(lower[q]), float(upper[q]), float(k[v]), float(c[v])) for q, v in held)
+
+
+def _inertia(m: Model) -> Floats:
+    """The diagonal of the mass matrix at home."""
+    diagonal = np.diag(evaluate(m, "mass_matrix")(close(m) if m.closed else m.home()))
+    return np.maximum(diagonal, LIGHTEST * diagonal.max())
+
+
+def _by_velocity(m: Model, name: str, given: ArrayLike | None, default: Floats) -> Floats:
+    if given is None:
+        return default
+    values = finite(given, name)
+    if values.shape not in ((), (m.nv,)) or (values < 0).any():
+        raise InputError(f"the {name} of stops is not less than zero, one number or {m.nv}; it is {shown(given)}.")
+    return np.broadcast_to(values, m.nv)
+
+
+def _beyond(q: SX, stop: Stop) -> list[tuple[int, SX]]:
+    """By how much a coordinate is beyond its limits, and which way that is; less than zero where it is not."""
+    x, ends = q[stop.coordinate], ((1, stop.upper), (-1, stop.lower))
+    return [(sign, sign * (x - end)) for sign, end in ends if np.isfinite(end)]
+
+
+def stop_forces(m: Model, q: SX, v: SX, stops: tuple[Stop, ...]) -> SX:
+    """What stops push with, along the velocities."""
+    force = zeros(m.nv)
+    for stop in stops:
+        for sign, p in _beyond(q, stop):
+            push = casadi.fmax(0, stop.stiffness * p + stop.damping * sign * v[stop.velocity])
+            force[stop.velocity] -= sign * casadi.if_else(p > 0, push, 0)
+    return force
+
+
+def stop_energy(q: SX, stops: tuple[Stop, ...]) -> SX:
+    """What the springs of stops hold."""
+    return sum((s.stiffness / 2 * casadi.fmax(0, p) ** 2 for s in stops for _, p in _beyond(q, s)), casadi.SX(0))
