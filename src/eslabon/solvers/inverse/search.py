@@ -40,11 +40,26 @@ class Search:
     def near(self, pose: Any, guess: Floats | None) -> tuple[Floats, float, float, float] | None:
         """The configuration for one pose from one near it, the distance and angle it misses, and the steps; or None."""
         r = self.ranges
-        if guess is not None:
-            return self.arm.near_solution(guess, pose, self.tolerance, self.goal, r.lower, r.upper)
-        begin = self._starts(self.arm.task.of_pose(pose)[None], None, 0, 1)[0, 0]
-        found = self.arm.near_solution(begin, pose, self.tolerance, self.goal, r.lower, r.upper)
-        return None if found is None else (r.turned(found[0], self.arm.m.home()), *found[1:])
+        if guess is None:
+            return self.far(pose, None, 1)
+        return self.arm.near_solution(guess, pose, self.tolerance, self.goal, r.lower, r.upper)
+
+    def far(self, pose: Any, guess: Floats | None, tries: int) -> tuple[Floats, float, float, float] | None:
+        """The same from a guess that may be far, then from the starts nearest to the pose: all steps in native code."""
+        r, reference = self.ranges, self.arm.m.home() if guess is None else guess
+        for k in range(tries):
+            if guess is not None and k == 0:
+                begin = guess
+            else:
+                if k <= 1:
+                    own = None if guess is None else guess[None]
+                    starts = self._starts(self.arm.task.of_pose(pose)[None], own, 0, tries)[0]
+                begin = starts[k - (guess is not None)]
+            found = self.arm.far_solution(begin, pose, self.tolerance, self.goal, r.lower, r.upper)
+            if found is not None:
+                q = r.turned(found[0], reference)
+                return (q, *found[1:]) if r.contain(q) else None
+        return None
 
     def descend(self, q: Floats, x: Floats, patient: bool = False) -> Found:
         """From each configuration towards its target, until it arrives or stalls.
