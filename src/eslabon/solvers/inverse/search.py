@@ -47,9 +47,11 @@ class Search:
     def far(self, pose: Any, guess: Floats | None, tries: int) -> tuple[Floats, float, float, float] | None:
         """The same from a guess that may be far, then from the starts nearest to the pose: all steps in native code."""
         r, reference = self.ranges, self.arm.m.home() if guess is None else guess
+        if not np.isfinite(pose).all():
+            return None
         for k in range(tries):
             if guess is not None and k == 0:
-                begin = guess
+                begin = r.admitted(guess)
             else:
                 if k <= 1:
                     own = None if guess is None else guess[None]
