@@ -71,7 +71,7 @@ def simulate(
         str | None, typer.Option("--tau", help="Constant forces of the actuators; none if left out.")
     ] = None,
     degrees: Degrees = False,
-    rows: Annotated[int, typer.Option(help="How many times are reported.", min=2)] = 11,
+    rows: Annotated[int, typer.Option(help="How many times are reported.", min=3)] = 11,
     method: Annotated[str, typer.Option(help="DOP853, RK45, LSODA, Radau, BDF, rk4 or symplectic.")] = "DOP853",
     step: Annotated[float | None, typer.Option(help="The step of a method with fixed steps, in seconds.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Also save the motion: .csv or .npz.")] = None,
