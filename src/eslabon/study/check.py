@@ -73,13 +73,11 @@ def _meshes(path: Path, packages: Packages) -> Iterator[tuple[str, int]]:
 
 def _placed(path: Path, sentence: str, line: int | None) -> tuple[str, int | None, str]:
     """The file that a sentence is about, the line, and the sentence without the file's name."""
-    named = re.match(r"([^\s:]+\.(?:ya?ml|urdf|toml|xml)): ", sentence)
-    said = sentence
-    while (start := re.match(rf"(?:{re.escape(str(path))}|{re.escape(path.name)}): ", said)) is not None:
-        said = said[start.end() :]
-    file = path
-    if named and named[1] != path.name and (beside := path.with_name(named[1])).is_file():
-        file, line, said = beside, None, sentence[named.end() :]
+    own = rf"(?:{re.escape(str(path))}|{re.escape(path.name)}): "
+    said, file = re.sub(rf"^({own})+", "", sentence), path
+    beside = re.match(r"([^\s:/]+\.ya?ml): ", said)
+    if beside and path.with_name(beside[1]).is_file():
+        said, file, line = said[beside.end() :], path.with_name(beside[1]), None
     told = re.search(r"\bline (\d+)", said)  # of what is not well-formed: the parsers say it
     return str(file), line or (int(told[1]) if told else _line_of(file, said)), said
 
