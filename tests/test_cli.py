@@ -15,7 +15,7 @@ import eslabon as es
 from eslabon.cli import app, main
 from eslabon.cli.app import EXAMPLES
 from eslabon.cli.typed import paths, sources
-from eslabon.tables import Sheet
+from eslabon.sheets import Sheet
 from small_mechanisms import SMALL
 
 QUICK = [name for name in EXAMPLES if name not in ("reproduce", "demo")]

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from eslabon.tables import Sheet, plain
+from eslabon.sheets import Sheet, plain
 
 PATIENCE = 1.0  # seconds before a person is told that work goes on
 

@@ -10,8 +10,7 @@ import typer
 from eslabon.cli.answer import Answer
 from eslabon.cli.app import command
 from eslabon.cli.typed import Source, load, paths
-from eslabon.study.check import check as findings
-from eslabon.tables import Sheet
+from eslabon.sheets import Sheet
 
 FileName = Annotated[
     Path, typer.Argument(metavar="FILE", help="A .toml, .urdf or MJCF (.xml) file.", autocompletion=paths)
@@ -30,6 +29,8 @@ def check(
     ] = None,
 ) -> Answer:
     """Everything that is wrong or odd in a file at once, with line numbers. The exit code is 1 if it cannot be loaded."""
+    from eslabon.study.file_check import check as findings
+
     found = findings(file, packages)
     errors = sum(f.level == "error" for f in found)
     lines = [str(f) for f in found]

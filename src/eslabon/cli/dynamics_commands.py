@@ -11,11 +11,11 @@ import typer
 import eslabon as es
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
-from eslabon.cli.kinematics import coordinate_heads
+from eslabon.cli.kinematics_commands import coordinate_heads
 from eslabon.cli.typed import Actuated, Degrees, Q, Source, as_typed, configuration, in_radians, load, vector
 from eslabon.model.configuration import angles, velocity_units
 from eslabon.plotting import save_figure
-from eslabon.tables import Sheet
+from eslabon.sheets import Sheet
 
 FORCE = {"rad/s": "N m", "m/s": "N"}
 V = Annotated[
