@@ -1,16 +1,34 @@
 """The command line, as a person uses it."""
 
+import csv
+import json
+import os
+import shlex
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import eslabon as es
-from eslabon.cli import main
+from eslabon.cli import app, main
+from eslabon.cli.app import EXAMPLES
+from eslabon.cli.typed import paths, sources
+from eslabon.sheets import Sheet
 from small_mechanisms import SMALL
+
+QUICK = [name for name in EXAMPLES if name not in ("reproduce", "demo")]
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
 
 
 def run(*arguments, folder=None, ok=True):
+    """In a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "eslabon", *arguments],
         capture_output=True,
@@ -24,22 +42,189 @@ def run(*arguments, folder=None, ok=True):
     return done.stdout if ok else done.stderr
 
 
+def said(*arguments, code=0):
+    """In this one."""
+    result = CliRunner().invoke(app, list(arguments))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code
+    return result.stdout
+
+
+def data(*arguments):
+    return json.loads(said(*arguments, "--json"))
+
+
+@pytest.fixture
+def example(tmp_path, monkeypatch):
+    """The words of a command's example, in a folder where its files are."""
+    monkeypatch.chdir(tmp_path)
+    es.Builder("one").body("a", 1.0, (1, 0, 0)).joint("q", "revolute", "ground", "a").build().save("robot.urdf")
+    return lambda name: shlex.split(EXAMPLES[name])[1:]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_example_of_every_command_runs(name, example):
+    assert said(*example(name)).strip()
+    assert EXAMPLES[name].split()[1] in said(name, "--help")
+    json.loads(said(*example(name), "--json"))
+    rows = list(csv.reader(said(*example(name), "--csv").splitlines()))
+    if name != "show":  # which has several tables
+        assert len({len(row) for row in rows}) == 1
+    assert rows
+
+
 def test_list_names_the_whole_library():
-    shown = run("list")
-    assert all(name in shown for name in es.robots())
+    assert [entry["name"] for entry in data("list")] == es.robots()
 
 
 def test_show_prints_tables_mobility_and_warnings():
-    shown = run("show", "puma560")
+    shown = said("show", "puma560")
     for word in ("link3", "revolute z", "0.4318", "6 degrees of freedom", "warning: body 'link1'"):
         assert word in shown
 
 
+@pytest.mark.parametrize(
+    "name", ["puma560", "delta", "stewart_gough", "andrews_squeezer", "bricard", "four_bar_spring"]
+)
+def test_tables_keep_to_the_terminal_and_split_no_name(name):
+    shown, m = said("show", name), es.load(name)
+    assert max(map(len, shown.splitlines())) <= 80
+    words = {word for line in shown.splitlines() for word in line.split()}
+    assert {item.name for item in (*m.bodies, *m.joints, *m.loops)} <= words
+    assert {j.kind.kind for j in m.joints} <= words
+
+
+def test_a_wide_table_goes_on_below_under_its_first_column():
+    import io
+
+    from rich.console import Console
+
+    names = [f"coordinate{k}" for k in range(20)]
+    sheet = Sheet("", ("t", *names, "nothing"), [(k, *(k + i / 7 for i in range(20)), 0.0) for k in range(3)])
+    text = io.StringIO()
+    Console(file=text, width=50).print(sheet)
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines)) <= 50
+    assert all(sum(name in line.split() for line in lines) == 1 for name in names)
+    heads = [line.split() for line in lines if "coordinate" in line]
+    assert all(head[0] == "t" for head in heads)
+    assert lines[-1] == "Zero in all rows: nothing."
+    assert "nothing" in sheet.csv()
+
+
 def test_show_a_file_and_draw_it(tmp_path):
     es.load("five_bar").save(tmp_path / "mine.toml")
-    shown = run("show", "mine.toml", "--svg", "mine.svg", folder=tmp_path)
-    assert "five_bar" in shown
+    assert "five_bar" in said("show", str(tmp_path / "mine.toml"), "--svg", str(tmp_path / "mine.svg"))
     assert (tmp_path / "mine.svg").read_text().startswith("<svg")
+
+
+# -- what is computed is what the library computes ----------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:.*URDF has no place for")
+@pytest.mark.parametrize("ending", ["", ".toml", ".urdf"])
+def test_pose_closes_the_loops_of_names_and_files(ending, tmp_path):
+    m = es.load("delta")
+    source = str(m.save(tmp_path / f"delta{ending}")) if ending else "delta"
+    found = data("pose", source, "--actuated", "10 20 30", "--degrees", "--frame", "centre")
+    q = m.assemble(np.radians([10, 20, 30]))
+    np.testing.assert_allclose(found["matrix"], m.pose(q), atol=1e-9)
+    np.testing.assert_allclose(np.hstack(list(found["q"].values())), q, atol=1e-9)
+
+
+def test_inverse_kinematics_undo_the_pose(tmp_path):
+    for name, options in (("puma560", ("--solutions", "4")), ("stewart_gough", ())):
+        m = es.load(name)
+        T = m.pose(m.project(m.home()) if m.closed else m.home())
+        T[:3, 3] += 0.01
+        row = [*T[:3, 3], *es.algebra.rpy_from_rotation(T[:3, :3])]
+        place, turn = (" ".join(map(repr, map(float, x))) for x in (row[:3], row[3:]))
+        found = data("ik", name, "--position", place, "--rpy", turn, *options)["solutions"]
+        assert found
+        for q in found:
+            np.testing.assert_allclose(m.pose(np.hstack(list(q.values()))), T, atol=1e-8)
+
+
+def test_a_position_alone_may_be_reached():
+    (q,) = data("ik", "panda_like", "--position", "0.3 0.2 0.5")["solutions"]
+    np.testing.assert_allclose(es.load("panda_like").pose(list(q.values()))[:3, 3], [0.3, 0.2, 0.5], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["delta", "puma560"])
+def test_torques_are_the_inverse_dynamics(name):
+    m = es.load(name)
+    qa, va, aa = (np.linspace(0.1, 0.3, m.nu) * k for k in (1, 2, 3))
+    texts = [" ".join(map(repr, map(float, x))) for x in (qa, va, aa)]
+    found = data("torques", name, "--actuated", texts[0], "--v", texts[1], "--a", texts[2])["tau"]
+    state = m.complete(qa, va, aa) if m.closed else (qa, va, aa)
+    np.testing.assert_allclose(list(found.values()), m.inverse_dynamics(*state), atol=1e-9)
+
+
+def test_simulate_moves_and_saves(tmp_path):
+    path = tmp_path / "swing.csv"
+    found = data("simulate", "double_pendulum", "--q", "60 30", "--degrees", "--time", "0.5", "--out", str(path))
+    motion = es.Motion.load(path)
+    np.testing.assert_allclose(motion["q2"].q, found["q"]["q2"])
+    assert len(found["t"]) == 11
+    assert "deg" in said("simulate", "double_pendulum", "--q", "60 30", "--degrees", "--method", "rk4")
+
+
+def test_workspace_gives_every_configuration(tmp_path):
+    joint = es.load("five_bar").actuated[0]
+    found = data("workspace", "five_bar", "--samples", "50", "--range", f"{joint} 1.5 2.5")
+    assert len(found["configurations"]) == found["reached"]
+    assert all(1.5 <= row[joint] <= 2.5 for row in found["configurations"])
+    said("workspace", "elbow", "--samples", "20", "--plot", str(tmp_path / "w.png"))
+    assert (tmp_path / "w.png").stat().st_size > 1000
+
+
+def test_c_is_printed_or_written(tmp_path):
+    assert "void elbow_jacobian" in said("c", "elbow", "jacobian")
+    assert len(data("c", "elbow", "jacobian", "--out", str(tmp_path))) == 2
+    assert (tmp_path / "elbow_jacobian.c").is_file()
+
+
+def test_equations_as_latex_or_with_values():
+    assert r"\cos" in said("equations", "elbow", "pose", "--latex")
+    assert "a1" not in said("equations", "elbow", "mass_matrix", "--values")
+
+
+def test_check_tells_and_exits(tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text(
+        'name = "bad"\n[bodies.a]\nmas = 1\n[joints.q]\nkind = "revolute"\nparent = "ground"\nchild = "b"\n'
+    )
+    shown = said("check", str(path), code=1)
+    assert f"{path}:3: error: bodies.a has the unknown key 'mas'; did you mean 'mass'?" in shown
+    assert shown.endswith("2 errors.\n")
+    assert "nothing is wrong" in said("check", str(es.load("elbow").save(tmp_path / "good.toml")))
+
+
+# -- the shell ----------------------------------------------------------------------------------------------------
+
+
+def test_names_files_and_frames_are_completed(tmp_path, monkeypatch):
+    (tmp_path / "delicate.urdf").touch()
+    (tmp_path / "delicate.txt").touch()
+    (tmp_path / "den").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert list(sources("de")) == ["delta", "delicate.urdf", "den/"]
+    assert list(paths(f"{tmp_path}/del")) == [f"{tmp_path}/delicate.urdf"]
+
+    def completed(line):
+        words = {"_ESLABON_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()))}
+        script = "from eslabon.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", script], env={**os.environ, **words}, capture_output=True, text=True, check=False
+        )
+        return done.stdout.split()
+
+    assert "stewart_gough" in completed("eslabon show ")
+    assert completed("eslabon pose delta --frame ") == [
+        *(f.name for f in es.load("delta").frames),
+        *(b.name for b in es.load("delta").bodies),
+    ]
 
 
 def test_demo_says_where_to_look(tmp_path):
@@ -65,10 +250,9 @@ def test_demo_says_where_to_look(tmp_path):
 
 
 def test_pose_in_degrees():
-    shown = run("pose", "elbow", "--q", "90,0", "--degrees", "--frame", "tool")
-    assert "rpy deg      0 0 90" in shown
-    assert "position m   0 2 0" in shown
-    assert run("pose", "puma560").count("\n") == 6
+    found = data("pose", "elbow", "--q", "90,0", "--degrees", "--frame", "tool")
+    np.testing.assert_allclose(found["rpy_deg"], [0, 0, 90], atol=1e-12)
+    np.testing.assert_allclose(found["position"], [0, 2, 0], atol=1e-12)
 
 
 def refused(monkeypatch, capsys, *arguments):
@@ -101,7 +285,7 @@ WRONG = [
     (("pose", "puma560", "--q", "1 2"), "q has 2 values in its last axis; puma560 has 6 coordinates."),
     (("pose", "puma560", "--q", ""), "q has 0 values in its last axis; puma560 has 6 coordinates."),
     (("pose", "puma560", "--q", "1 2 3 4 5 6 7", "--degrees"), "q has 7 values"),
-    (("pose", "puma560", "--degrees"), "give --q too"),
+    (("pose", "puma560", "--degrees"), "give --q or --actuated too"),
     (("pose", "puma560", "--frame", "tol"), "did you mean 'tool'?"),
     (("pose", "puma560", "--frame", ""), "no frame or body ''"),
     (("pose", "puma560", "--q"), "requires an argument"),
@@ -111,6 +295,23 @@ WRONG = [
     (("show", "elbow", "--svg", "/proc/none/x.svg"), "cannot be written"),
     (("show", "elbow", "--svg", "folder.toml"), "cannot be written"),
     (("show", "elbow", "--svg", "empty.toml/x.svg"), "cannot be written"),
+    (("pose", "puma560", "--q", "0 0 0 0 0 0", "--actuated", "0"), "give one of them"),
+    (("pose", "delta", "--actuated", "0 0"), "--actuated takes 3 numbers; 2 are given."),
+    (("pose", "delta", "--json", "--csv"), "give one of them"),
+    (("ik", "puma560"), "Missing option '--position'"),
+    (("ik", "puma560", "--position", "9 9 9"), "puma560"),
+    (("ik", "delta", "--position", "0 0 -0.7", "--solutions", "2"), "leave --solutions out"),
+    (("torques", "delta", "--v", "1 2"), "--v takes 18 numbers; 2 are given."),
+    (("simulate", "elbow", "--time", "-1"), "--time is a number of seconds greater than zero"),
+    (("simulate", "elbow", "--method", "euler"), "method is"),
+    (("simulate", "elbow", "--rows", "1"), "--rows"),
+    (("simulate", "elbow", "--plot", "x.doc"), "figures are written as"),
+    (("equations", "elbow", "mas_matrix"), "did you mean 'mass_matrix'?"),
+    (("c", "elbow", "jacobian", "--frame", "tol"), "did you mean 'tool'?"),
+    (("workspace", "five_bar", "--range", "theta 0 1"), "no actuated joint"),
+    (("workspace", "elbow", "--range", "theta1 0"), "takes 2 numbers"),
+    (("convert", "elbow", "elbow.sdf"), "let the name end in .toml or .urdf"),
+    (("convert", "elbow", "elbow.toml", "--repair"), "takes no options"),
     (("reproduce", "rojass"), "did you mean 'rojas'?"),
     (("reproduce",), "Missing argument"),
     (("dance",), "No such command 'dance'"),
@@ -136,7 +337,7 @@ def test_from_the_shell_it_is_the_same():
 
 
 def test_a_configuration_that_does_not_close_is_said():
-    assert "This configuration violates loop closure by 0.0909" in run("pose", "five_bar", "--q", "1 1 1 1")
+    assert "This configuration violates loop closure by 0.0909" in said("pose", "five_bar", "--q", "1 1 1 1")
 
 
 def test_small_mechanisms_are_shown(tmp_path, monkeypatch, capsys):

@@ -60,7 +60,7 @@ __all__ = [
 _LATER = {
     "Motion": "simulate",
     "Target": "solvers.targets",
-    "check": "study.check",
+    "check": "study.file_check",
     "simulate": "",
     "reproductions": "",
 }  # names, and the room they are in

@@ -483,10 +483,11 @@ class Mechanism(model.Model):
 
     def workspace(
         self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
-        guess: ArrayLike | str | None = None, *, limits: bool = True,
+        guess: ArrayLike | str | None = None, *, limits: bool = True, progress: bool | None = None,
     ) -> Workspace:  # fmt: skip
         """Where a frame can go and how near to singular it is there: configurations `.q`, `.poses` and `.conditions`
-        spread over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them.
+        spread over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them. A bar shows
+        on a terminal after a second, unless progress=False.
 
         >>> import eslabon as es
         >>> es.load("five_bar").workspace(samples=200)
@@ -494,7 +495,7 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.workspace import workspace
 
-        return workspace(self, frame, ranges, samples, guess, limits=limits)
+        return workspace(self, frame, ranges, samples, guess, limits=limits, progress=progress)
 
     # -- dynamics -----------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eslabon as es
@@ -34,6 +34,7 @@ def same_bodies(m, other, q):
         np.testing.assert_allclose(other.body(body.name).com, body.com, atol=1e-15)
 
 
+@settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_trees_come_back(folder, seed):
     rng = np.random.default_rng(seed)
@@ -44,6 +45,7 @@ def test_trees_come_back(folder, seed):
     same_bodies(m, again, random_coordinates(rng, m))
 
 
+@settings(max_examples=40, deadline=None)
 @given(seeds, st.sampled_from(CUTS))
 def test_loops_of_every_kind_come_back(folder, seed, kind):
     rng = np.random.default_rng(seed)
@@ -64,6 +66,8 @@ def test_a_library_of_mechanisms_is_written_and_read(folder):
             warnings.simplefilter("ignore")
             again = es.load(m.save(folder / f"{name}.urdf"))
         same_bodies(m, again, m.home())
+        np.testing.assert_allclose(again.home(), m.home())
+        assert again.modes.keys() == m.modes.keys()
         assert [x.kind.kind for x in again.loops] == [x.kind.kind for x in m.loops]
 
 

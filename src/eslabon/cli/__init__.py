@@ -4,10 +4,18 @@
 JSON and CSV. The other files hold the commands.
 """
 
-from eslabon.cli import dynamics, files, kinematics, library, symbolic
+from eslabon.cli import dynamics_commands, files_commands, kinematics_commands, library_commands, symbolic_commands
 from eslabon.cli.app import app, main
 
-__all__ = ["app", "dynamics", "files", "kinematics", "library", "main", "symbolic"]
+__all__ = [
+    "app",
+    "dynamics_commands",
+    "files_commands",
+    "kinematics_commands",
+    "library_commands",
+    "main",
+    "symbolic_commands",
+]
 
 ORDER = [
     "list",

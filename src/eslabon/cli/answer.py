@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from eslabon.tables import Sheet, plain
+from eslabon.sheets import Sheet, plain
 
 PATIENCE = 1.0  # seconds before a person is told that work goes on
 
@@ -46,7 +46,7 @@ def printed(answer: Answer, form: str) -> int:
     elif form == "json":
         tables = {sheet.title: sheet.records() for sheet in answer.sheets}
         data = answer.data or (tables if len(tables) > 1 else next(iter(tables.values()), None))
-        sys.stdout.write(json.dumps(plain(data), ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(_json(plain(data)) + "\n")
     else:
         # Several tables have a comment with their title, and a blank line between them.
         titled = [f"# {s.title}\n{s.csv()}" if len(answer.sheets) > 1 else s.csv() for s in answer.sheets]
@@ -55,6 +55,21 @@ def printed(answer: Answer, form: str) -> int:
     for note in answer.notes:
         aside.print(Text(note, style="yellow"))
     return answer.code
+
+
+def _json(value: Any, margin: str = "\n") -> str:
+    """JSON, indented, with a line for each vector."""
+    inner = margin + "  "
+    if isinstance(value, dict) and value:
+        return (
+            "{"
+            + ",".join(f"{inner}{json.dumps(k, ensure_ascii=False)}: {_json(x, inner)}" for k, x in value.items())
+            + margin
+            + "}"
+        )
+    if isinstance(value, list) and any(isinstance(x, list | dict) for x in value):
+        return "[" + ",".join(inner + _json(x, inner) for x in value) + margin + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 @contextmanager

@@ -62,11 +62,13 @@ def quantities(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _names(ctx: typer.Context, incomplete: str, of: Any) -> list[str]:
-    """Names of the mechanism that is typed already; none if it cannot be loaded."""
+    """Names of the mechanism that is typed already; none if it cannot be loaded. While an option has no value yet, the
+    parser leaves arguments where they are."""
     try:
-        return [name for name in of(load(ctx.params["source"])) if name.startswith(incomplete)]
-    except (es.EslabonError, KeyError):
+        m = load(ctx.params.get("source") or next(iter(ctx.args), ""))
+    except es.EslabonError:
         return []
+    return [name for name in of(m) if name.startswith(incomplete)]
 
 
 # -- arguments and options ----------------------------------------------------------------------------------------

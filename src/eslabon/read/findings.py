@@ -45,6 +45,7 @@ class Findings:
     def __init__(self, gather: bool = False) -> None:
         self.gather = gather
         self.errors: list[tuple[str, int | None]] = []
+        self.odd: list[tuple[str, int | None]] = []  # what only a check tells
         self.lines: dict[tuple[str, ...], int] = {}
         self.unread: set[str] = set()
 
@@ -90,12 +91,13 @@ class Findings:
         return self.lines[keys[0] if keys else path]
 
     def _mentioned(self, sentence: str) -> tuple[str, ...] | None:
-        """The first item that a sentence quotes; the word before its name tells a joint from a body of that name."""
+        """The first item that a sentence quotes, the word before its name telling a joint from a body of that name; or the
+        key of the whole file that it names."""
         for kind, name in ITEM.findall(sentence):
             paths = [path for path in self.lines if len(path) == 2 and path[-1] == name]
             if paths:
                 return min(paths, key=lambda path: path[0][:3] != kind[:3])
-        return None
+        return next((path for path in self.lines if len(path) == 1 and _word(path[0], sentence) is not None), None)
 
     def concerns_unread(self, sentence: str) -> bool:
         return bool(self.unread & set(QUOTED.findall(sentence)))

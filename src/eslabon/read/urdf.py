@@ -12,6 +12,7 @@ Where the specification leaves room:
 * With loops, a joint's angles that are quarter turns rounded to four decimals or more (1.5708, 3.14159) are quarter
   turns, and a warning says so: a linkage whose axes are parallel but for rounding does not close. Without loops all
   numbers are as written, so that results compare to those of other programs.
+* A ``<group_state>``, as in SRDF, is a mode; that of the name ``home`` is where the joints start.
 * Without motors named in the YAML every joint of a tree has one, except those that float, those that mimic another
   joint, and the root's.
 * Joint types beyond the standard are those of Drake: ``ball``, ``universal`` (about x, then y, unless ``<axis>`` and
@@ -43,8 +44,9 @@ from eslabon.model.joints import OneAxis
 from eslabon.read.findings import Findings
 from eslabon.read.loops_yaml import Closures, read_closures
 from eslabon.read.urdf_constraints import add_constraint
-from eslabon.read.urdf_xml import KINDS, Tag, Tags, axis_of, children, kind_of, name_of, parse, pose
+from eslabon.read.urdf_xml import KINDS, Tag, Tags, axis_of, children, kind_of, misspelled, name_of, parse, pose
 
+HOME = "home"  # the <group_state> that joints start from; others are modes
 BASES = ("fixed", "free", "planar")
 SLIGHT = 0.1  # of the largest moment: how negative one may be and still be repaired
 UNBOUNDED = 1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
@@ -69,6 +71,8 @@ def read_urdf(
     repairs: list[str] | None = [] if flag(repair, "repair") else None
     robot = parse(path.read_bytes())
     links, joints = children(robot, "link", findings), children(robot, "joint", findings)
+    if findings.gather:
+        findings.odd += misspelled(robot)
     ends = _all_ends(joints, links, findings)
     joints = {name: joints[name] for name in ends}
     root, ground = next(iter(links), GROUND), None
@@ -84,17 +88,21 @@ def read_urdf(
     if closures.cuts or constraints:
         _round_turns({**joints, **constraints}, path.name)
 
-    b = Builder(robot.get("name") or path.stem)
+    b, states = Builder(robot.get("name") or path.stem), _states(robot, findings)
     _add_bodies(b, links, bodies, root, joints, base, repairs, findings)
     for name, joint in joints.items():
         parent, child = (bodies[link] for link in ends[name])
-        add = partial(_add_joint, b, name, joint, parent, child, closures)
+        add = partial(_add_joint, b, name, joint, parent, child, closures, states.get(HOME, {}).get(name))
         findings.read(add, joint, ("parent", "child"), "joint", name)
     mimics = _add_mimics(b, joints, findings)
     _add_loops(b, closures, links, ends, bodies, findings)
     for name, constraint in constraints.items():
         with findings.of(name, "constraint", name):
             add_constraint(b, name, constraint, bodies)
+    for name, state in states.items():
+        if name != HOME:
+            with findings.of(name, "group_state", name):
+                b.mode(name, state)
     _actuate(b, joints, moving, mimics, closures, _driven(robot) if constraints else None)
     return replace(b.describe(), note=_note(path.name, links, bodies, ground, repairs))
 
@@ -104,8 +112,9 @@ def _all_ends(joints: Tags, links: Tags, findings: Findings) -> dict[str, tuple[
     ends = {}
     for name, joint in joints.items():
         with findings.of(name, "joint", name):
-            ends[name] = tuple(joint.child(tag).text("link") for tag in ("parent", "child"))
-            known_words(ends[name], links, f"{joint.what} joins the unknown link", ReadError)
+            own = tuple(joint.child(tag).text("link") for tag in ("parent", "child"))
+            known_words(own, links, f"{joint.what} joins the unknown link", ReadError)
+            ends[name] = own
     return ends
 
 
@@ -124,6 +133,14 @@ def _note(file: str, links: Tags, bodies: Mapping[str, str], ground: str | None,
     if GROUND in links and ground != GROUND:
         changed.append(f"The link 'ground' is called '{bodies[GROUND]}', for 'ground' is the fixed frame's name.")
     return " ".join([f"Read from {file}.", *changed])
+
+
+def _states(robot: Element, findings: Findings) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Coordinates by joint of every <group_state>, as SRDF writes them."""
+    return {
+        name: {(j := Tag(e, state.what, f"{state.what}: <joint>")).text("name"): j.list("value") for e in state.element}
+        for name, state in children(robot, "group_state", findings).items()
+    }
 
 
 def _driven(robot: Element) -> tuple[str, ...]:
@@ -220,11 +237,13 @@ def _joint(name: str, joint: Tag, closures: Closures) -> dict[str, Any]:
     }
 
 
-def _add_joint(b: Builder, name: str, joint: Tag, parent: str, child: str, closures: Closures) -> None:
+def _add_joint(
+    b: Builder, name: str, joint: Tag, parent: str, child: str, closures: Closures, home: tuple[float, ...] | None
+) -> None:
     """A joint, or the two revolute ones with a cross between them that a universal joint is if a motor drives one axis."""
     data, split = _joint(name, joint, closures), closures.axis_motors(name)
     if split is None:
-        b.joint(name, parent=parent, child=child, **data)
+        b.joint(name, parent=parent, child=child, home=home, **data)
         return
     (first, second), (inner, outer) = split, data["axis"]
     b.body(first)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
 import numpy as np
@@ -55,7 +56,7 @@ class Tag:
 
     def drop(self, part: str) -> None:
         """Take the elements of that name away."""
-        for parent in list(self.element.iter()):
+        for parent in [*self.element.iter()]:
             for element in [e for e in parent if name_of(e) == part]:
                 parent.remove(element)
 
@@ -81,6 +82,10 @@ class Tag:
         if not all(map(math.isfinite, made)):
             raise ReadError(f"{self.what} {key} is {shown(' '.join(values))}; give a finite number.")
         return made
+
+    def list(self, key: str) -> tuple[float, ...]:
+        """All numbers of an attribute."""
+        return self.numbers(key, len(self.text(key).split()))
 
     def number(self, key: str) -> float:
         return self.numbers(key, 1)[0]
@@ -160,6 +165,27 @@ def children(robot: Element, tag: str, findings: Findings) -> dict[str, Tag]:
             findings.lines[tag, name] = made.line
             findings.lines |= {(tag, name, part): line for part, line in made.parts.items()}
     return found
+
+
+# What the elements may hold that matters here; others, such as those of simulators, are passed over.
+READ = {
+    "robot": ("link", "joint", "constraint", "transmission", "material", "gazebo", "group_state", "ros2_control"),
+    "link": ("inertial", "visual", "collision"),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("origin", "parent", "child", "axis", "axis2", "limit", "dynamics", "mimic", "calibration",
+        "safety_controller", "joint_properties", "screw_thread_pitch"),
+}  # fmt: skip
+
+
+def misspelled(robot: Element) -> Iterator[tuple[str, int]]:
+    """Elements that are passed over but look like one that would be read, and their lines."""
+    for owner in robot.iter():
+        known = READ.get(name_of(owner), ())
+        for name, line in ((name_of(e), getattr(e, "line", 0)) for e in owner if known):
+            near = get_close_matches(name, known, n=1, cutoff=0.75)
+            if near and name not in known:
+                place = f"{name_of(owner)} '{owner.get('name')}'" if owner.get("name") else f"<{name_of(owner)}>"
+                yield f"{place}: <{name}> is passed over; did you mean <{near[0]}>?", line
 
 
 # -- what stands in the elements ------------------------------------------------------------------------------------

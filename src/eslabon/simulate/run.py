@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from eslabon.errors import depth_of_user, tell_of_singularity
 from eslabon.model import Model
+from eslabon.progress import Progress
 from eslabon.simulate import adaptive, fixed, run_options, step_formulas
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.called import Called, RaisedError
 from eslabon.simulate.control import Control, as_control
 from eslabon.simulate.memory import within
-from eslabon.simulate.progress import Progress
 from eslabon.simulate.projection import VIOLATIONS, at_time
 from eslabon.simulate.run_errors import Interrupted, SimulationError, SimulationWarning, SingularMotionError
 from eslabon.simulate.sampling import Sampler

@@ -15,6 +15,7 @@ from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Joint, Model
 from eslabon.plotting import new_figure
+from eslabon.progress import Progress
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.assemble import Assembly
 from eslabon.solvers.assembly.continuation import continued
@@ -24,6 +25,7 @@ from eslabon.solvers.singularities import Conditions, conditions
 
 Floats = np.ndarray
 ROUNDS = 6  # of going on from what was reached to what was not
+LANES = 2048  # samples between two looks at the clock
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +69,13 @@ class Workspace:
 
 def workspace(
     m: Model, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
-    guess: Any = None, *, limits: bool = True,
+    guess: Any = None, *, limits: bool = True, progress: bool | None = None,
 ) -> Workspace:  # fmt: skip
     """Sample what the actuated joints may do.
 
     From the guess the mechanism is moved straight to every sample, and from samples that were reached on to those that
     were not; a sample that is not reached without passing a singular configuration, or only beyond the limits of a
-    joint, does not count.
+    joint, does not count. `progress` shows a bar: on a terminal, after a second, if left out.
     """
     from scipy.stats import qmc
 
@@ -86,7 +88,8 @@ def workspace(
     if begin.ndim != 1:
         raise ModelError(f"guess is one configuration to start from; it has shape {begin.shape}.")
     if m.closed:
-        q = _reached(m, begin, values, given)
+        with Progress(f"workspace of {m.name}", progress if progress is None else flag(progress, "progress")) as bar:
+            q = _reached(m, begin, values, given, bar)
     else:
         q = np.tile(begin, (samples, 1))
         q[:, given.coordinates(m)] = values
@@ -148,20 +151,23 @@ def _own_range(m: Model, joint: Joint, limits: bool) -> list[tuple[float, float]
     return [(float(x) - np.pi, float(x) + np.pi) for x in middle]
 
 
-def _reached(m: Model, begin: Floats, values: Floats, given: Prescription) -> Floats:
+def _reached(m: Model, begin: Floats, values: Floats, given: Prescription, bar: Progress) -> Floats:
     """Closed configurations on the branch of the start."""
     from scipy.spatial import cKDTree
 
     started = Assembly(m, given, Ranges.of(m).unlimited).started(begin[None])[0]
     q = np.broadcast_to(started, (len(values), m.nq)).copy()
     there = np.zeros(len(values), dtype=bool)
-    for _ in range(ROUNDS):
-        tried = np.flatnonzero(~there)
-        motion = continued(m, given, q[tried], values[tried, None])
-        good = ~motion.lost[:, 0]
-        good[[c.lane for c in motion.crossings]] = False
-        q[tried[good]], there[tried[good]] = motion.q[good, 0], True
-        if not good.any() or there.all():
+    for turn in range(ROUNDS):
+        before, tried = there.sum(), np.flatnonzero(~there)
+        for k in range(0, len(tried), LANES):
+            lanes = tried[k : k + LANES]
+            motion = continued(m, given, q[lanes], values[lanes, None])
+            good = ~motion.lost[:, 0]
+            good[[c.lane for c in motion.crossings]] = False
+            q[lanes[good]], there[lanes[good]] = motion.q[good, 0], True
+            bar.update((turn + (k + len(lanes)) / len(tried)) / ROUNDS)
+        if there.sum() == before or there.all():
             break
         q[~there] = q[there][cKDTree(values[there]).query(values[~there])[1]]
     return q[there]

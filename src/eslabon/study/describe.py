@@ -13,8 +13,8 @@ from rich.text import Text
 from eslabon.model import Expression, Joint, Model, Pose
 from eslabon.model.builder import NAMED_AXES
 from eslabon.model.constraints import ClosureKind
+from eslabon.sheets import Sheet, shown
 from eslabon.structure import mobility, topology_text
-from eslabon.tables import Sheet, shown
 
 LETTERS = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
 

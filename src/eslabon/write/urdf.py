@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from eslabon.model import GROUND, Body, Joint, Model, Pose
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
+from eslabon.model.expressions import substitute
 from eslabon.model.items import ORIGIN
 
 TYPES = {"free": "floating", "spherical": "ball", "helical": "screw"}
@@ -46,6 +47,12 @@ def to_urdf(m: Model) -> str:
         _add_pitch(made, loop.kind)
     for name in m.actuated if m.loops else ():  # of a tree every joint is driven
         SubElement(SubElement(robot, "transmission", name=f"{name}_drive"), "joint", name=name)
+    homes = {j.name: j.home for j in m.joints if j.home is not None}
+    modes = {mode.name: dict(mode.coordinates) for mode in substitute(m.description.modes, m._values)}
+    for name, state in {**({"home": homes} if homes else {}), **modes}.items():
+        made = SubElement(robot, "group_state", name=name, group="all")
+        for joint, values in state.items():
+            SubElement(made, "joint", name=joint, value=_text(values))
     indent(robot)
     return '<?xml version="1.0"?>\n' + tostring(robot, encoding="unicode") + "\n"
 
@@ -58,8 +65,6 @@ def not_written(m: Model) -> Iterator[str]:
         "the driving constraints": (c.name for c in m.couplings if c.source is None),
         "the springs": (s.name for s in m.springs),
         "the wrenches": (w.name for w in m.wrenches),
-        "the modes": m.modes,
-        "the home of the joints": (j.name for j in m.joints if j.home is not None and any(j.home)),
         "stiffness, motor inertia and gear ratio of the joints": (
             j.name for j in m.joints if any(getattr(j, key) is not None for key in LOST)
         ),

@@ -29,7 +29,7 @@ from eslabon.cli.typed import (
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model.configuration import angles, coordinate_columns
 from eslabon.plotting import save_figure
-from eslabon.tables import Sheet
+from eslabon.sheets import Sheet
 
 POSE = ("x [m]", "y [m]", "z [m]", "roll [deg]", "pitch [deg]", "yaw [deg]")
 

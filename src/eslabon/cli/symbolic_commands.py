@@ -11,7 +11,7 @@ import typer
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.typed import Frame, Source, load, quantities
-from eslabon.tables import Sheet
+from eslabon.sheets import Sheet
 
 Quantity = Annotated[
     str,

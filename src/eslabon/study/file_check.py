@@ -5,25 +5,31 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from eslabon.errors import EslabonError, ModelWarning
 from eslabon.mechanism import Mechanism
 from eslabon.model import Description, Expression, Model
 from eslabon.model.admissible import inadmissible
 from eslabon.model.expressions import leaves
-from eslabon.model.validation import violations
+from eslabon.model.validation import TIME, violations
 from eslabon.read import read_file
 from eslabon.read.findings import QUOTED, Finding, Findings
+from eslabon.read.urdf_meshes import Packages, meshes
 
+ITEMS = ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "modes")
 CLOSED = 1e-6  # metres or radians
 
 
-def check(path: str | Path) -> list[Finding]:
+def check(path: str | Path, packages: Packages = None) -> list[Finding]:
     """What is wrong ("error") and what is odd ("warning") in a file: a list of findings with level, file, line, sentence.
 
     Mistakes of the text come first, then those of the mechanism: names, references, the tree, numbers no body has. The line
-    is that of the item, or of its key or element, where it can be told.
+    is that of the item, or of its key or element, where it can be told. Meshes of a URDF are looked for in `packages` too
+    (`eslabon.read.urdf_meshes`).
 
     >>> import eslabon as es
     >>> from pathlib import Path
@@ -47,18 +53,31 @@ def check(path: str | Path) -> list[Finding]:
         wrong = [s for s in _wrong(description, not findings.errors) if not findings.concerns_unread(s)]
         found += [Finding("error", *_placed(path, s, findings.line(s))) for s in wrong]
         sentences += _odd(description) if not found else []
-    return found + [Finding("warning", *_placed(path, s, findings.line(s))) for s in dict.fromkeys(sentences)]
+        findings.odd += _meshes(path, packages)
+    odd = [*findings.odd, *((s, findings.line(s)) for s in dict.fromkeys(sentences))]
+    return found + [Finding("warning", *_placed(path, s, line)) for s, line in odd]
+
+
+def _meshes(path: Path, packages: Packages) -> Iterator[tuple[str, int]]:
+    """The meshes of a URDF that are not found."""
+    if path.suffix.lower() != ".urdf":
+        return
+    with suppress(EslabonError):  # of wrong elements the reader has told
+        for mesh in meshes(path, packages):
+            if mesh.file is None:
+                yield (
+                    f"link '{mesh.link}': the mesh '{mesh.name}' is not found; packages= and ROS_PACKAGE_PATH say where.",
+                    mesh.line,
+                )
 
 
 def _placed(path: Path, sentence: str, line: int | None) -> tuple[str, int | None, str]:
     """The file that a sentence is about, the line, and the sentence without the file's name."""
-    named = re.match(r"([^\s:]+\.(?:ya?ml|urdf|toml|xml)): ", sentence)
-    said = sentence
-    while (start := re.match(rf"(?:{re.escape(str(path))}|{re.escape(path.name)}): ", said)) is not None:
-        said = said[start.end() :]
-    file = path
-    if named and named[1] != path.name and (beside := path.with_name(named[1])).is_file():
-        file, line, said = beside, None, sentence[named.end() :]
+    own = rf"(?:{re.escape(str(path))}|{re.escape(path.name)}): "
+    said, file = re.sub(rf"^({own})+", "", sentence), path
+    beside = re.match(r"([^\s:/]+\.ya?ml): ", said)
+    if beside and path.with_name(beside[1]).is_file():
+        said, file, line = said[beside.end() :], path.with_name(beside[1]), None
     told = re.search(r"\bline (\d+)", said)  # of what is not well-formed: the parsers say it
     return str(file), line or (int(told[1]) if told else _line_of(file, said)), said
 
@@ -76,10 +95,22 @@ def _line_of(file: Path, sentence: str) -> int | None:
 
 
 class _Unchecked(Model):
-    """A model of whatever there is, to ask of its numbers."""
+    """A model of whatever has numbers: without the items that use unknown parameters."""
 
-    def __init__(self, description: Description) -> None:
-        self.__dict__.update(description=description, _symbols={})
+    def __init__(self, d: Description) -> None:
+        known: set[str] = set()
+        while (more := {name for name, x in d.parameters if _names(x) <= known}) != known:
+            known = more
+        items: dict[str, Any] = {
+            kind: tuple(x for x in getattr(d, kind) if _names(x) <= known | {TIME}) for kind in ITEMS
+        }
+        own = tuple((name, x) for name, x in d.parameters if name in known)
+        self.__dict__.update(description=replace(d, parameters=own, **items), _symbols={})
+
+
+def _names(item: Any) -> set[str]:
+    """The parameters that an item is made of."""
+    return {name for x in leaves(item) if isinstance(x, Expression) for name in x.names()}
 
 
 def _wrong(d: Description, complete: bool) -> Iterator[str]:

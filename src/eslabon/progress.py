@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, Self
 
-PATIENCE = 2.0  # seconds before a bar appears
+PATIENCE = 1.0  # seconds before a bar appears
 
 
 class Progress:

@@ -10,8 +10,7 @@ import typer
 from eslabon.cli.answer import Answer
 from eslabon.cli.app import command
 from eslabon.cli.typed import Source, load, paths
-from eslabon.study.check import check as findings
-from eslabon.tables import Sheet
+from eslabon.sheets import Sheet
 
 FileName = Annotated[
     Path, typer.Argument(metavar="FILE", help="A .toml, .urdf or MJCF (.xml) file.", autocompletion=paths)
@@ -23,9 +22,16 @@ Repair = Annotated[
 
 
 @command("check", "eslabon check robot.urdf")
-def check(file: FileName) -> Answer:
+def check(
+    file: FileName,
+    packages: Annotated[
+        list[Path] | None, typer.Option("--packages", help="Where package:// paths are looked for; may be given again.")
+    ] = None,
+) -> Answer:
     """Everything that is wrong or odd in a file at once, with line numbers. The exit code is 1 if it cannot be loaded."""
-    found = findings(file)
+    from eslabon.study.file_check import check as findings
+
+    found = findings(file, packages)
     errors = sum(f.level == "error" for f in found)
     lines = [str(f) for f in found]
     counts = [f"{n} {word}{'s' * (n != 1)}" for n, word in ((errors, "error"), (len(found) - errors, "warning")) if n]

@@ -11,11 +11,11 @@ import typer
 import eslabon as es
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
-from eslabon.cli.kinematics import coordinate_heads
+from eslabon.cli.kinematics_commands import coordinate_heads
 from eslabon.cli.typed import Actuated, Degrees, Q, Source, as_typed, configuration, in_radians, load, vector
 from eslabon.model.configuration import angles, velocity_units
 from eslabon.plotting import save_figure
-from eslabon.tables import Sheet
+from eslabon.sheets import Sheet
 
 FORCE = {"rad/s": "N m", "m/s": "N"}
 V = Annotated[
@@ -71,7 +71,7 @@ def simulate(
         str | None, typer.Option("--tau", help="Constant forces of the actuators; none if left out.")
     ] = None,
     degrees: Degrees = False,
-    rows: Annotated[int, typer.Option(help="How many times are reported.", min=2)] = 11,
+    rows: Annotated[int, typer.Option(help="How many times are reported.", min=3)] = 11,
     method: Annotated[str, typer.Option(help="DOP853, RK45, LSODA, Radau, BDF, rk4 or symplectic.")] = "DOP853",
     step: Annotated[float | None, typer.Option(help="The step of a method with fixed steps, in seconds.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Also save the motion: .csv or .npz.")] = None,

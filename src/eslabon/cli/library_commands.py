@@ -15,7 +15,7 @@ from eslabon.cli.app import command
 from eslabon.cli.typed import Source, load
 from eslabon.errors import MissingDependencyError
 from eslabon.files import write
-from eslabon.tables import Sheet
+from eslabon.sheets import Sheet
 
 
 @command("list", "eslabon list")

@@ -1,0 +1,236 @@
+"""What is wrong in a file is told at once, each mistake with its line; what is right is not refused."""
+
+import re
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import eslabon as es
+from eslabon.read import library_text
+from eslabon.read.findings import toml_lines
+from eslabon.read.urdf_meshes import meshes
+
+DATA = Path(__file__).parent / "read" / "data"
+
+TOML = """name = "bad"
+note = \"\"\"
+a text with
+mass = 1
+\"\"\"
+actuated = ["q1", "q7"]
+colour = "red"
+
+[parameters]
+L = 0.5
+
+[bodies.rod]
+mass = "L*k"
+com = [0, 0]
+inertai = [1, 2, 3]
+
+[bodies.lonely]
+mass = -1
+
+[joints.q1]
+kind = "revolute"
+parent = "ground"
+child = "rod"
+axis = "w"
+home = "L +"
+
+[joints]
+q2 = { kind = "prismatic", parent = "rod", child = "rdo" }
+
+[loops.close]
+kind = "spherical"
+first = { body = "rod", at = [1, 0] }
+second = { body = "ground" }
+"""
+
+URDF = """<robot name="bad">
+  <link name="base"/>
+  <link name="arm">
+    <inertail/>
+    <inertial>
+      <mass value="-2"/>
+      <inertia ixx="1" iyy="x" izz="1" ixy="0" ixz="0" iyz="0"/>
+    </inertial>
+    <visual><geometry><mesh filename="package://bad/arm.stl"/></geometry></visual>
+  </link>
+  <link name="hand"/>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="arm"/>
+    <axis xyz="0 0 0"/>
+    <limit lower="one" upper="2"/>
+  </joint>
+  <joint name="wrist" type="revolut">
+    <parent link="arm"/><child link="hand"/>
+  </joint>
+  <joint name="finger" type="revolute">
+    <parent link="hnd"/><child link="arm"/>
+  </joint>
+</robot>
+"""
+
+
+def found(path):
+    return {(f.level, f.line): f.sentence for f in es.check(path)}
+
+
+def test_all_mistakes_of_a_toml_file_have_their_lines(tmp_path):
+    (tmp_path / "bad.toml").write_text(TOML)
+    told = found(tmp_path / "bad.toml")
+    expected = {
+        6: "'q7'", 7: "'colour'", 12: "'k'", 14: "com needs 3 numbers", 15: "did you mean 'inertia'?", 18: "negative",
+        24: "axis 'w'", 25: "home", 28: "'rdo'", 32: "first",
+    }  # fmt: skip
+    assert {line for _, line in told} == set(expected)
+    assert all(word in told["error", line] for line, word in expected.items())
+
+
+def test_all_mistakes_of_a_urdf_file_have_their_lines(tmp_path):
+    (tmp_path / "bad.urdf").write_text(URDF)
+    told = found(tmp_path / "bad.urdf")
+    expected = {
+        ("error", 6): "mass is -2", ("error", 7): "iyy is 'x'", ("error", 14): "axis is zero", ("error", 15): "lower is 'one'",
+        ("error", 17): "did you mean 'revolute'?", ("error", 20): "did you mean 'hand'?",
+        ("warning", 4): "did you mean <inertial>?", ("warning", 9): "package://bad/arm.stl",
+    }  # fmt: skip
+    assert told.keys() == expected.keys()
+    assert all(word in told[place] for place, word in expected.items())
+
+
+def test_mistakes_of_the_yaml_beside_are_found_there(tmp_path):
+    for name in ("legs.urdf", "legs.yaml"):
+        shutil.copy(DATA / name, tmp_path)
+    yaml = tmp_path / "legs.yaml"
+    yaml.write_text(yaml.read_text().replace("name_mot", "name_mto"))
+    (finding,) = (f for f in es.check(tmp_path / "legs.urdf") if f.level == "error")
+    assert finding.file == str(yaml)
+    assert "name_mto" in yaml.read_text().splitlines()[finding.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.toml", 'name = "a"\n[bodies\n', 2),
+        ("a.urdf", '<robot name="a">\n<link>\n</robot>', 3),
+        ("a.xml", '<mujoco>\n<worldbody>\n<body><joint type="hing"/></body></worldbody></mujoco>', 3),
+    ],
+)
+def test_text_that_cannot_be_parsed_says_where(tmp_path, name, text, line):
+    (tmp_path / name).write_text(text)
+    (finding,) = es.check(tmp_path / name)
+    assert (finding.level, finding.line) == ("error", line)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    (finding,) = es.check(tmp_path / "none.toml")
+    assert finding.sentence == "there is no such file."
+
+
+def test_the_library_and_the_examples_have_no_errors(tmp_path):
+    for name in ("five_bar", "puma560_drives", "rssr", "four_bar_spring", "delta"):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(library_text(name))
+        assert not [f for f in es.check(path) if f.level == "error"], name
+    for path in DATA.glob("*.urdf"):
+        assert not [f for f in es.check(path) if f.level == "error"], path
+
+
+def test_what_is_odd_is_a_warning(tmp_path):
+    b = es.Builder("odd").body("a", 1.0, (0.5, 0, 0)).joint("q", "revolute", "ground", "a", home=2.0, limits=(-1, 1))
+    b.parameter("spare", 1.0)
+    with pytest.warns(es.ModelWarning):
+        path = b.actuate().build().save(tmp_path / "odd.toml")
+    told = [f.sentence for f in es.check(path)]
+    assert any("outside its limits" in s for s in told)
+    assert any("'spare' is used nowhere" in s for s in told)
+    assert any("no joint is actuated" in s for s in told)
+
+
+def agree(path):
+    """A check finds an error if and only if a load refuses the file."""
+    errors = [f for f in es.check(path) if f.level == "error"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            es.load(path)
+        except es.EslabonError as error:
+            assert errors, error
+        else:
+            assert not errors
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_a_toml_file_is_refused_if_and_only_if_an_error_is_found(tmp_path_factory, data):
+    name = data.draw(st.sampled_from(["five_bar", "elbow", "four_bar_spring", "puma560_drives"]))
+    lines = library_text(name).splitlines()
+    k = data.draw(st.integers(0, len(lines) - 1))
+    words = [
+        "",
+        "mass = -1",
+        "[bodies.extra]",
+        "kind = 3",
+        "parent = 'nobody'",
+        lines[k].replace("=", ""),
+        lines[k][::-1],
+    ]
+    lines[k] = data.draw(st.sampled_from(words))
+    path = tmp_path_factory.mktemp("garbled") / "x.toml"
+    path.write_text("\n".join(lines))
+    agree(path)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_a_urdf_file_is_refused_if_and_only_if_an_error_is_found(tmp_path_factory, data):
+    source = data.draw(st.sampled_from(sorted(DATA.glob("*.urdf"))))
+    text = source.read_text()
+    words = re.findall(r'[\w.-]+="[^"]*"', text)
+    old, other = data.draw(st.sampled_from(words)), data.draw(st.sampled_from(words))
+    key, value = (
+        old.partition("=")[0],
+        data.draw(st.sampled_from(["", "-1", "0 0 0", "x", other.partition("=")[2].strip('"')])),
+    )
+    path = tmp_path_factory.mktemp("garbled") / source.name
+    path.write_text(text.replace(old, f'{key}="{value}"', 1))
+    if (beside := source.with_suffix(".yaml")).is_file():
+        shutil.copy(beside, path.parent)
+    agree(path)
+
+
+def test_lines_of_keys():
+    lines = toml_lines(TOML)
+    written = TOML.splitlines()
+    for path, line in lines.items():
+        assert path[-1] in written[line - 1]
+    assert ("bodies", "rod", "mass") in lines
+    assert ("joints", "q2", "child") in lines
+    assert ("mass",) not in lines
+
+
+def test_meshes_are_found_in_packages(tmp_path, monkeypatch):
+    monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
+    (tmp_path / "ws" / "bad" / "urdf").mkdir(parents=True)
+    urdf = tmp_path / "elsewhere.urdf"
+    urdf.write_text(URDF)
+    stl = tmp_path / "ws" / "bad" / "arm.stl"
+    stl.touch()
+    assert meshes(urdf)[0].file is None
+    assert meshes(urdf, [tmp_path / "ws"])[0].file == stl
+    assert meshes(urdf, {"bad": tmp_path / "ws" / "bad"})[0].file == stl
+    inside = stl.parent / "urdf" / "bad.urdf"
+    inside.write_text(URDF)
+    assert meshes(inside)[0].file == stl
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ws"))
+    (mesh,) = meshes(urdf)
+    assert mesh.file == stl
+    assert (mesh.link, mesh.use, mesh.line) == ("arm", "visual", 9)
+    np.testing.assert_array_equal(mesh.scale, np.ones(3))
