@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import choice, states, text
-from eslabon.coordinates.partition import RANK, partition
+from eslabon.coordinates.partition import RANK
 from eslabon.errors import SingularityError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
