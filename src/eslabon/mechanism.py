@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from eslabon.solvers.identification import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
     from eslabon.solvers.inverse.follow import Followed
+    from eslabon.solvers.inverse.iteration import Iterations
     from eslabon.solvers.manipulability import Manipulability
     from eslabon.solvers.singular_motions import Singularity
     from eslabon.solvers.singularities import Conditions
@@ -270,6 +271,64 @@ class Mechanism(model.Model):
 
         known_options("follow", follow, options)
         return follow(self, path, guess, frame=frame, **options)
+
+    def inverse_motion(
+        self, pose: ArrayLike, twist: ArrayLike, acceleration: ArrayLike, guess: ArrayLike | None = None,
+        frame: str | None = None, **options: Any,
+    ) -> JointMotion:  # fmt: skip
+        """The joints' coordinates, velocities and accelerations for a pose, twist and acceleration of a frame (Rojas, 3.3): an
+        object with `q`, `v`, `a`, what is missing, and the condition number. Twist and acceleration are world-aligned at the
+        frame's origin, as with axes="aligned". With loops too; what the loops leave open moves as little as it can.
+
+        Options: `singular` ("warn", "error", "ignore") and, as in `inverse_kinematics`, `limits`, `axis`, `tolerance`, `strict`.
+
+        >>> import eslabon as es
+        >>> m = es.load("planar_3rrr")
+        >>> q, v, a = m.complete([0.55, 0.5, 0.6], [0.1, 0.2, 0.3], [1.0, 0.0, 0.0])
+        >>> frame = [m.velocity(q, v, "centre", axes="aligned"), m.acceleration(q, v, a, "centre", axes="aligned")]
+        >>> m.inverse_motion(m.pose(q, "centre"), *frame, guess=q).a[[0, 3, 5]].round(9)   # the three actuated joints
+        array([ 1.,  0., -0.])
+        """
+        from eslabon.solvers.inverse import inverse_motion
+
+        known_options("inverse_motion", inverse_motion, options)
+        return inverse_motion(self, pose, twist, acceleration, guess, frame, **options)
+
+    def newton_gauss(
+        self, pose: ArrayLike, guess: ArrayLike | None = None, frame: str | None = None, **options: Any
+    ) -> Iterations:
+        """The plain iteration of Newton and Gauss on rotation invariants, iterate by iterate (Rojas, 3.3.1), to see how it
+        converges; `inverse_kinematics` finds configurations from any start.
+
+        Options: `equations`, "invariants" for the seven of the thesis or "vector" for six, without the redundant one of the
+        trace, which are spuriously singular where the frame has turned by a right angle; `twist` and `acceleration` of the
+        frame for `.v` and `.a` from the same matrix; `iterations` at most; `tolerance`; `dtype=np.float32` for single
+        precision. Where a guess is far, the iteration may diverge: that is what it shows.
+
+        >>> import eslabon as es
+        >>> m = es.load("puma560")
+        >>> found = m.newton_gauss(m.pose([0.3, 0.7, -2.6, 0.2, 0.8, 0.1]), guess=[0.3, 0.8, -2.5, 0.1, 0.7, 0.2])
+        >>> bool(found.residual[0] > 0.1), bool(found.residual[-1] < 1e-12)
+        (True, True)
+        """
+        from eslabon.solvers.inverse.iteration import newton_gauss
+
+        known_options("newton_gauss", newton_gauss, options)
+        return newton_gauss(self, pose, guess, frame, **options)
+
+    def well_conditioned(self, frame: str | None = None, *, limits: bool = True) -> Floats:
+        """A configuration from which a frame moves evenly in all directions, to start from (Rojas, eq. 3.3.1.12): the least
+        condition number of the frame's Jacobian; with loops the greatest of the lesser reciprocal condition number of
+        `conditions`.
+
+        >>> import eslabon as es
+        >>> m = es.load("puma560")
+        >>> bool(m.conditions(m.well_conditioned()).serial > m.conditions(m.home()).serial)
+        True
+        """
+        from eslabon.solvers.inverse import well_conditioned
+
+        return well_conditioned(self, frame, limits=limits)
 
     # -- loops --------------------------------------------------------------------------------------------------
 

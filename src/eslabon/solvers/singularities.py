@@ -180,8 +180,8 @@ def conditions(m: Model, q: Any, frame: str | None = None, part: str = "all") ->
     steps = np.zeros(0)
     if len(lead) == 1 and len(flat) > 1:
         steps = np.linalg.norm(difference(m, flat[1:], flat[:-1]) * scales(m), axis=-1)
-    found = (made.parallel, serial, made.mobility, made.sign, serial_sign)
-    return Conditions(*(x.reshape(lead)[()] for x in found), steps)
+    found = [x.reshape(lead)[()] for x in (made.parallel, serial, made.mobility, made.sign, serial_sign)]
+    return Conditions(*[*found, steps])
 
 
 def frame_if_any(m: Model, frame: str | None) -> str | None:

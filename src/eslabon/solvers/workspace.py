@@ -81,7 +81,7 @@ def workspace(
 
     samples, limits = count(samples, "samples", 1), flag(limits, "limits")
     chosen = chosen_frame(m, frame if frame is None else text(frame, "frame")).name
-    joints = _spanning(m)
+    joints = spanning_joints(m)
     lower, upper = np.array(_ranges(m, joints, mapping(ranges, "ranges"), limits)).T
     values = lower + qmc.Halton(len(lower), rng=0).random(samples) * (upper - lower)
     given, begin = Prescription(joints), np.array(start(m, guess))
@@ -104,7 +104,7 @@ def workspace(
     return Workspace(m.name, chosen, q, evaluate(m, "pose", frame=chosen)(q), conditions(m, q, chosen), samples)
 
 
-def _spanning(m: Model) -> tuple[str, ...]:
+def spanning_joints(m: Model) -> tuple[str, ...]:
     """The actuated joints; of more than there are degrees of freedom, those that the others follow."""
     if not m.closed:
         return tuple(m.actuated)

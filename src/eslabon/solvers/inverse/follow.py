@@ -92,7 +92,7 @@ def follow(
     q, jumps = _best_walk(walk, t, _beginnings(arm, path.pose(t[0]), guess, options))
     pose, twist, acceleration = (np.array([f(x) for x in t]) for f in (walk.pose, walk.twist, walk.acceleration))
     motion = rates(arm, q, pose, twist, acceleration, t)
-    tell(arm, motion, singular, jumps)
+    tell(m, arm.task.frame, motion, singular, jumps)
     return motion
 
 

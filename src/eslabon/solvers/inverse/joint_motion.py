@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon.arguments import choice, states
-from eslabon.errors import SINGULAR_WORDS, tell_of_singularity
+from eslabon.arguments import choice, states, text
+from eslabon.coordinates.closing import jacobian_at
+from eslabon.coordinates.partition import RANK
+from eslabon.errors import SINGULAR_WORDS, ModelError, tell_of_singularity
+from eslabon.graph import evaluator
+from eslabon.kinematics.frames import chosen_frame
 from eslabon.quantities import evaluate
+from eslabon.solvers.assembly.assemble import assemble
+from eslabon.solvers.assembly.complete import ALL_ROWS
+from eslabon.solvers.assembly.prescription import Prescription, size, start
+from eslabon.solvers.batches import flattened
 from eslabon.solvers.inverse.arm import Arm, arm_for
 from eslabon.solvers.inverse.newton_gauss import SINGULAR_CONDITION, Factor
 from eslabon.solvers.inverse.solve import TOLERANCE, inverse_kinematics
+from eslabon.solvers.poses import checked_poses
+from eslabon.solvers.singularities import reachable_twists
 
 if TYPE_CHECKING:
     from eslabon.model import Model
@@ -71,7 +81,7 @@ def inverse_motion(
     ----------
     pose, twist, acceleration : (..., 4, 4), (..., 6), (..., 6).
     singular : "warn" (a SingularityWarning), "error" (a SingularityError) or "ignore".
-    guess, frame, axis, limits, tolerance, strict : as in `inverse_kinematics`.
+    guess, frame, axis, limits, tolerance, strict : as in `inverse_kinematics`; with loops only the first two and limits.
 
     >>> import eslabon as es
     >>> m = es.load("elbow")
@@ -81,14 +91,57 @@ def inverse_motion(
     array([1., 2.])
     """
     choice(singular, "singular", SINGULAR_WORDS)
+    if m.closed:
+        if axis is not None or strict is not None or tolerance != TOLERANCE:
+            raise ModelError(
+                f"{m.name} has loops, for which inverse_motion has no axis, strict or tolerance; see assemble."
+            )
+        return _with_loops(m, pose, twist, acceleration, guess, frame, limits, singular)
     found = inverse_kinematics(m, pose, guess, frame, axis=axis, limits=limits, tolerance=tolerance, strict=strict)
     arm = arm_for(m, frame, None, axis)
-    spatial = (
+    made = rates(arm, found.q, np.asarray(pose, dtype=float), *_spatial(twist, acceleration))
+    tell(m, arm.task.frame, made, singular)
+    return made
+
+
+def _with_loops(
+    m: Model, pose: ArrayLike, twist: ArrayLike, acceleration: ArrayLike, guess: ArrayLike | None, frame: str | None,
+    limits: bool, singular: str,
+) -> JointMotion:  # fmt: skip
+    """The same for a mechanism with loops: of the motions that keep them closed, those that move the frame so.
+
+    With P = 1 - C^+ C, which takes velocities to those that keep the closure C v = 0, v = (J P)^+ V; the accelerations are those
+    that the closure asks for, C^+ gamma, and (J P)^+ of what they leave.
+    """
+    if m.rheonomic:
+        raise ModelError(f"the constraints of {m.name} depend on the time, which inverse_motion does not know of.")
+    chosen = chosen_frame(m, frame if frame is None else text(frame, "frame")).name
+    V, A = _spatial(twist, acceleration)
+    given = {"guess": (start(m, guess), 1), "pose": (checked_poses(pose), 2), "twist": (V, 1), "acceleration": (A, 1)}
+    lead, (begin, target, V, A) = flattened(**given)
+    q = assemble(m, pose=target, guess=begin, frame=chosen, limits=limits, singular=singular)
+    scale = np.repeat([1.0, 1 / size(m)], 3)
+    C, J = jacobian_at(m, q), evaluate(m, "jacobian", frame=chosen, axes="aligned")(q) * scale[:, None]
+    back: Floats = np.linalg.pinv(C, rcond=RANK).astype(float)
+    closing = np.eye(m.nv) - back @ C
+    factor = Factor.of(J @ closing, reachable_twists(m, chosen, "all").rank)
+    v = _times(closing, factor.solve(V * scale))
+    a = _times(back, evaluator.evaluate(m, ALL_ROWS)(q, v)[1])
+    bias = evaluate(m, "acceleration", frame=chosen, axes="aligned")(q, v, a)
+    a = a + _times(closing, factor.solve((A - bias) * scale))
+    here = evaluate(m, "pose", frame=chosen)(q)
+    gap = Prescription(frame=chosen).displacement(m, target, here)
+    missed = [np.linalg.norm(x, axis=-1) for x in (gap[:, 3:], gap[:, :3], _times(J, v) - V * scale)]
+    made = JointMotion(*(x.reshape((*lead, *x.shape[1:]))[()] for x in (q, v, a, *missed, factor.condition)))
+    tell(m, chosen, made, singular)
+    return made
+
+
+def _spatial(twist: ArrayLike, acceleration: ArrayLike) -> Iterator[Floats]:
+    """Twist and acceleration of a frame, checked."""
+    return (
         states(x, name, 6, "a frame", "components") for x, name in ((twist, "twist"), (acceleration, "acceleration"))
     )
-    made = rates(arm, found.q, np.asarray(pose, dtype=float), *spatial)
-    tell(arm, made, singular)
-    return made
 
 
 def rates(
@@ -117,7 +170,7 @@ def _times(M: Floats, b: Floats) -> Floats:
     return np.einsum("...ij,...j->...i", M, b)
 
 
-def tell(arm: Arm, made: JointMotion, singular: str, jumps: Sequence[float] = ()) -> None:
+def tell(m: Model, frame: str, made: JointMotion, singular: str, jumps: Sequence[float] = ()) -> None:
     """Tell of singular configurations and of branch jumps on a path, in the way that was asked for."""
     worst = np.atleast_1d(made.condition)
     lost, sentences = worst > SINGULAR_CONDITION, []
@@ -125,12 +178,12 @@ def tell(arm: Arm, made: JointMotion, singular: str, jumps: Sequence[float] = ()
         where = "" if made.t is None else f" at t = {made.t[lost.argmax()]:.4g} s"
         many = f" (and {lost.sum() - 1} times more)" if lost.sum() > 1 else ""
         sentences.append(
-            f"{arm.m.name} is at or next to a singular configuration{where}{many}: the condition number is {worst.max():.2g}, "
-            f"and motions of '{arm.task.frame}' that are lost there are damped."
+            f"{m.name} is at or next to a singular configuration{where}{many}: the condition number is {worst.max():.2g}, "
+            f"and motions of '{frame}' that are lost there are damped."
         )
     if jumps:
         sentences.append(
-            f"{arm.m.name} jumps to another branch before t = {jumps[0]:.4g} s, where the path leads by a singular "
+            f"{m.name} jumps to another branch before t = {jumps[0]:.4g} s, where the path leads by a singular "
             "configuration or a limit."
         )
     if sentences:
