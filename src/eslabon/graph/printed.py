@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,10 +16,9 @@ from typing import Any, NamedTuple
 from eslabon.errors import GraphError, InputError
 from eslabon.graph.abbreviated import recurring_sum, waves
 from eslabon.graph.program import Program, read, simplified
-from eslabon.graph.symbolic import Normal, Reader, Steps, readable
+from eslabon.graph.symbolic import Normal, Reader, Steps, TooLongError, readable
 from eslabon.graph.typeset import Names, indexed, typeset, typeset_all
 
-ALGEBRA = 1500  # instructions, up to which the normal form is tried
 SHORTER = 1.5  # how much longer the normal form, which is the one of the textbooks, may be than the graph's own
 WIDE = 100  # characters in a line, above which a matrix is printed entry by entry and a sum is broken
 
@@ -195,10 +195,15 @@ def equations(
     x = cos(q1 + q2)/2
     """
     stages = [(read(simplified(g)), taken) for g, taken in (f if isinstance(f, list) else [Stage(f)])]
-    short = sum(len(program.instructions) for program, _ in stages) <= ALGEBRA
-    ways = [_Written(stages, symbols or {}, reader) for reader in ((Normal, Steps) if short else (Steps,))]
-    lengths = [way.length for way in ways]
-    return ways[0 if lengths[0] <= SHORTER * lengths[-1] else -1].equations(statement)
+    steps = _Written(stages, symbols or {}, Steps())
+    limit = SHORTER * steps.length
+    with suppress(TooLongError):
+        normal = _Written(stages, symbols or {}, Normal(limit))
+        if normal.length <= 2 * limit:
+            normal.share_sums()
+        if normal.length <= limit:
+            return normal.equations(statement)
+    return steps.equations(statement)
 
 
 def latex(f: Any, symbols: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -210,9 +215,9 @@ class _Written:
     """Programs as lines, each in results of those before it, by one way to read them."""
 
     def __init__(
-        self, stages: list[tuple[Program, Mapping[int, str]]], given: Mapping[str, Sequence[str]], way: type[Reader]
+        self, stages: list[tuple[Program, Mapping[int, str]]], given: Mapping[str, Sequence[str]], reader: Reader
     ) -> None:
-        self.names, self.reader = Names(), way()
+        self.names, self.reader = Names(), reader
         last, taken = stages[-1]
         kept = [k for k in range(len(last.input_names)) if k not in taken]
         self.input_names = [last.input_names[k] for k in kept]
@@ -225,7 +230,7 @@ class _Written:
             made |= zip(program.output_names, found, strict=True)
         self.outputs, self.results = tuple(made), list(made.values())
         self.definitions = list(self.reader.definitions)
-        self._abbreviate()
+        self.waves, self.sums = self._name_waves(), list[tuple[Any, Any]]()
 
     def _inputs_of(self, program: Program, taken: Mapping[int, str], made: Mapping[str, Any]) -> list[Sequence[Any]]:
         """Results, and symbols by name: from the end, as parameters, which may be called like a state, come last."""
@@ -251,18 +256,23 @@ class _Written:
             named[place] = self.reader.define(result[place], symbol)
         return named
 
-    def _abbreviate(self) -> None:
-        defined = {s for s, _ in self.definitions}
-        self.waves: list[tuple[Any, Any]] = []
+    def _name_waves(self) -> list[tuple[Any, Any]]:
+        """Sines and cosines as symbols."""
+        named = []
         for letter, found in waves(self._lines(), self.inputs).items():
             symbols = self.names.numbered(letter, [index for index, _ in found])
-            self.waves += [(s, wave) for s, (_, wave) in zip(symbols, found, strict=True)]
-        self._replace({wave: s for s, wave in self.waves})
-        self.sums: list[tuple[Any, Any]] = []
-        while isinstance(self.reader, Normal) and (found := recurring_sum(self._lines(), defined)) is not None:
-            symbol = type(self.reader)().define(found)
-            self.sums.append((symbol, found))
-            self._replace({found: symbol})
+            named += [(s, wave) for s, (_, wave) in zip(symbols, found, strict=True)]
+        self._replace({wave: s for s, wave in named})
+        return named
+
+    def share_sums(self) -> None:
+        """Sums that recur as definitions; of inputs and waves alone, so that they may come first."""
+        import sympy
+
+        defined = {s for s, _ in self.definitions}
+        while (found := recurring_sum(self._lines(), defined)) is not None:
+            self.sums.append((sympy.Dummy(f"y{len(self.sums)}", real=True), found))
+            self._replace({found: self.sums[-1][0]})
 
     def _lines(self) -> list[Any]:
         return [e for _, e in self.definitions] + [e for result in self.results for e in result]

@@ -32,13 +32,20 @@ LINE = 40  # operations in a line of `Steps`
 Definition = tuple[Any, Any]
 
 
-class Reader(ABC):
-    """Goes through the instructions of programs and keeps the definitions it makes on the way, of symbols without names."""
+class TooLongError(Exception):
+    """Definitions of more operations than wanted."""
 
-    def __init__(self) -> None:
+
+class Reader(ABC):
+    """Goes through the instructions of programs and keeps the definitions it makes on the way, of symbols without names.
+
+    It stops where they would have more than `limit` operations.
+    """
+
+    def __init__(self, limit: float = math.inf) -> None:
         import sympy
 
-        self._sympy = sympy
+        self._sympy, self._left = sympy, limit
         self._functions = _functions(sympy)
         self.definitions: list[Definition] = []
 
@@ -66,6 +73,9 @@ class Reader(ABC):
         """A line of its own."""
         symbol = self._sympy.Dummy(f"x{len(self.definitions)}", real=True) if symbol is None else symbol
         self.definitions.append((symbol, expression))
+        self._left -= int(expression.count_ops())
+        if self._left < 0:
+            raise TooLongError
         return symbol
 
     def _constant(self, x: float) -> Any:
