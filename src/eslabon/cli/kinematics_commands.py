@@ -95,11 +95,11 @@ def ik(
     position: Annotated[str, typer.Option("--position", help="Where the frame is to be, in metres: 'x y z'.")],
     rpy: Annotated[
         str | None,
-        typer.Option("--rpy", help="Its roll, pitch and yaw; left out, any for an arm, and with loops those of home."),
+        typer.Option("--rpy", help="Its roll, pitch and yaw; any if left out."),
     ] = None,
     frame: Frame = None,
     guess: Annotated[str | None, typer.Option("--guess", help="Coordinates to start from.")] = None,
-    solutions: Annotated[int, typer.Option(help="How many configurations of an arm to look for.", min=1)] = 1,
+    solutions: Annotated[int, typer.Option(help="How many configurations to look for.", min=1)] = 1,
     degrees: Degrees = False,
 ) -> Answer:
     """Inverse kinematics: coordinates that bring a frame to a pose, and with loops close them."""
@@ -107,12 +107,8 @@ def ik(
     place = vector(position, "--position", 3)
     turn = None if rpy is None else vector(rpy, "--rpy", 3)
     start = None if guess is None else in_radians(numbers(guess, "--guess"), angles(m), degrees)
-    target = np.eye(4)
-    target[:3, 3] = place
-    if turn is not None:
-        target[:3, :3] = es.algebra.rotation_from_rpy(np.radians(turn) if degrees else turn)
     with patience("searching"):
-        q = _reached(m, target, turn is not None, start, frame, solutions)
+        q = _reached(m, place, turn if turn is None or not degrees else np.radians(turn), start, frame, solutions)
     poses = m.pose(q, frame)
     heads, rows = coordinate_heads(m), np.concatenate([q, pose_rows(poses)], axis=-1).tolist()
     data = {"mechanism": m.name, "solutions": [m.named(x) for x in q]}
@@ -120,23 +116,18 @@ def ik(
 
 
 def _reached(
-    m: es.Mechanism, target: np.ndarray, oriented: bool, guess: Any, frame: str | None, solutions: int
+    m: es.Mechanism, place: np.ndarray, rpy: np.ndarray | None, guess: Any, frame: str | None, solutions: int
 ) -> np.ndarray:
     """Configurations in rows."""
-    if m.closed:
-        if solutions > 1:
-            raise es.InputError(f"{m.name} has loops, for which one configuration is found; leave --solutions out.")
-        if not oriented:
-            target[:3, :3] = m.pose(m.project(m.home()), frame)[:3, :3]
-        return np.atleast_2d(np.asarray(m.inverse_kinematics(target, guess, frame)))
-    point: dict[str, Any] = {} if oriented else {"points": [[0.0, 0.0, 0.0]]}
-    aim = target if oriented else target[None, :3, 3]
-    if solutions == 1:
-        return np.atleast_2d(np.asarray(m.inverse_kinematics(aim, guess, frame, **point)))
-    found: Any = m.inverse_kinematics(aim, guess, frame, solutions=solutions, report=True, **point)
-    if not found.converged.any():
-        m.inverse_kinematics(aim, guess, frame, **point)  # which says how near it comes
-    return found.q[found.converged]
+    target: dict[str, Any] = {"position": place}
+    if rpy is not None:
+        target = {"pose": es.algebra.pose(es.algebra.rotation_from_rpy(rpy), place)}
+    if solutions > 1:
+        found: Any = m.inverse_kinematics(guess=guess, frame=frame, solutions=solutions, report=True, **target)
+        if found.converged.any():
+            return found.q[found.converged]
+    # One, or a sentence that says how near the best comes.
+    return np.atleast_2d(np.asarray(m.inverse_kinematics(guess=guess, frame=frame, **target)))
 
 
 @command("workspace", "eslabon workspace five_bar --samples 500")
