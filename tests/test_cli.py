@@ -202,6 +202,17 @@ def test_check_tells_and_exits(tmp_path):
     assert "nothing is wrong" in said("check", str(es.load("elbow").save(tmp_path / "good.toml")))
 
 
+def test_workspaces_tell_how_far_they_are(monkeypatch):
+    from eslabon.progress import Progress
+
+    told = []
+    monkeypatch.setattr(Progress, "update", lambda self, fraction: told.append(fraction))
+    es.load("five_bar").workspace(samples=3000)
+    assert told == sorted(told)
+    assert len(told) > 1
+    assert 0 < told[0] <= told[-1] <= 1
+
+
 # -- the shell ----------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.write.urdf import to_urdf
 
 HERE = Path(__file__).parents[1]
 
@@ -54,7 +55,11 @@ def test_the_other_examples_of_the_page(folder):
     b.joint("q1", "revolute", "ground", "crank").joint("q2", "revolute", "crank", "coupler").joint(
         "q3", "revolute", "ground", "rocker"
     )
+    tree = to_urdf(b.build()).replace("</robot>", blocks("docs/describe_your_mechanism.md", "xml")[1] + "</robot>")
+    (folder / "four_bar.urdf").write_text(tree)
     exec(code[2], {"b": b})
+    (written,), (built,) = es.load("four_bar.urdf").loops, b.build().loops
+    assert (written.first, written.second) == (built.first, built.second)
     assert len(b.build().loops) == 1
     exec(code[3], {"es": es})
     names = {"es": es}
@@ -67,7 +72,7 @@ def test_the_other_examples_of_the_page(folder):
 
 def test_the_four_bar_in_mjcf(folder):
     page = "docs/describe_your_mechanism.md"
-    (folder / "four_bar.xml").write_text(blocks(page, "xml")[1])
+    (folder / "four_bar.xml").write_text(blocks(page, "xml")[2])
     names = {"es": es}
     exec(blocks(page, "python")[5], names)
     m = names["four_bar"]
