@@ -413,6 +413,7 @@ def only_our_errors(path: Path, text: bytes, **options) -> None:
             es.load(path, **options)
         except es.EslabonError as error:
             assert str(error).startswith(str(path))
+            assert options or any(finding.level == "error" for finding in es.check(path))
 
 
 fuzzing = settings(

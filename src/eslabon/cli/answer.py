@@ -85,4 +85,5 @@ def patience(what: str) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+        timer.join()  # it may be starting the sign just now
         status.stop()

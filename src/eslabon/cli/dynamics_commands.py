@@ -78,31 +78,29 @@ def simulate(
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it into this file (.png, .svg, .pdf).")] = None,
 ) -> Answer:
     """The motion from a state, home at rest if left out, under constant forces."""
+    from eslabon.simulate.step_formulas import METHODS
+
     m = load(source)
     if not 0 < time < np.inf:
         raise es.InputError(f"--time is a number of seconds greater than zero; it is {time:g}.")
     q0, v0, _ = state(m, q, v, None, actuated, degrees)
     force = None if tau is None else vector(tau, "--tau", m.nu)
-    fixed = {} if step is None else {"step": step}
     times = np.linspace(0.0, time, rows)
-    motion = m.simulate(q0, v0, times, force, method=method, **_times(fixed, method, times))
-    table = np.column_stack([motion.t, as_typed(motion.q, angles(m), degrees), motion.energy.total])
-    heads = ("t [s]", *coordinate_heads(m, degrees), "energy [J]")
+    if step is None and method in METHODS:  # of fixed steps, which have no other
+        step = float(times[1]) / 100
+    motion = m.simulate(q0, v0, times, force, method=method, step=step)
+    table = np.column_stack([motion.t, motion.energy.total, as_typed(motion.q, angles(m), degrees)])
+    heads = ("t [s]", "energy [J]", *coordinate_heads(m, degrees))
     parts: list[Any] = [Sheet("", heads, [tuple(map(float, row)) for row in table])]
     if m.closed:
         parts.append(f"Loop closure is violated by at most {np.max(motion.closure, initial=0.0):.2g} (m or rad).")
     parts += [f"The motion is saved in {motion.save(out)}."] if out is not None else []
     parts += [f"Figure: {save_figure(motion.plot(), plot)}"] if plot is not None else []
-    data = {
-        "mechanism": m.name,
-        "t": motion.t,
-        **{key: m.named(getattr(motion, key)) for key in ("q", "v", "a", "tau")},
-    }
-    return Answer(parts, data | {"energy": motion.energy.total, "closure": motion.closure})
-
-
-def _times(options: dict[str, Any], method: str, times: np.ndarray) -> dict[str, Any]:
-    """Methods of fixed steps need one: a hundredth of the time between reports, or what was asked."""
-    if method in ("rk4", "symplectic") and not options:
-        return {"step": float(times[1] - times[0]) / 100}
-    return options
+    kinds = ("q", "v", "a", "tau")
+    heads = tuple(
+        f"{c.joint}.{kind}{'.' * bool(c.name)}{c.name} [{c.unit}]" for kind in kinds for c in motion.columns[kind]
+    )
+    columns = [motion.t, motion.energy.total, motion.closure, *(getattr(motion, kind) for kind in kinds)]
+    records = Sheet("motion", ("t [s]", "energy [J]", "closure", *heads), np.column_stack(columns).tolist())
+    data = {"mechanism": m.name, "t": motion.t, **{kind: m.named(getattr(motion, kind)) for kind in kinds}}
+    return Answer(parts, data | {"energy": motion.energy.total, "closure": motion.closure}, [records])

@@ -42,7 +42,14 @@ def show(
     if svg is not None:
         parts.append(f"The topology is drawn in {write(svg, m.topology_svg())} (open it in a browser).")
     tables = list(sheets(m))
-    about = {"name": m.name, "note": m.note, "dof": m.dof, "actuated": m.actuated, "warnings": m.suspicions}
+    about = {
+        "name": m.name,
+        "note": m.note,
+        "dof": m.dof,
+        "actuated": m.actuated,
+        "gravity": m.gravity,
+        "warnings": m.suspicions,
+    }
     return Answer(parts, {**about, **{sheet.title: sheet.records() for sheet in tables}}, tables)
 
 

@@ -52,7 +52,7 @@ def sheets(m: Model) -> Iterator[Sheet]:
         Sheet("frames", ("name", "body", "at [m]", "rpy [deg]"), [(f.name, f.body, *_pose(f.at)) for f in m.frames]),
         Sheet("modes", ("name", "coordinates"), [(name, tuple(q.tolist())) for name, q in m.modes.items()], prose=("coordinates",)),
         Sheet("totals", ("gravity [m/s²]", "coordinates", "velocities", "actuators", "mass [kg]"),
-            [(m.gravity, m.nq, m.nv, m.nu, sum(b.mass for b in m.bodies))]),
+            [(shown(m.gravity) or "0 0 0", m.nq, m.nv, m.nu, sum(b.mass for b in m.bodies))]),
     )  # fmt: skip
     return (sheet for sheet in made if sheet.rows)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eslabon.errors import EslabonError, ModelWarning
+from eslabon.errors import EslabonError, ModelWarning, ReadError, shown
 from eslabon.mechanism import Mechanism
 from eslabon.model import Description, Expression, Model
 from eslabon.model.admissible import inadmissible
@@ -41,6 +41,8 @@ def check(path: str | Path, packages: Packages = None) -> list[Finding]:
     error 5 joint 'q': there is no joint kind 'revolut'; did you mean 'revolute'?
     error 3 body 'a': the mass is -1; it cannot be negative.
     """
+    if not isinstance(path, str | Path):
+        raise ReadError(f"check takes the path of a file; it was given {shown(path)}.")
     path, findings = Path(path), Findings(gather=True)
     description: Description | None = None
     with warnings.catch_warnings(record=True) as told:
@@ -52,7 +54,7 @@ def check(path: str | Path, packages: Packages = None) -> list[Finding]:
     if description is not None:
         wrong = [s for s in _wrong(description, not findings.errors) if not findings.concerns_unread(s)]
         found += [Finding("error", *_placed(path, s, findings.line(s))) for s in wrong]
-        sentences += _odd(description) if not found else []
+        sentences += _all(lambda: _odd(description)) if not found else []
         findings.odd += _meshes(path, packages)
     odd = [*findings.odd, *((s, findings.line(s)) for s in dict.fromkeys(sentences))]
     return found + [Finding("warning", *_placed(path, s, line)) for s, line in odd]
