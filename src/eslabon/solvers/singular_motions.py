@@ -65,6 +65,7 @@ class Singularity:
     gained_twists: Floats
     self_motions: Floats
     locked: tuple[str, ...]
+    tolerance: float = TOLERANCE
 
     @property
     def near(self) -> float:
@@ -93,9 +94,9 @@ class Singularity:
         return ", ".join(self.velocities[k] for k in moving)
 
     def __repr__(self) -> str:
-        return "\n  ".join(
-            [f"<Singularity of {self.name}: parallel {self.parallel:.2g}, serial {self.serial:.2g}>", *self.words]
-        )
+        zero = f"; less than {self.tolerance:g} counts as zero" if self.tolerance > TOLERANCE else ""
+        head = f"<Singularity of {self.name}: parallel {self.parallel:.2g}, serial {self.serial:.2g}{zero}>"
+        return "\n  ".join([head, *self.words])
 
 
 def singularity(
@@ -132,6 +133,7 @@ def singularity(
         gained_twists=_cleaned(gained @ J.T),
         self_motions=here.self_motions / scales(m),
         locked=tuple(velocity_names(m)[k] for k in sorted(set.union(*(x.moving for x in others)) - here.moving)),
+        tolerance=tolerance,
     )
 
 

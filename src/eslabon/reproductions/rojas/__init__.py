@@ -7,7 +7,7 @@ control matrices of chapter 5 are not here. L1234 is line 1234 of the scanned te
 from __future__ import annotations
 
 from eslabon.reproductions.report import Report
-from eslabon.reproductions.rojas import loops, operations, positioner, straight_line
+from eslabon.reproductions.rojas import iterations, loops, operations, positioner, straight_line
 
 TEXT = (
     "A printed value agrees if it is within half a unit of its last digit, plus the noise of the thesis' single "
@@ -17,6 +17,7 @@ TEXT = (
 
 def report() -> Report:
     """Everything of the thesis that can be recomputed, in its order."""
-    sections = (*positioner.sections(), *loops.sections(), *straight_line.sections(), *operations.sections())
+    third = (iterations.start(), loops.seven(), iterations.six_and_seven(), iterations.spurious(), loops.hexiflex())
+    sections = (*positioner.sections(), *third, *straight_line.sections(), *operations.sections())
     title = "Rojas Salgado, Dinamica de sistemas articulados de cuerpos rigidos (UNAM, 1987), recomputed"
     return Report("rojas", title, TEXT, sections)

@@ -13,17 +13,13 @@ from eslabon.kinematics.closure import constraint
 from eslabon.mechanism import Floats
 from eslabon.reproductions.report import THESIS, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement
-from eslabon.solvers.inverse import inverse_kinematics, inverse_motion
+from eslabon.solvers.inverse import inverse_kinematics
 
 # 120, 180 and 240 degrees of the 7R loop and -120 and 120 of the Hexiflex are singular and left out.
 SEVEN = np.radians(np.r_[122:180:2, 182:239:2])
 HEXIFLEX = np.radians(np.r_[-115:116:5])
 RATE, CHANGE = 0.7, -0.4  # of the input, in rad/s and rad/s²: any will do
 OFF = 0.02  # rad by which every start is off the closed form, so that there is something to solve
-
-
-def sections() -> tuple[Section, ...]:
-    return seven(), hexiflex()
 
 
 def motion_of(f: Any, x: Any, at: Floats) -> tuple[Floats, Floats, Floats]:
@@ -50,14 +46,21 @@ def gap(name: str, q: Floats) -> float:
 # -- 3.3.3 ------------------------------------------------------------------------------------------------------------
 
 
-def seven() -> Section:
+def seven_motion() -> tuple[Floats, Floats, Floats]:
+    """q, v and a of the six joints in closed form."""
     import sympy
 
     theta = sympy.Symbol("theta1", real=True)
     second = sympy.acos(-sympy.Rational(3, 2) / sympy.cos(theta) - 2)  # eq. 3.3.3.7
     columns = [motion_of(f, theta, SEVEN) for f in (theta, second, -second, 2 * theta, second, -second)]
     q, v, a = (np.stack(rows, axis=-1) for rows in zip(*columns, strict=True))
-    found = _six_joints(q + OFF)
+    return q, v, a
+
+
+def seven() -> Section:
+    q, v, a = seven_motion()
+    chain, pose, twist, change = six_joint_task()
+    found = chain.inverse_motion(pose, twist, change, q + OFF, limits=False, singular="error")
     c1, c2 = np.cos(found.q[:, 0]), np.cos(found.q[:, 1])
     many = f"worst of {len(SEVEN)} configurations"
     rows: list[Row] = [
@@ -72,15 +75,15 @@ def seven() -> Section:
     ]
     text = (
         "3.3.3 (L1132): lengths 1, 1, 1, 1, 1, 1, 3, no offsets. As in the thesis it is solved as the inverse problem "
-        "of a 6R chain, whose hand is to stand at R = Rz(-theta7), p = (-3, 0, 0), by the Newton-Gauss of "
-        "`eslabon.solvers.inverse` from starts 0.02 rad off. theta1 goes from 122 to 238 degrees; it is "
+        "of a 6R chain, whose hand is to stand at R = Rz(-theta7), p = (-3, 0, 0), by "
+        "`m.inverse_motion` from starts 0.02 rad off. theta1 goes from 122 to 238 degrees; it is "
         "singular at 120, 180 and 240. Tolerance 1e-9: the solver stops at 1e-10. The thesis' curves of errors are lost."
     )
     return Section("3.3.3 The 7R loop in closed form", text, tuple(rows), THESIS)
 
 
-def _six_joints(guess: Floats) -> Any:
-    """The 6R chain's motion for theta7 = theta1 as the hand has it."""
+def six_joint_task() -> tuple[es.Mechanism, Floats, Floats, Floats]:
+    """The 6R chain, and the pose, twist and acceleration of its hand for theta7 = theta1."""
     m = es.load("rojas_7r_loop")
     chain = es.Mechanism(replace(m.description, loops=(), actuated=()))
     pose = np.zeros((len(SEVEN), 4, 4))
@@ -88,7 +91,7 @@ def _six_joints(guess: Floats) -> Any:
     pose[:, :, 3] = (-3, 0, 0, 1)
     twist = np.broadcast_to([0, 0, -RATE, 0, 0, 0], (len(SEVEN), 6))
     change = np.broadcast_to([0, 0, -CHANGE, 0, 0, 0], (len(SEVEN), 6))
-    return inverse_motion(chain, pose, twist, change, guess, limits=False, singular="error")
+    return chain, pose, twist, change
 
 
 # -- 3.5.2 ------------------------------------------------------------------------------------------------------------
@@ -132,4 +135,4 @@ def _five_joints(guess: Floats) -> tuple[Floats, Any]:
     pose[:, :, 3] = (-1, 0, 0, 1)
     twist = np.broadcast_to([0, -RATE, 0, 0, 0, 0], (len(HEXIFLEX), 6))
     change = np.broadcast_to([0, -CHANGE, 0, 0, 0, 0], (len(HEXIFLEX), 6))
-    return found.q, inverse_motion(chain, pose, twist, change, found.q, axis="x", singular="error", strict=True)
+    return found.q, chain.inverse_motion(pose, twist, change, found.q, axis="x", singular="error", strict=True)

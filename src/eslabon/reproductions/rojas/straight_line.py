@@ -15,7 +15,7 @@ from eslabon.mechanism import Floats
 from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.tables import CENTRES, LENGTHS, MASSES, MIDDLE, MOMENTS, PERTURBED, START, Instant
 from eslabon.reproductions.verdicts import as_printed, greatest, number, numbers, statement
-from eslabon.solvers.inverse import follow, inverse_motion
+from eslabon.solvers.inverse import follow
 
 # -- the accuracy of the print ----------------------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ def joints(y: Sequence[float], z: Sequence[float] = (Z, 0.0, 0.0)) -> Joints:
     pose = es.algebra.pose(ORIENTATION, [X, y[0], z[0]])
     twist, change = ([0.0, 0.0, 0.0, 0.0, y[order], z[order]] for order in (1, 2))
     m = robot()
-    made = inverse_motion(m, pose, twist, change, m.home(), limits=False)
+    made = m.inverse_motion(pose, twist, change, m.home(), limits=False)
     return Joints(made.q, made.v, made.a, float(made.condition))
 
 

@@ -76,10 +76,10 @@ def newton_gauss(
     lead, (q, target, *spatial) = flattened(guess=(start, 1), pose=(checked_poses(pose), 2), **moved)
     wanted, turned = (x[:, rows] for x in _invariants(arm, target))
     iterates, residuals, conditions = [], [], []
-    q = q.astype(number)
+    q, wanted = q.astype(number), wanted.astype(number)
     while True:
         f, S = _invariants(arm, arm.pose(q.astype(float)))
-        f, J = (f[:, rows] - wanted).astype(number), (S[:, rows] @ _jacobian(arm, q)).astype(number)
+        f, J = f[:, rows].astype(number) - wanted, (S[:, rows] @ _jacobian(arm, q)).astype(number)
         iterates.append(q.astype(float))
         residuals.append(np.linalg.norm(f, axis=-1))
         conditions.append(np.linalg.cond(J))
