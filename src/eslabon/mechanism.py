@@ -751,6 +751,13 @@ class Mechanism(model.Model):
         >>> import eslabon as es
         >>> print(es.load("cart_pole").equations("equations_of_motion"))
         M v' + h = Q
+        M[1,1] = m_cart + m_pole
+        M[1,2] = M[2,1] = L*m_pole*cos(q2)/2
+        M[2,2] = L**2*m_pole/3
+        h[1] = -L*m_pole*v2**2*sin(q2)/2
+        h[2] = -L*g*m_pole*sin(q2)/2
+        Q[1] = tau
+        Q[2] = 0
         """
         from eslabon.textbook import equations
 

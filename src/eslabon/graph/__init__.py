@@ -1,6 +1,7 @@
 """From a formula to what computes or prints it: one CasADi graph, read by every backend.
 
-`program` reads the graph; `native` makes machine code, `c` portable C, `printed` SymPy and LaTeX, `count` counts.
+`program` reads the graph; `native` makes machine code, `c` portable C, `count` counts. Of equations `symbolic` (with
+`harmonics`) makes SymPy's expressions, `abbreviated` their abbreviations, `typeset` names, and `printed` the text.
 Nothing heavy (CasADi, llvmlite, SymPy) is imported before it is used.
 """
 

@@ -184,7 +184,7 @@ def equations(
     """The equations of a `casadi.Function`, or of several, stage by stage.
 
     `symbols` gives, for an input's name, the names of its numbers in row order, such as {"q": ["q1", "q2"]}; the
-    others are numbered. Greek names and indices are typeset: "theta_1", "l_{c1}". The last of several stages has all
+    others are numbered. Greek names and indices are typeset: "theta_1", "l_{c1}". One of several stages has all
     inputs; the results of all are printed, each in those before it. In a `statement` the names of results and of inputs'
     numbers stand in braces.
 
@@ -218,14 +218,14 @@ class _Written:
         self, stages: list[tuple[Program, Mapping[int, str]]], given: Mapping[str, Sequence[str]], reader: Reader
     ) -> None:
         self.names, self.reader = Names(), reader
-        last, taken = stages[-1]
-        kept = [k for k in range(len(last.input_names)) if k not in taken]
-        self.input_names = [last.input_names[k] for k in kept]
-        self.inputs = _symbols(self.input_names, [math.prod(last.input_shapes[k]) for k in kept], given, self.names)
+        own = [[k for k in range(len(p.input_names)) if k not in taken] for p, taken in stages]
+        kept, (whole, _) = max(zip(own, stages, strict=True), key=lambda x: len(x[0]))
+        self.input_names = [whole.input_names[k] for k in kept]
+        self.inputs = _symbols(self.input_names, [math.prod(whole.input_shapes[k]) for k in kept], given, self.names)
         made: dict[str, Any] = {}
         for program, taken in stages:
             found = self.reader.read(program, self._inputs_of(program, taken, made))
-            if program is not last:
+            if program is not stages[-1][0]:
                 found = [self._named(*x) for x in zip(program.output_names, found, strict=True)]
             made |= zip(program.output_names, found, strict=True)
         self.outputs, self.results = tuple(made), list(made.values())
