@@ -5,12 +5,20 @@ Every step ends on the constraint manifold: the closure error is the largest res
 
 from __future__ import annotations
 
+import statistics
+import time
 from pathlib import Path
 
+import mujoco
+import numpy as np
+from models import mujoco_model
+from report import same
+from simulation import solid_puma
 from versions import Version, cell, in_turns, lines, median, ratio, versions
 
 MECHANISMS = ("planar_3rrr", "delta", "stewart_gough")
 GOALS = {("planar_3rrr", 1): 500_000}  # steps a second
+LAW = 150_000  # steps a second under a Python law
 TWICE = ("delta", "stewart_gough")  # which are to make twice the base's
 
 
@@ -18,7 +26,44 @@ def text(base: Path | None = None, rounds: int = 7, steps: int = 20_000) -> str:
     compared = versions(base)
     made = [row(compared, rounds, name, n, steps // (1 if n == 1 else 10)) for name in MECHANISMS for n in (1, 64)]
     header = "mechanism | trajectories | steps/s | base, steps/s | times faster | closure | base, closure | goal | met"
-    return f"{__doc__}\n\n{lines(header, made)}\n"
+    return f"{__doc__}\n\n{lines(header, made)}\n\n{under_a_law(rounds)}\n"
+
+
+def under_a_law(rounds: int, steps: int = 20_000, step: float = 1e-3) -> str:
+    """Steps of one puma560 under a one-line law in NumPy, asked once a step, and MuJoCo's loop with it, by processor time."""
+    m = solid_puma()
+    inertia = np.diag(m.mass_matrix(np.zeros(6)))
+    goal, kp, kd = np.full(6, 0.3), 100 * inertia, 20 * inertia
+    mj = mujoco_model(m)
+    mj.opt.timestep, mj.opt.integrator = step, mujoco.mjtIntegrator.mjINT_RK4
+    data = mujoco.MjData(mj)
+
+    def ours():
+        options = {"method": "rk4", "step": step, "hold": True, "every": steps // 10, "progress": False}
+        return m.simulate(np.zeros(6), None, steps * step, lambda t, q, v: kp * (goal - q) - kd * v, **options).end[0]
+
+    def peer():
+        mujoco.mj_resetData(mj, data)
+        for _ in range(steps):
+            data.qfrc_applied[:] = kp * (goal - data.qpos) - kd * data.qvel
+            mujoco.mj_step(mj, data)
+        return np.array(data.qpos)
+
+    same("puma560 under a law, by MuJoCo", ours(), peer(), 1e-9)
+    speeds = {"eslabon": [], "mujoco": []}
+    for _ in range(rounds):
+        for name, call in (("eslabon", ours), ("mujoco", peer)):
+            start = time.process_time()  # one thread, whatever else the machine does
+            call()
+            speeds[name].append(steps / (time.process_time() - start))
+    us, them = (statistics.median(speeds[name]) for name in speeds)
+    faster = statistics.median(a / b for a, b in zip(*speeds.values(), strict=True))
+    made = [
+        ["puma560", f"{us:,.0f}", f"{them:,.0f}", f"{faster:.1f}", f"{LAW:,} steps/s", "yes" if us >= LAW else "**no**"]
+    ]
+    return (
+        f"{under_a_law.__doc__}\n\n{lines('mechanism | steps/s | mujoco, steps/s | times faster | goal | met', made)}"
+    )
 
 
 def row(compared: list[Version], rounds: int, name: str, count: int, steps: int) -> list[str]:

@@ -682,10 +682,10 @@ class Mechanism(model.Model):
     ) -> Motion:
         """The motion from a state under a control, as an `es.simulate.Motion`: t, q, v, a, tau, energy, closure error.
 
-        `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, a table, a
-        law marked with `es.simulate.traced`, or any function of t, q, v. Options: `method` ("DOP853", "LSODA", "Radau",
-        "rk4", "symplectic", ...), `step`, `every`, `rtol`, `atol`, `events`, `external`, `parameters` and more; see
-        `eslabon.simulate.simulate`.
+        `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, forces in time as
+        (times, values), a law marked with `es.simulate.traced`, any function of t, q, v, or either of them
+        `es.simulate.sampled`. Options: `method` ("DOP853", "LSODA", "Radau", "rk4", "symplectic", ...), `step`, `every`,
+        `rtol`, `atol`, `events`, `saturate`, `stops`, `external`, `parameters` and more; see `eslabon.simulate.simulate`.
         """
         from eslabon.simulate import simulate
 

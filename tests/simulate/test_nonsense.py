@@ -17,7 +17,7 @@ NONSENSE = [
 ]  # fmt: skip
 ARGUMENTS = [
     "q0", "v0", "t", "control", "method", "formulation", "constraints", "step", "every", "hold", "rtol", "atol", "events",
-    "external", "parameters", "singular", "progress", "threads",
+    "external", "parameters", "singular", "progress", "threads", "saturate", "stops",
 ]  # fmt: skip
 
 

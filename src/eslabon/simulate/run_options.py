@@ -220,23 +220,15 @@ def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None,
 
 def _violation(m: Model, x: Floats, t: float, resting: bool) -> float:
     """By how much starts violate loop closure, as a share of what they move by; refused where that is too much."""
-    when = f" at t = {t:g} s" if m.rheonomic else ""
-    advice = (
-        "assemble it from the actuated joints, or project it with m.project",
-        "take it from m.complete, or project it with m.project",
-    )
-    if m.rheonomic:
-        advice = (
-            "put driven joints where they are then",
-            "give those of the drives, or None for as little motion as they allow",
-        )
+    when, how = (f" at t = {t:g} s", f"m.project(..., t={t:g})") if m.rheonomic else ("", "m.project")
     violation, across = (float(np.max(y)) for y in at_time(m, VIOLATIONS, t, x[..., : m.nq + m.nv]))
     if not violation <= CLOSURE_TOLERANCE:
-        raise AssemblyError(f"q0 violates loop closure of {m.name} by {violation:.3g} (m or rad){when}; {advice[0]}.")
+        raise AssemblyError(f"q0 violates loop closure of {m.name} by {violation:.3g} (m or rad){when}; assemble it from the actuated "
+            f"joints, or project it with {how}.")  # fmt: skip
     speed = max(1.0, float(np.abs(x[..., m.nq : m.nq + m.nv]).max(initial=0.0)))
     if not (resting or across <= CLOSURE_TOLERANCE * speed):
         raise AssemblyError(f"v0 violates loop closure of {m.name} by {across:.3g} (m or rad a second){when}; "
-            f"{advice[1]}.")  # fmt: skip
+            f"take it from m.complete, project it with {how}, or give v0=None for as little motion as the loops allow.")  # fmt: skip
     return max(violation, across / speed)
 
 

@@ -35,11 +35,11 @@ def turn(m: Model, before: SX, after: SX) -> SX:
     Rows that span those of J, each orthogonal to the others, are L^-T J by the pivots of J J^T. The one whose pivot goes
     through zero is turned over: its scalar product with itself after the step is negative. Of configurations far apart nothing is known.
     """
-    q = casadi.SX.sym("q", m.nq)
-    J = equations(m, q, None, partition(m.plain).rows).J
+    q, t = casadi.SX.sym("q", m.nq), casadi.SX.sym("t")
+    J = equations(m.with_time(t), q, None, partition(m.plain).rows).J
     rows: Any = casadi.cse([factors(symmetric(J @ J.T)).inward(J)])
-    across = casadi.Function("across", [q], rows)
-    products = casadi.sum2(call(across, before) * call(across, after))
+    across = casadi.Function("across", [q, t], rows)
+    products = casadi.sum2(call(across, before, m.time) * call(across, after, m.time))
     return casadi.mmin(casadi.vertcat(NEAR - casadi.norm_inf(after - before), products))
 
 

@@ -21,10 +21,10 @@ from eslabon.model import Model
 from eslabon.model.configuration import limits
 from eslabon.quantities import evaluate
 
-SHARE = 0.1  # of a radian, by which the spring of a stop swings in a step
+SWING = 0.3  # rad, by which the spring of a stop swings in a step
 STEP = 1e-3  # s, where a run has no step of its own
 DAMPING = 0.5  # of critical: an impact gives back a sixth of its speed
-LIGHTEST = 1e-3  # of the largest inertia: what a joint that moves less counts as
+LIGHTEST = 1e-6  # of the largest inertia: what a joint that moves less counts as
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,9 @@ class Stops:
 
     Parameters
     ----------
-    stiffness : N m/rad or N/m, one number or one for each velocity; None: that with which the joint's own inertia M_ii, in the
-        home configuration, swings at 0.1 rad a step (a millisecond where there is no step), stiff but well resolved.
+    stiffness : N m/rad or N/m, one number or one for each velocity; None: that with which the joint swings by 0.3 rad a step (a
+        millisecond where there is no step), stiff but well resolved. Its inertia is that which it shows in the home
+        configuration while the other joints are free, 1 / (M^-1)_ii. Large forces at light joints need more.
     damping : N m s/rad or N s/m likewise; None: half of critical with the same inertia.
     """
 
@@ -68,16 +69,17 @@ def stops_of(m: Model, given: Any, step: float | None) -> tuple[Stop, ...]:
     held = [(q, v) for q, v in places if np.isfinite([lower[q], upper[q]]).any()]
     if not held:
         raise InputError(f"no joint of {m.name} has limits that a stop could hold; leave stops out.")
-    inertia, frequency = _inertia(m), SHARE / (step or STEP)
+    inertia, frequency = _inertia(m), SWING / (step or STEP)
     k = _by_velocity(m, "stiffness", asked.stiffness, inertia * frequency**2)
     c = _by_velocity(m, "damping", asked.damping, 2 * DAMPING * np.sqrt(k * inertia))
     return tuple(Stop(q, v, float(lower[q]), float(upper[q]), float(k[v]), float(c[v])) for q, v in held)
 
 
 def _inertia(m: Model) -> Floats:
-    """The diagonal of the mass matrix at home."""
-    diagonal = np.diag(evaluate(m, "mass_matrix")(close(m) if m.closed else m.home()))
-    return np.maximum(diagonal, LIGHTEST * diagonal.max())
+    """What each joint shows at home while the others are free."""
+    M = evaluate(m, "mass_matrix")(close(m) if m.closed else m.home())
+    least = LIGHTEST * np.diag(M).max()
+    return np.maximum(1 / np.diag(np.linalg.inv(M + 1e-3 * least * np.eye(m.nv))), least)
 
 
 def _by_velocity(m: Model, name: str, given: ArrayLike | None, default: Floats) -> Floats:
