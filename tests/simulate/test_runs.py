@@ -12,7 +12,8 @@ import pytest
 from scipy.special import ellipk
 
 import eslabon as es
-from eslabon.simulate import Interrupted, SimulationError, SimulationWarning, fixed, progress, simulate, traced
+from eslabon import progress
+from eslabon.simulate import Interrupted, SimulationError, SimulationWarning, fixed, simulate, traced
 from random_mechanisms import random_builder, random_coordinates
 from simulate.samples import free_body, pendulum
 
