@@ -110,8 +110,22 @@ def _one_model(name: str, m) -> list[Row]:
                 "ours": (ours_alone(limits, restarts), 1e-10),
                 "toolbox": (theirs(limits, restarts, ALONE), LOOSE),
             }
-            made.append(_row(f"{name}: pose after pose, {within}, {words}", m, T, contenders, ranges, target=None))
+            made.append(_row(f"{name}: pose after pose, {within}, {words}", m, T, contenders, ranges))
+    made.append(_near(name, m, toolbox, lower, upper))
     return made
+
+
+def _near(name: str, m, toolbox, lower: np.ndarray, upper: np.ndarray) -> Row:
+    """A control loop's question: the next pose, from the configuration of the one before."""
+    rng = np.random.default_rng(1)
+    q = rng.uniform(0.9 * lower, 0.9 * upper, (ALONE, m.nq))
+    T, guess = m.pose(q), q + 0.02 * rng.uniform(-1, 1, q.shape)
+    options = {"joint_limits": True, "slimit": 1, "tol": LOOSE**2 / 2, "method": "chan", "k": 0.1}
+    contenders = {
+        "ours": (lambda: [m.inverse_kinematics(T[k], guess[k]) for k in range(ALONE)], 1e-10),
+        "toolbox": (lambda: [toolbox.ik_LM(T[k], q0=guess[k], **options).q for k in range(ALONE)], LOOSE),
+    }
+    return _row(f"{name}: pose after pose from a near guess, at most 15 us", m, T, contenders, (lower, upper))
 
 
 def _row(what: str, m, T: np.ndarray, contenders: dict, ranges: tuple, target: float | None = 1.0) -> Row:

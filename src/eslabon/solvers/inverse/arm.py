@@ -31,7 +31,6 @@ Floats = NDArray[np.float64]
 Triples = tuple[tuple[float, float, float], ...]
 
 STARTS = 256
-FAR = 4  # looks, of eight steps each, of a search in native code
 
 
 class Starts(NamedTuple):
@@ -89,15 +88,7 @@ class Arm:
     @cached_property
     def near_solution(self) -> Callable[..., tuple[Floats, float, float, float] | None]:
         """One configuration from one that is near, or None."""
-        return self._solution(1)
-
-    @cached_property
-    def far_solution(self) -> Callable[..., tuple[Floats, float, float, float] | None]:
-        """One configuration from one that may be far, whole turns aside, or None."""
-        return self._solution(FAR)
-
-    def _solution(self, looks: int) -> Any:
-        call: Any = evaluate(self.m, NEAR_SOLUTION, task=self.task, looks=looks)
+        call: Any = evaluate(self.m, NEAR_SOLUTION, task=self.task)
         call.__self__.on_violation = lambda *_: [None]
         return call
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.least_squares import DAMPING, Found, walk
+from eslabon.least_squares import DAMPING, STALLED, Found, walk
 from eslabon.solvers.inverse.arm import STARTS, Arm
 from eslabon.solvers.ranges import Ranges, distinct
 
@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 
 MORE_DAMPING = 0.5  # leads from other starts to the target than the usual one
 WIDE = 256  # lanes that take hardly longer than one
+LOOKS = 8  # at most, of a search for one target
 DISTINCT = 1e-3  # radians or metres by which two configurations differ at least
 
 
@@ -37,31 +38,47 @@ class Search:
         """The error |r|², with lengths in units of the reach, at which both parts are within the tolerance."""
         return (self.tolerance / max(1.0, self.arm.task.reach)) ** 2
 
-    def near(self, pose: Any, guess: Floats | None) -> tuple[Floats, float, float, float] | None:
+    def near(self, pose: Any, guess: Floats | None) -> tuple[Floats, Any, Any, Any] | None:
         """The configuration for one pose from one near it, the distance and angle it misses, and the steps; or None."""
         r = self.ranges
         if guess is None:
             return self.far(pose, None, 1)
         return self.arm.near_solution(guess, pose, self.tolerance, self.goal, r.lower, r.upper)
 
-    def far(self, pose: Any, guess: Floats | None, tries: int) -> tuple[Floats, float, float, float] | None:
+    def far(self, pose: Any, guess: Floats | None, tries: int) -> tuple[Floats, Any, Any, Any] | None:
         """The same from a guess that may be far, then from the starts nearest to the pose: all steps in native code."""
-        r, reference = self.ranges, self.arm.m.home() if guess is None else guess
         if not np.isfinite(pose).all():
             return None
+        reference, x = self.arm.m.home() if guess is None else guess, self.arm.task.of_pose(pose)
+        starts, steps = None, 0
         for k in range(tries):
             if guess is not None and k == 0:
-                begin = r.admitted(guess)
+                begin = self.ranges.admitted(guess)
             else:
-                if k <= 1:
-                    own = None if guess is None else guess[None]
-                    starts = self._starts(self.arm.task.of_pose(pose)[None], own, 0, tries)[0]
+                if starts is None:
+                    starts = self._starts(x[None], None if guess is None else guess[None], 0, tries)[0]
                 begin = starts[k - (guess is not None)]
-            found = self.arm.far_solution(begin, pose, self.tolerance, self.goal, r.lower, r.upper)
-            if found is not None:
-                q = r.turned(found[0], reference)
-                return (q, *found[1:]) if r.contain(q) else None
+            q, taken = self._alone(begin, x)
+            steps += taken
+            if q is not None:
+                q = self.ranges.turned(q, reference)
+                distance, angle = self.arm.missed(q, x)
+                if self.ranges.contain(q) and max(distance, angle) <= self.tolerance:
+                    return q, distance, angle, steps
         return None
+
+    def _alone(self, q: Floats, x: Floats) -> tuple[Floats | None, int]:
+        """The configuration that native steps from one configuration lead to, until they stall; and how many they are."""
+        best, error, steps, goal, r = q, np.inf, 0, self.goal, self.ranges
+        for _ in range(LOOKS):
+            before = error
+            q, best, error, taken = self.arm.steps(q, best, error, x, DAMPING, goal, r.lower, r.upper)
+            steps += int(taken)
+            if error <= goal:
+                return best, steps
+            if error > STALLED * before:
+                break
+        return None, steps
 
     def descend(self, q: Floats, x: Floats, patient: bool = False) -> Found:
         """From each configuration towards its target, until it arrives or stalls.

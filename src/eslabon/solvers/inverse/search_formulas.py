@@ -60,21 +60,15 @@ def missed(m: Model, q: Any, x: Any, task: Task) -> list[Any]:
 
 
 def near_solution(
-    m: Model, q: Any, pose: Any, tolerance: Any, goal: Any, lower: Any, upper: Any, task: Task, looks: int = 1
+    m: Model, q: Any, pose: Any, tolerance: Any, goal: Any, lower: Any, upper: Any, task: Task
 ) -> list[Any]:
     """The configuration that a few steps from a near one lead to, what it misses, the steps, and whether there is no more
-    to say: the pose is one, the frame is there, and the joints are within their limits without a whole turn.
-
-    With more looks the start may be far, and whole turns are the caller's business.
-    """
+    to say: the pose is one, the frame is there, and the joints are within their limits without a whole turn."""
     import casadi
 
     q, R, p = normalize(m, q), pose[:3, :3], pose[:3, 3]
     x = task.of_placement(R, p)
-    following, best, error, steps = q, q, casadi.SX(np.inf), casadi.SX(0)
-    for _ in range(looks):
-        following, best, error, taken = search_steps(m, following, best, error, x, DAMPING, goal, lower, upper, task)
-        steps += taken
+    _, best, error, taken = search_steps(m, q, q, casadi.SX(np.inf), x, DAMPING, goal, lower, upper, task)
     distance, angle = missed(m, best, x, task)
     turned = casadi.fabs(best - q)[np.flatnonzero(periodic(m.plain)).tolist()]
     sound = [
@@ -84,13 +78,13 @@ def near_solution(
         casadi.fmax(distance, angle) <= tolerance,
         error <= goal,
         casadi.mmin(casadi.vertcat(*(casadi.fmin(y - lower, upper - y) for y in (q, best)))) >= -SLACK,
+        casadi.mmax(casadi.vertcat(0, turned)) < np.pi,
     ]
-    sound += [casadi.mmax(casadi.vertcat(0, turned)) < np.pi] if looks == 1 else []
-    return [best, distance, angle, steps, casadi.mmin(casadi.vertcat(*sound))]
+    return [best, distance, angle, taken, casadi.mmin(casadi.vertcat(*sound))]
 
 
 def _coordinates(*names: str) -> tuple[Argument, ...]:
-    return tuple(Argument(name, lambda m, task, **_: (m.nq,)) for name in names)
+    return tuple(Argument(name, lambda m, task: (m.nq,)) for name in names)
 
 
 def _numbers(*names: str) -> tuple[Argument, ...]:
@@ -111,5 +105,5 @@ NEAR_SOLUTION = Formula(
     near_solution,
     ("q", Argument("pose", (4, 4)), *_numbers("tolerance", "goal"), *_coordinates("lower", "upper")),
     (*_coordinates("q"), *_numbers("distance", "angle", "taken"), Argument("sound", (), bound=(">", 0.5))),
-    {"task": None, "looks": 1},
+    {"task": None},
 )

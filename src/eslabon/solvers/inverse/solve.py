@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-10  # metres and radians: far below what any machine repeats, far above round-off
 NEAR = 1e-8  # an error |r|² from which Newton-Gauss mostly arrives
 RESTARTS = 32
-TRIES = 6  # of one target, in native code, before the search for batches takes over
+TRIES = 20  # of one target, in native code, before the search for batches takes over
 TARGETS = 8192  # that are worked on at once, for the sake of memory
 
 
@@ -110,7 +110,7 @@ def inverse_kinematics(
     one_each = solutions == 1 and points is None and type(target) is np.ndarray and target.shape == (4, 4)
     if one_each and (guess is None or (type(guess) is np.ndarray and guess.shape == (m.nq,))):
         near = search.near(target, guess)
-        if near is None and restarts:
+        if near is None:
             near = search.far(target, guess, min(restarts + 1, TRIES))
         if near is not None:
             return Configurations(near[0], np.True_, *near[1:3], int(near[3]))
