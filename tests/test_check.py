@@ -188,7 +188,7 @@ WORDS = [
 ]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_a_toml_file_is_refused_if_and_only_if_an_error_is_found(tmp_path_factory, data):
     name = data.draw(st.sampled_from(["five_bar", "elbow", "four_bar_spring", "puma560_drives"]))
@@ -202,7 +202,7 @@ def test_a_toml_file_is_refused_if_and_only_if_an_error_is_found(tmp_path_factor
     agree(path)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_urdf_file_is_refused_if_and_only_if_an_error_is_found(tmp_path_factory, data):
     source = data.draw(st.sampled_from(sorted(DATA.glob("*.urdf"))))
