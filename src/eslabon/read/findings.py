@@ -84,7 +84,7 @@ class Findings:
     def line(self, sentence: str, *item: str) -> int | None:
         """The line that a sentence is about: of a key of the item that it names, or of the item, or of the first item
         that it quotes."""
-        path = item if item in self.lines else self._mentioned(sentence)
+        path = item if item and item in self.lines else self._mentioned(sentence)
         if path is None:
             return None
         keys = [other for other in self.lines if other[:-1] == path and _word(other[-1], sentence) is not None]
@@ -120,9 +120,9 @@ def toml_lines(text: str) -> dict[tuple[str, ...], int]:
             continue
         if header := re.match(r"\s*\[\[?([^]]+)\]", line):
             table = _path(header[1])
-            lines.setdefault(table, number)
+            lines.setdefault(table or (header[1],), number)
         elif key := re.match(r"""\s*((?:"[^"]*"|'[^']*'|[\w.\- ])+?)\s*=""", line):
-            path = (*table, *_path(key[1]))
+            path = (*table, *(_path(key[1]) or (key[1],)))
             lines.setdefault(path, number)
             for inner in re.finditer(r"[{,]\s*([\w-]+)\s*=", line):
                 lines.setdefault((*path, inner[1]), number)

@@ -15,7 +15,7 @@ from eslabon.mechanism import Mechanism
 from eslabon.model import Description, Expression, Model
 from eslabon.model.admissible import inadmissible
 from eslabon.model.expressions import leaves
-from eslabon.model.validation import TIME, violations
+from eslabon.model.validation import violations
 from eslabon.read import read_file
 from eslabon.read.findings import QUOTED, Finding, Findings
 from eslabon.read.urdf_meshes import Packages, meshes
@@ -97,17 +97,19 @@ def _line_of(file: Path, sentence: str) -> int | None:
 
 
 class _Unchecked(Model):
-    """A model of whatever has numbers: without the items that use unknown parameters."""
+    """A model of whatever there is, to ask of its numbers."""
 
-    def __init__(self, d: Description) -> None:
-        known: set[str] = set()
-        while (more := {name for name, x in d.parameters if _names(x) <= known}) != known:
-            known = more
-        items: dict[str, Any] = {
-            kind: tuple(x for x in getattr(d, kind) if _names(x) <= known | {TIME}) for kind in ITEMS
-        }
-        own = tuple((name, x) for name, x in d.parameters if name in known)
-        self.__dict__.update(description=replace(d, parameters=own, **items), _symbols={})
+    def __init__(self, description: Description) -> None:
+        self.__dict__.update(description=description, _symbols={})
+
+
+def _evaluable(d: Description) -> Description:
+    """Without what uses parameters that are not there."""
+    known: set[str] = set()
+    while (more := {name for name, x in d.parameters if _names(x) <= known}) != known:
+        known = more
+    items: dict[str, Any] = {kind: tuple(x for x in getattr(d, kind) if _names(x) <= known) for kind in ITEMS}
+    return replace(d, parameters=tuple((name, x) for name, x in d.parameters if name in known), **items)
 
 
 def _names(item: Any) -> set[str]:
@@ -117,8 +119,9 @@ def _names(item: Any) -> set[str]:
 
 def _wrong(d: Description, complete: bool) -> Iterator[str]:
     """What keeps it from being a mechanism; of an incomplete one nothing is said of the tree."""
-    yield from _all(lambda: violations(d, tree=complete))
-    yield from _all(lambda: inadmissible(_Unchecked(d)))
+    wrong = list(_all(lambda: violations(d, tree=complete)))
+    yield from wrong
+    yield from _all(lambda: inadmissible(_Unchecked(_evaluable(d) if wrong or not complete else d)))
 
 
 def _all(sentences: Callable[[], Iterable[str]]) -> Iterator[str]:
