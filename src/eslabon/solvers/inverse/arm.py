@@ -86,10 +86,10 @@ class Arm:
         return evaluate(self.m, MISSED, task=self.task)
 
     @cached_property
-    def near_solution(self) -> Callable[..., tuple[Floats, float, float, float] | None]:
-        """One configuration from one that is near, or None."""
+    def near_solution(self) -> Callable[..., Any]:
+        """One configuration from one that is near, a tuple; or else a list of the same, where the steps have ended."""
         call: Any = evaluate(self.m, NEAR_SOLUTION, task=self.task)
-        call.__self__.on_violation = lambda *_: [None]
+        call.__self__.on_violation = lambda _, results: [results]
         return call
 
     def equations(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:

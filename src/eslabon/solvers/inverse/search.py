@@ -38,34 +38,39 @@ class Search:
         """The error |r|², with lengths in units of the reach, at which both parts are within the tolerance."""
         return (self.tolerance / max(1.0, self.arm.task.reach)) ** 2
 
-    def near(self, pose: Any, guess: Floats | None) -> tuple[Floats, Any, Any, Any] | None:
-        """The configuration for one pose from one near it, the distance and angle it misses, and the steps; or None."""
-        r = self.ranges
-        if guess is None:
-            return self.far(pose, None, 1)
-        return self.arm.near_solution(guess, pose, self.tolerance, self.goal, r.lower, r.upper)
+    def near(self, pose: Any, guess: Floats | None, tries: int = 1) -> tuple[Floats, Any, Any, Any] | None:
+        """The configuration for one pose, the distance and angle it misses, and the steps; or None.
 
-    def far(self, pose: Any, guess: Floats | None, tries: int) -> tuple[Floats, Any, Any, Any] | None:
-        """The same from a guess that may be far, then from the starts nearest to the pose: all steps in native code."""
-        if not np.isfinite(pose).all():
+        From a near guess it is one native call. Else native steps go on from where that ended, then from the starts nearest
+        to the pose.
+        """
+        r, m, begin = self.ranges, self.arm.m, None
+        if guess is not None:
+            found = self.arm.near_solution(guess, pose, self.tolerance, self.goal, r.lower, r.upper)
+            if type(found) is tuple:
+                return found
+            begin = found[0] if r.contain(guess) else r.admitted(guess)
+        if not np.isfinite(pose).all() or (guess is not None and not np.isfinite(guess).all()):
             return None
-        reference, x = self.arm.m.home() if guess is None else guess, self.arm.task.of_pose(pose)
-        starts, steps = None, 0
+        x, steps, starts = self.arm.task.of_pose(pose), 0, None
         for k in range(tries):
-            if guess is not None and k == 0:
-                begin = self.ranges.admitted(guess)
-            else:
+            if begin is None or k:
                 if starts is None:
                     starts = self._starts(x[None], None if guess is None else guess[None], 0, tries)[0]
                 begin = starts[k - (guess is not None)]
             q, taken = self._alone(begin, x)
             steps += taken
-            if q is not None:
-                q = self.ranges.turned(q, reference)
-                distance, angle = self.arm.missed(q, x)
-                if self.ranges.contain(q) and max(distance, angle) <= self.tolerance:
-                    return q, distance, angle, steps
+            if q is not None and (made := self._verified(q, x, m.home() if guess is None else guess)) is not None:
+                return *made, steps
         return None
+
+    def _verified(self, q: Floats, x: Floats, reference: Floats) -> tuple[Floats, Any, Any] | None:
+        """A configuration that was found, as near to the reference as whole turns lead, and what it misses, if that is
+        little."""
+        if np.abs(q - reference).max() > np.pi:
+            q = self.ranges.turned(q, reference)
+        distance, angle = self.arm.missed(q, x)
+        return (q, distance, angle) if max(distance, angle) <= self.tolerance and self.ranges.contain(q) else None
 
     def _alone(self, q: Floats, x: Floats) -> tuple[Floats | None, int]:
         """The configuration that native steps from one configuration lead to, until they stall; and how many they are."""

@@ -109,9 +109,7 @@ def inverse_kinematics(
     search = Search(arm, limits, tolerance, threads)
     one_each = solutions == 1 and points is None and type(target) is np.ndarray and target.shape == (4, 4)
     if one_each and (guess is None or (type(guess) is np.ndarray and guess.shape == (m.nq,))):
-        near = search.near(target, guess)
-        if near is None:
-            near = search.far(target, guess, min(restarts + 1, TRIES))
+        near = search.near(target, guess, min(restarts + 1, TRIES))
         if near is not None:
             return Configurations(near[0], np.True_, *near[1:3], int(near[3]))
     x, begin, lead = _aligned(arm, target, guess, np.inf if strict is False else tolerance, points is None)
