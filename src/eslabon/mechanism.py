@@ -515,7 +515,7 @@ class Mechanism(model.Model):
         """What is special about a singular configuration: twists that a frame has `.lost`, the wrenches `.carried` without
         the actuators, joint motions `.gained` that locked actuators do not hold, `.self_motions` that leave the frame at
         rest, and joints that are `.locked`; `.words` say it in sentences. `part` as in `conditions`. Singular values below
-        `tolerance` of the largest count as zero: 0.05 tells what is nearly lost.
+        `tolerance` of a Jacobian's size count as zero: 0.05 tells what is nearly lost.
 
         >>> import eslabon as es
         >>> print(es.load("elbow").singularity([0.0, 0.0], "tool", part="translation"))
