@@ -26,6 +26,7 @@ NUMERIC = {
     "gravity_forces": ("q",), "energy": ("q", "v"), "regressor": ("q", "v", "a"), "inverse_dynamics": ("q", "v", "a"),
     "forward_dynamics": ("q", "v", "tau"), "hybrid_dynamics": ("q", "v", "a"), "reactions": ("q", "v", "a"),
     "determined_reactions": ("q",), "conditions": ("q",), "project": ("q", "v", "a"),
+    "singularity": ("q",), "manipulability": ("q",), "independent_coordinates": ("q",),
 }  # fmt: skip
 # Those take seconds where nonsense turns out to be sense.
 OTHERS: dict[str, dict[str, Any]] = {

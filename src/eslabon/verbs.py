@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import choice, floats, mapping, names, positive, renamed, text
+from eslabon.arguments import choice, floats, mapping, positive, renamed, text
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.graph.evaluator import STATE, Formula, expression, native, requested
 from eslabon.model import Model
@@ -200,11 +200,9 @@ def _partition(m: Model, formula: Formula, independent: Any, given: Mapping[str,
     """The partition that the names of independent coordinates make; None where it is left to be chosen."""
     if independent is None:
         return None
-    if given.get("constraints") != "elimination":
-        raise ModelError('independent says which coordinates elimination keeps; give constraints="elimination" too.')
     from eslabon.coordinates.partition import partition_by
 
-    chosen = partition_by(m, names(independent, "independent"))
+    chosen = partition_by(m, independent, given.get("constraints"))
     if formula.name == "hybrid_dynamics" and not set(m.actuated_velocities) <= set(chosen.independent):
         raise ModelError(
             f"hybrid_dynamics prescribes the actuated joints of {m.name} ({', '.join(m.actuated)}), so that they are "

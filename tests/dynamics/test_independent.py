@@ -8,7 +8,7 @@ import pytest
 import eslabon as es
 from random_mechanisms import random_closed
 
-NAMES = ["five_bar", "slider_crank", "planar_3rrr", "diaz_four_bar", "spatial_four_bar"]
+NAMES = ["five_bar", "slider_crank", "planar_3rrr", "spatial_four_bar"]
 
 
 def near(found, wanted, rel=1e-10):
@@ -38,10 +38,10 @@ def test_whatever_is_independent_the_answers_are_the_same(name):
         how = {"constraints": "elimination", "independent": joints}
         near(m.forward_dynamics(q, v, tau, **how), m.forward_dynamics(q, v, tau))
         near(m.inverse_dynamics(q, v, a, **how), m.inverse_dynamics(q, v, a))
-        if tried == 3:
+        if tried == 2:
             break
     assert tried
-    for verb in (m.reactions, m.reactions, m.coupling_forces)[: 2 + bool(m.couplings)]:
+    for verb in (m.reactions, m.coupling_forces)[: 1 + bool(m.couplings)]:
         near(verb(q, v, tau=tau, **how), verb(q, v, tau=tau))
         near(verb(q, v, a, **how), verb(q, v, a))
     default = {"constraints": "elimination", "independent": m.independent_coordinates()}

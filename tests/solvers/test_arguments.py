@@ -28,7 +28,12 @@ def loops():
         "complete": (lambda **k: m.complete(**k), {"qa": x, "va": x, "aa": x, **both, "continuation": False, "passive": "refuse", "singular": "warn"}),
         "project": (lambda **k: m.project(**k), {"q": q, "v": q, "a": q, "limits": True}),
         "assembly_modes": (lambda **k: m.assembly_modes(**k), {"actuated": x, "joints": m.actuated, "limits": True}),
-        "conditions": (lambda **k: m.conditions(**k), {"q": q, "frame": frame}),
+        "conditions": (lambda **k: m.conditions(**k), {"q": q, "frame": frame, "part": "all"}),
+        "singularity": (lambda **k: m.singularity(**k), {"q": q, "frame": frame, "part": "rotation", "tolerance": 1e-5}),
+        "manipulability": (lambda **k: m.manipulability(**k), {"q": q, "frame": frame, "part": "translation"}),
+        "well_conditioned": (lambda **k: m.well_conditioned(**k), {"frame": frame, "limits": 1.5}),
+        "inverse_motion": (lambda **k: m.inverse_motion(**k), {
+            "pose": T, "twist": np.zeros(6), "acceleration": np.zeros(6), "guess": q, "frame": frame, "limits": True, "singular": "warn"}),
         "workspace": (lambda **k: m.workspace(**k), {"frame": frame, "ranges": {m.actuated[0]: (1.9, 2.1)}, "samples": 5, "guess": q, "limits": True}),
         "inverse_kinematics": (lambda **k: m.inverse_kinematics(**k), {"pose": T, "guess": q, "frame": frame, "limits": True, "report": False}),
         "follow": (lambda **k: m.follow(**k), {"path": None}),
@@ -47,7 +52,15 @@ def trees():
         "follow": (lambda **k: m.follow(**k), {
             "path": path, "guess": q, "frame": "tool", "times": [0.0, 1.0], "axis": "x", "limits": True, "tolerance": 1e-9,
             "strict": True, "singular": "warn"}),
-        "conditions": (lambda **k: m.conditions(**k), {"q": q, "frame": "tool"}),
+        "conditions": (lambda **k: m.conditions(**k), {"q": q, "frame": "tool", "part": "all"}),
+        "singularity": (lambda **k: m.singularity(**k), {"q": q, "frame": "tool", "part": "all", "tolerance": 1e-5}),
+        "manipulability": (lambda **k: m.manipulability(**k), {"q": q, "frame": "tool", "part": "all"}),
+        "inverse_motion": (lambda **k: m.inverse_motion(**k), {
+            "pose": T, "twist": np.zeros(6), "acceleration": np.zeros(6), "guess": q, "frame": "tool", "limits": True,
+            "tolerance": 1e-9, "strict": True, "singular": "warn"}),
+        "newton_gauss": (lambda **k: m.newton_gauss(**k), {
+            "pose": T, "guess": q, "frame": "tool", "twist": np.zeros(6), "equations": "vector", "iterations": 3,
+            "tolerance": 1e-9, "dtype": float}),
         "workspace": (lambda **k: m.workspace(**k), {"frame": "tool", "ranges": {}, "samples": 5, "guess": q, "limits": True}),
         "assemble": (lambda **k: m.assemble(**k), {"actuated": q, "guess": q, "limits": True}),
         "project": (lambda **k: m.project(**k), {"q": q, "v": q, "a": q, "limits": True}),
@@ -56,8 +69,8 @@ def trees():
 
 # What has a meaning after all.
 MEANS = {
-    "nothing": {"guess", "joints", "frame", "actuated", "ranges", "v", "a", "axis", "points", "strict", "threads", "times", "singular", "pose"},
-    "number": {"samples", "solutions", "tolerance", "threads", "restarts"},
+    "nothing": {"guess", "joints", "frame", "actuated", "ranges", "v", "a", "axis", "points", "strict", "threads", "times", "singular", "pose", "twist", "dtype"},
+    "number": {"samples", "solutions", "tolerance", "threads", "restarts", "iterations"},
     "negative": set(), "fraction": {"tolerance"}, "true": {"limits", "strict", "report", "continuation"},
     "table": set(), "empty": {"joints"}, "text": set(),
 }  # fmt: skip

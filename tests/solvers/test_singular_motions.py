@@ -122,6 +122,20 @@ def test_no_random_mechanism_is_told_to_have_lost_anything(seed):
         assert not told.locked
 
 
+@pytest.mark.parametrize("cut", ["revolute", "cylindrical", "universal", "planar"])
+def test_self_motions_of_random_loops_keep_them_closed_and_the_frame_at_rest(cut):
+    rng = np.random.default_rng(3)
+    m, q = random_closed(rng, ["spherical", "universal", "cylindrical", "planar", "helical"], [cut])
+    q = m.project(q)
+    told = m.singularity(q, "tip")
+    assert not len(told.lost)
+    assert not len(told.gained)
+    free = m.nv - np.linalg.matrix_rank(m.constraint_jacobian(q))
+    both = np.vstack([m.constraint_jacobian(q), m.jacobian(q, "tip")])
+    assert len(told.self_motions) == m.nv - np.linalg.matrix_rank(both) <= free
+    assert np.abs(both @ told.self_motions.T).max(initial=0.0) < 1e-9
+
+
 def test_motions_that_locked_actuators_do_not_hold():
     m = es.load("parallelogram")
     told = m.singularity(np.zeros(3), "coupler")
@@ -178,6 +192,10 @@ def test_a_dead_centre_locks_the_slider():
     told = m.singularity(q, "slider")
     assert told.locked == ("slide",)
     assert told.words[0] == "'slider' has lost its translation along (1, 0, 0)"
+    squeezer = es.load("andrews_squeezer")  # at home the crank is at a dead centre
+    told = squeezer.singularity(squeezer.project(squeezer.home()), squeezer.bodies[-1].name)
+    assert len(told.lost) == len(told.self_motions) == 1
+    assert told.locked
     assert not m.singularity(m.assemble([0.5]), "slider").words
 
 
@@ -230,7 +248,7 @@ def test_the_ellipsoid_of_parallel_robots(name, part):
     assert_ellipsoid(m.manipulability(q, frame, part), np.array(T).T)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, 2, 5])
 def test_the_ellipsoid_of_random_loops(seed):
     rng = np.random.default_rng(seed)
     m, q = random_closed(rng, ["universal", "cylindrical", "spherical", "revolute"], ["revolute"])
@@ -261,6 +279,10 @@ def test_a_batch_of_ellipsoids_is_its_single_ones_and_shared_actuation():
     for call, sentence in [
         (lambda: m.manipulability(np.zeros(6), part="place"), "part is 'all', 'rotation' or 'translation'"),
         (lambda: m.singularity(np.zeros((2, 6))), "one configuration"),
+        (
+            lambda: es.load("delta").manipulability(es.load("delta").home(), part="rotation"),
+            "no actuators turn 'centre'",
+        ),
         (lambda: es.load("five_bar").singularity(np.zeros(4)), "violates loop closure"),
         (lambda: m.singularity(np.zeros(6), tolerance=-1), "greater than zero"),
     ]:

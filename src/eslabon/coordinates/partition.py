@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import names as names_of
 from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
 from eslabon.errors import ModelError, suggest
 from eslabon.kinematics.closure import Partition, row_names
@@ -96,8 +97,12 @@ def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partiti
     return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)))
 
 
-def partition_by(m: Model, names: tuple[str, ...]) -> Partition:
-    """The partition with the velocities of these names independent: joints, or single velocities such as 'ball.wx'."""
+def partition_by(m: Model, independent: Any, constraints: str | None) -> Partition:
+    """The partition of elimination with the velocities of these names independent: joints, or single velocities such as
+    'ball.wx'."""
+    if constraints != "elimination":
+        raise ModelError('independent says which coordinates elimination keeps; give constraints="elimination" too.')
+    names = names_of(independent, "independent")
     wanted = _velocities(m, names)
     p = partition(m, wanted)
     listed = ", ".join(names) or "none"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, choice, count, finite, flag, mapping, names, positive, states
+from eslabon.arguments import Floats, choice, count, finite, flag, mapping, positive, states
 from eslabon.coordinates.closing import ROUND_OFF
 from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
@@ -174,13 +174,7 @@ def formulation_of(
     )
     refuse(fixed and constraints == "elimination", f"elimination re-selects the independent coordinates of {m.name} on the "
         f"way, which {method} in native code cannot; use an adaptive method, or other constraints.")  # fmt: skip
-    if independent is None:
-        return formulation, constraints, None
-    refuse(
-        constraints != "elimination",
-        'independent says which coordinates elimination keeps; give constraints="elimination" too.',
-    )
-    return formulation, constraints, partition_by(m, names(independent, "independent"))
+    return formulation, constraints, None if independent is None else partition_by(m, independent, constraints)
 
 
 def effort_limits(m: Model, saturate: Any) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from eslabon.arguments import choice, states, text
 from eslabon.coordinates.partition import RANK
-from eslabon.errors import SingularityError
+from eslabon.errors import ModelError, SingularityError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.quantities import evaluate
@@ -82,6 +82,9 @@ def manipulability(m: Model, q: Any, frame: str | None = None, part: str = "all"
             "moves; m.singularity tells what they do not hold."
         )
     inputs, k = made.motions, reachable_twists(m, chosen, part).rank
+    if not k:
+        what = {"all": "move", "rotation": "turn", "translation": "shift"}[part]
+        raise ModelError(f"manipulability: no actuators {what} '{chosen}' of {m.name}; ask for another part or frame.")
     driven = list(m.actuated_velocities)
     if len(driven) > inputs.shape[-1]:  # actuators beyond the degrees of freedom share the unit of speed
         inputs = inputs @ np.linalg.pinv(inputs[:, driven])

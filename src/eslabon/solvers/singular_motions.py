@@ -15,6 +15,7 @@ import numpy as np
 from eslabon.arguments import choice, positive
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK, beside, generic, partition
+from eslabon.least_squares import TINY
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.quantities import evaluate
@@ -30,8 +31,8 @@ from eslabon.solvers.singularities import (
 
 Floats = np.ndarray
 
-TOLERANCE = 1e-5  # of the largest singular value: what assembly leaves of a configuration that is meant to be singular
-NEIGHBOURS, FAR = 4, 0.1  # configurations to compare with, and how far off they are
+TOLERANCE = 1e-5  # of the size of a Jacobian: a singular value that is what assembly leaves of a configuration that is meant to be singular
+NEIGHBOURS, FAR = 4, 1e-3  # configurations to compare with, and how far off they are: rad, or m
 MOVES = 1e-6  # of the greatest part of a motion: what is less is round-off
 SHOWN = 1e-4  # of a twist: what words leave out
 
@@ -44,7 +45,8 @@ class Singularity:
     ----------
     parallel, serial : reciprocal condition numbers, as in `conditions`; both are above zero where nothing is singular.
     lost : twists of the frame `(k, 6)` in the ground's axes at its origin, angular part first, that no motion of the joints
-        makes though it does beside this configuration. A turn has length 1, a translation too.
+        makes though it does beside this configuration; at right angles to all that can be made. A turn has length 1, a
+        translation too.
     carried : the wrenches on the frame `(k, 6)` at its origin, moment first, that go with them: the structure carries them
         with no force of the actuators.
     gained : joint velocities `(k, nv)` that remain with all actuators locked.
@@ -104,7 +106,7 @@ def singularity(
 ) -> Singularity:
     """What is lost and gained at a configuration.
 
-    `tolerance` is the share of the largest singular value below which one counts as zero: 0.05 tells what is nearly lost.
+    `tolerance` is the share of a Jacobian's size below which a singular value counts as zero: 0.05 tells what is nearly lost.
     """
     q = one_configuration(m, q, "singularity")
     rows, tolerance = PARTS[choice(part, "part", PARTS)], positive(tolerance, "tolerance")
@@ -141,7 +143,9 @@ def singularity(
 class _Motions:
     """The motions of a configuration in comparable units, as rows."""
 
-    twists: Floats  # of the frame, one for each motion that keeps the loops closed, as columns
+    twists: (
+        Floats  # of the frame, one for each motion that keeps the loops closed, as columns; the frame's J has norm 1
+    )
     gained: Floats
     self_motions: Floats
     moving: set[int]  # velocities that are not zero in all of them
@@ -154,24 +158,27 @@ class _Motions:
         closing = np.concatenate([J, unit[list(passive_velocities(m))]])
         free = _null_space(closing, tolerance)
         inputs = sorted({*partition(m).independent, *m.actuated_velocities})
-        frame_rows = np.zeros((0, m.nv)) if frame is None else scaled_twists(m, q, frame)[rows] / scales(m)
-        twists = frame_rows @ free.T
-        still = free if frame is None else _null_space(twists, tolerance) @ free
+        own = np.zeros((0, m.nv)) if frame is None else scaled_twists(m, q, frame)[rows] / scales(m)
+        twists = own @ free.T / max(float(np.linalg.norm(own)), TINY)
+        still = _null_space(twists, tolerance) @ free if frame is not None else np.zeros((0, m.nv))
         return _Motions(
             twists,
             _sparse(_null_space(unit[inputs] @ free.T, tolerance) @ free),
-            _sparse(still) if frame is not None else np.zeros((0, m.nv)),
+            _sparse(still),
             {k for k in range(m.nv) if len(free) and np.linalg.norm(free[:, k]) > tolerance},
         )
 
 
 def _lost(here: _Motions, others: list[_Motions], tolerance: float) -> Floats:
-    """The twists, as rows, that neighbours make and this configuration does not; none where as many are independent."""
+    """As many twists, as rows, as neighbours have more of: of those that this configuration does not make, the ones that they
+    make first."""
     made = _range(here.twists, tolerance)
-    if made.shape[1] >= max(_range(x.twists, RANK).shape[1] for x in others):
+    number = max(_range(x.twists, RANK).shape[1] for x in others) - made.shape[1]
+    if number <= 0:
         return np.zeros((0, len(here.twists)))
-    possible = _range(np.concatenate([x.twists for x in others], axis=1), 10 * RANK)
-    lost = possible @ _null_space(made.T @ possible, tolerance).T
+    beyond = np.linalg.svd(made)[0][:, made.shape[1] :] if made.size else np.eye(len(made))
+    first, _, _ = np.linalg.svd(beyond.T @ np.concatenate([x.twists for x in others], axis=1))
+    lost = beyond @ first[:, :number]
     if len(lost) < 6:
         return _sparse(lost.T)
     # pure translations, pure rotations and what is neither apart (the cosine-sine decomposition)
@@ -179,15 +186,15 @@ def _lost(here: _Motions, others: list[_Motions], tolerance: float) -> Floats:
 
 
 def _null_space(A: Floats, tolerance: float) -> Floats:
-    """An orthonormal basis, as rows, of what A takes to zero."""
+    """An orthonormal basis, as rows, of what A, whose size is that of one, takes to zero."""
     _, sizes, V = np.linalg.svd(A)
-    return V[int((sizes > tolerance * sizes.max(initial=0.0)).sum()) :]
+    return V[int((sizes > tolerance).sum()) :]
 
 
 def _range(A: Floats, tolerance: float) -> Floats:
-    """An orthonormal basis, as columns, of what A gives."""
+    """An orthonormal basis, as columns, of what such an A gives."""
     U, sizes, _ = np.linalg.svd(A)
-    return U[:, : int((sizes > tolerance * sizes.max(initial=0.0)).sum())]
+    return U[:, : int((sizes > tolerance).sum())]
 
 
 def _sparse(basis: Floats) -> Floats:

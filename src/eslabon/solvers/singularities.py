@@ -234,10 +234,12 @@ class Span(NamedTuple):
 def reachable_twists(m: Model, frame: str, part: str) -> Span:
     """What a frame can do in general, for what it cannot do in a singular configuration to be told from it."""
     q = np.stack(list(around(m)))
-    twists = scaled_twists(m, q, frame)[:, PARTS[part]] @ driven_motions(m, q).motions
-    together = np.concatenate(list(twists), axis=-1)
-    U, sizes, _ = np.linalg.svd(together)
-    return Span(U[:, : int(rank(sizes))], int(rank(np.linalg.svd(twists, compute_uv=False)).max()))
+    J = scaled_twists(m, q, frame)[:, PARTS[part]]
+    twists = J @ driven_motions(m, q).motions
+    nothing = RANK * max(float(np.linalg.norm(J, axis=(1, 2)).max()), RANK)  # loops may hold what the tree moves
+    U, sizes, _ = np.linalg.svd(np.concatenate(list(twists), axis=-1))
+    ranks = (np.linalg.svd(twists, compute_uv=False) > nothing).sum(axis=-1)
+    return Span(U[:, : int((sizes > nothing).sum())], int(ranks.max()))
 
 
 def scaled_twists(m: Model, q: Floats, frame: str) -> Floats:

@@ -38,7 +38,7 @@ def names() -> dict[str, Any]:
 
 
 def sections() -> tuple[Section, ...]:
-    pose = es.load("rojas_3r").equations("pose").results[0]
+    pose = es.load("rojas_3r").equations("pose").expanded()[0]
     letters, Q = names(), pose[:3, :3]
     rows = [formula(f"{n} (2.5.12)", text, pose[k, 3], letters) for k, (n, text) in enumerate(POSITION.items())]
     rows += [
