@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from eslabon.solvers.manipulability import Manipulability
     from eslabon.solvers.singular_motions import Singularity
     from eslabon.solvers.singularities import Conditions
-    from eslabon.solvers.targets import Reached
     from eslabon.solvers.workspace import Workspace
     from eslabon.structure.mobility import Mobility
 
@@ -195,7 +194,7 @@ class Mechanism(model.Model):
         self, pose: Any = None, guess: ArrayLike | str | None = None, frame: str | None = None,
         *, position: ArrayLike | None = None, orientation: ArrayLike | None = None, axis: Any = None,
         planar: ArrayLike | None = None, rows: Sequence[str] | None = None, report: bool = False, **options: Any,
-    ) -> Floats | Configurations | Reached:  # fmt: skip
+    ) -> Floats | Configurations:  # fmt: skip
         """Coordinates that bring a frame to a target, `(..., nq)`: with loops all joint values of a configuration that closes
         them.
 

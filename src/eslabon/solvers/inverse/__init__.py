@@ -6,10 +6,11 @@ users call. `newton_gauss` is the thesis' own method with its orthogonal factor,
 """
 
 from eslabon.errors import InverseKinematicsError, SingularityWarning
+from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.inverse.follow import follow
 from eslabon.solvers.inverse.joint_motion import JointMotion, inverse_motion
 from eslabon.solvers.inverse.newton_gauss import condition, well_conditioned
-from eslabon.solvers.inverse.solve import Configurations, inverse_kinematics
+from eslabon.solvers.inverse.solve import inverse_kinematics
 
 __all__ = [
     "Configurations",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from eslabon.arguments import count, flag, positive, states
 from eslabon.errors import InverseKinematicsError
 from eslabon.solvers.batches import flattened
+from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.inverse.arm import Arm, arm_for
 from eslabon.solvers.inverse.newton_gauss import improved
 from eslabon.solvers.inverse.search import Search
@@ -27,35 +27,6 @@ NEAR = 1e-8  # an error |r|² from which Newton-Gauss mostly arrives
 RESTARTS = 32
 TRIES = 20  # of one target, in native code, before the search for batches takes over
 TARGETS = 8192  # that are worked on at once, for the sake of memory
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Configurations:
-    """What was found, with the leading axes of the targets; where several were asked for, these are one more axis.
-
-    Attributes
-    ----------
-    q : the configurations (..., nq); where none reaches its target, the best found.
-    converged : which of them reach their targets, as the forward kinematics sees it.
-    distance, angle : what is missing, in metres and radians; of points, the worst one's distance and no angle.
-    iterations : the steps taken.
-    """
-
-    q: Floats
-    converged: Any
-    distance: Any
-    angle: Any
-    iterations: Any
-
-    def __repr__(self) -> str:
-        found = f"{np.count_nonzero(self.converged):,} of {np.size(self.converged):,} reached"
-        worst = f"distance up to {np.max(self.distance, initial=0.0):.2g} m, angle up to {np.max(self.angle, initial=0.0):.2g} rad"
-        return f"<Configurations: {found}, {worst}>"
-
-    @property
-    def residual(self) -> Floats:
-        """Distance and angle side by side, (..., 2)."""
-        return np.stack([self.distance, self.angle], axis=-1)
 
 
 def inverse_kinematics(

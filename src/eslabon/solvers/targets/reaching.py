@@ -8,7 +8,6 @@ target can be reached this is quadratic convergence to r = 0, else to a point wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from eslabon.model.configuration import coordinate_rates, difference, integrate,
 from eslabon.model.memory import per_model
 from eslabon.solvers.assembly.prescription import scales, start
 from eslabon.solvers.batches import flattened
+from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.damped_step import Damped
 from eslabon.solvers.ranges import Ranges, distinct
 from eslabon.solvers.targets.target import Given, Target, given
@@ -43,38 +43,10 @@ SHORTEST = 1 / 64  # of the way between two rows
 LEVEL = 1e-11  # a gradient along the manifold that is round-off
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Reached:
-    """Configurations for targets, with the leading axes of these; several of one target have one more axis.
-
-    Attributes
-    ----------
-    q : the configurations (..., nq), closed and within the limits; the nearest found where a target cannot be reached.
-    converged : which of them reach all that was asked.
-    distance, angle : the largest miss of any part, in metres and radians.
-    iterations : the steps taken.
-    """
-
-    q: Floats
-    converged: Any
-    distance: Any
-    angle: Any
-    iterations: Any
-
-    def __repr__(self) -> str:
-        found = f"{np.count_nonzero(self.converged):,} of {np.size(self.converged):,} reached"
-        return f"<Reached: {found}, missed by up to {np.max(self.distance, initial=0.0):.2g} m, {np.max(self.angle, initial=0.0):.2g} rad>"
-
-    @property
-    def residual(self) -> Floats:
-        """Distance and angle side by side, (..., 2)."""
-        return np.stack([self.distance, self.angle], axis=-1)
-
-
 def reach(
     m: Model, targets: list[Target], guess: Any = None, *, solutions: int = 1, limits: bool = True,
     tolerance: float = TOLERANCE, restarts: int = RESTARTS, strict: bool = True,
-) -> Reached:  # fmt: skip
+) -> Configurations:  # fmt: skip
     """Configurations that bring frames where targets ask, from a guess (the closed home if left out).
 
     >>> import eslabon as es
@@ -91,7 +63,7 @@ def reach(
     found = search.several(x, begin, solutions) if solutions > 1 else search.one(x, begin, restarts)
     lead = (*lead, solutions) if solutions > 1 else lead
     parts = (y.reshape(lead)[()] for y in (found.good, found.distance, found.angle, found.steps))
-    made = Reached(found.q.reshape(*lead, m.nq), *parts)
+    made = Configurations(found.q.reshape(*lead, m.nq), *parts)
     if strict:
         _refuse(m, asked, made, found.left, limits, solutions > 1)
     return made
@@ -100,7 +72,7 @@ def reach(
 def reach_along(
     m: Model, targets: list[Target], guess: Any = None, *, limits: bool = True, tolerance: float = TOLERANCE,
     strict: bool = True,
-) -> Reached:  # fmt: skip
+) -> Configurations:  # fmt: skip
     """Configurations for targets (rows, ...) that are a motion: each follows from the one before on its branch.
 
     Between two rows the errors are taken to zero in as many parts as keep every joint's motion small, so that what is
@@ -120,7 +92,7 @@ def reach_along(
     for x in asked.values[1:]:
         found.append(search.onward(found[-1].q, x[None]))
     lanes = _Found(*(np.concatenate(y) for y in zip(*found, strict=True)))
-    made = Reached(lanes.q, lanes.good, lanes.distance, lanes.angle, lanes.steps)
+    made = Configurations(lanes.q, lanes.good, lanes.distance, lanes.angle, lanes.steps)
     if strict:
         _refuse(m, asked, made, lanes.left, limits, False)
     return made
@@ -389,7 +361,7 @@ MISSED = Formula(
 )
 
 
-def _refuse(m: Model, asked: Given, made: Reached, left: Floats, limits: bool, several: bool) -> None:
+def _refuse(m: Model, asked: Given, made: Configurations, left: Floats, limits: bool, several: bool) -> None:
     """A sentence where a target is not reached, with how near the nearest configuration comes."""
     good = np.atleast_1d(made.converged)
     good = good.any(axis=-1, keepdims=True) | good if several else good  # of several, one is enough
