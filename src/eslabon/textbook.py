@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from eslabon.arguments import flag, names
+from eslabon.arguments import flag, names, text
 from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError
 from eslabon.graph.evaluator import NOTHING, Formula, requested, trace
@@ -35,7 +35,7 @@ def equations(
     """See `Mechanism.equations`."""
     from eslabon.graph import printed
 
-    name = name if name is not None else MOTION if m.closed else "inverse_dynamics"
+    name = text(name, "quantity") if name is not None else MOTION if m.closed else "inverse_dynamics"
     formulas, kept = _formulas(m, name), _letters(m, parameters)
     graphs = [graph(m, formula, options if formula is formulas[-1] else {}, kept) for formula in formulas]
     operations = sum(f.n_instructions() for f in graphs)

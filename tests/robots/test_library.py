@@ -24,7 +24,7 @@ pin = pytest.importorskip("pinocchio")
 
 MOBILITY = {
     "andrews_squeezer": 1, "bennett": 1, "bricard": 1, "cart_pole": 2, "delta": 3, "diaz_3rrr": 3, "diaz_four_bar": 1,
-    "double_pendulum": 2, "elbow": 2, "five_bar": 2, "flyball_governor": 4, "four_bar_spring": 1, "mendez_2r": 2, "morales_puma": 2,
+    "double_pendulum": 2, "elbow": 2, "excavator": 3, "five_bar": 2, "flyball_governor": 4, "four_bar_spring": 1, "mendez_2r": 2, "morales_puma": 2,
     "morales_stanford": 3, "n_four_bar": 1, "panda_like": 7, "parallelogram": 1, "planar_3rrr": 3, "puma560": 6,
     "puma560_drives": 6, "rojas_3r": 3, "rojas_7r_loop": 1, "rojas_hexiflex": 1, "rojas_t3": 6, "rssr": 2, "sarrus": 1,
     "scara": 4, "slider_crank": 1, "spatial_four_bar": 1, "stanford_arm": 6, "stewart_gough": 6, "ur5e_like": 6,
@@ -44,6 +44,7 @@ CLOSED = sorted(
         "delta",
         "diaz_3rrr",
         "diaz_four_bar",
+        "excavator",
         "five_bar",
         "four_bar_spring",
         "n_four_bar",

@@ -29,8 +29,10 @@ def is_symbolic(*values: Any) -> bool:
 
 def has_symbols(*values: Any) -> bool:
     """The same, where a list or an array may hold CasADi's scalars."""
-    held = [x for x in values if isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.dtype == object)]
-    return is_symbolic(*values) or any(has_symbols(*x) for x in held if np.ndim(x))
+    held = [
+        x for x in values if isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.dtype == object and x.ndim)
+    ]
+    return is_symbolic(*values) or any(has_symbols(*x) for x in held)
 
 
 def scalar(x: Any) -> Scalar:
