@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from eslabon.structure.mobility import Mobility
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-MODES = 16  # of a target, at most
 
 
 class Mechanism(model.Model):
@@ -81,7 +80,8 @@ class Mechanism(model.Model):
     # -- another mechanism --------------------------------------------------------------------------------------
 
     def with_joint(self, name: str, **changed: Any) -> Self:
-        """The mechanism with other data of a joint, named as in `Builder.joint`; None takes a datum away.
+        """The mechanism with other data of a joint, named as in `Builder.joint`; None takes a datum away. `motor` is the
+        motor's inertia, or (inertia, gear ratio).
 
         >>> import eslabon as es
         >>> m = es.load("elbow").with_joint("theta1", viscous=0.1, limits=(-1, 1))
@@ -205,7 +205,8 @@ class Mechanism(model.Model):
         nothing is refused, and an object with `q`, `converged`, `distance`, `angle` and `iterations` is returned: the nearest
         configuration that the loops and the limits allow.
 
-        Options: `solutions=n` for several configurations (the working modes of a target), `limits=False`, `tolerance`,
+        Options: `solutions=n` for several configurations (the working modes of a target; NaN where there are fewer),
+        `limits=False`, `tolerance`,
         `restarts`, `strict=False`; for the whole pose of an arm also `points`, or `axis="z"` of a tool whose spin does not
         matter (see `eslabon.solvers.inverse`).
 
@@ -232,7 +233,7 @@ class Mechanism(model.Model):
             asked = pose if several else Target(frame, pose, position, orientation, axis, planar, rows)
             known_options("inverse_kinematics", reach, options)
             made = reach(self, _listed(asked), guess, **{"strict": not report, **options})
-            return made if report else made.q
+            return made if report else _found(made, options)
         if pose is None:
             raise ModelError(
                 "inverse_kinematics takes the pose that a frame is to have, (..., 4, 4), or a part: position=..."
@@ -244,7 +245,7 @@ class Mechanism(model.Model):
         options = options if axis is None else {"axis": axis, **options}
         known_options("inverse_kinematics", inverse_kinematics, options)
         found = inverse_kinematics(self, pose, guess, frame, **{"strict": not report, **options})
-        return found if report else found.q
+        return found if report else _found(found, options)
 
     def follow(
         self,
@@ -261,7 +262,9 @@ class Mechanism(model.Model):
         `part` says what of the path counts: "pose", "position", "orientation", "planar" or "axis". Options: `times`, `axis`,
         `limits`, `tolerance`, `strict`, `singular`. Limits and singular configurations are told with their time.
         """
-        if self.closed or part != "pose":
+        if part == "pose" and options.get("axis") is not None:
+            part = "axis"
+        if self.closed or part != "pose" or self._is_redundant(frame):
             from eslabon.solvers.targets.following import follow_target
 
             known_options("follow", follow_target, options)
@@ -329,6 +332,19 @@ class Mechanism(model.Model):
         from eslabon.solvers.inverse import well_conditioned
 
         return well_conditioned(self, frame, limits=limits)
+
+    def _is_redundant(self, frame: str | None) -> bool:
+        """Whether more than six velocities move a frame."""
+        from eslabon.kinematics.frames import chosen_frame
+        from eslabon.kinematics.tree import chain
+
+        return sum(j.nv for j in chain(self, chosen_frame(self, frame).body)) > 6
+
+    def at_time(self, t: float) -> Self:
+        """A driven mechanism with its constraints as they are at an instant: for questions about configurations alone."""
+        from eslabon.solvers.assembly.driven import at_time, instants
+
+        return at_time(self, float(instants(self, t)))
 
     # -- loops --------------------------------------------------------------------------------------------------
 
@@ -464,17 +480,11 @@ class Mechanism(model.Model):
         from eslabon.solvers import assembly
 
         if any(x is not None for x in (position, orientation, axis, planar, rows)):
-            from eslabon.solvers.targets import Target, reach
+            from eslabon.solvers.targets import Target, modes_of
 
             if actuated is not None or joints is not None:
                 raise ModelError("assembly_modes takes joint values or a target of a frame, not both.")
-            found = reach(
-                self, [Target(frame, pose, position, orientation, axis, planar, rows)], solutions=MODES, limits=limits
-            )
-            if found.q.ndim != 2:
-                raise ModelError("assembly_modes takes one target; call it for each.")
-            return found.q[found.converged]
-
+            return modes_of(self, Target(frame, pose, position, orientation, axis, planar, rows), limits)
         return assembly.assembly_modes(self, actuated, joints=joints, pose=pose, frame=frame, limits=limits)
 
     def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
@@ -774,6 +784,13 @@ def _are_targets(x: Any) -> bool:
     return type(x).__name__ == "Target" or (
         isinstance(x, list | tuple) and any(type(y).__name__ == "Target" for y in x)
     )
+
+
+def _found(made: Configurations, options: Mapping[str, Any]) -> Floats:
+    """The configurations; of several asked for, those that are not there are NaN."""
+    if options.get("solutions", 1) == 1:
+        return made.q
+    return np.where(np.asarray(made.converged)[..., None], made.q, np.nan)
 
 
 def _listed(targets: Any) -> list[Any]:

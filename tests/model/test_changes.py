@@ -274,3 +274,11 @@ def test_only_what_is_new_is_suspicious():
     with pytest.warns(es.ModelWarning, match="no solid"):
         odd = pendulum().with_body("rod", inertia=(1, 0.1, 0.1))
     assert odd.with_joint("q1", viscous=0.1).suspicions  # known, and not said again
+
+
+def test_a_motor_is_its_inertia_and_gear():
+    m = es.load("elbow").with_joint("theta1", motor=(1e-4, 50.0))
+    assert (m.joint("theta1").motor_inertia, m.joint("theta1").gear_ratio) == ((1e-4,), (50.0,))
+    assert es.load("elbow").with_joint("theta1", motor=2e-4).joint("theta1").motor_inertia == (2e-4,)
+    with pytest.raises(es.ModelError, match="inertia, gear ratio"):
+        m.with_joint("theta1", motor=(1, 2, 3))

@@ -221,7 +221,7 @@ def test_a_path_out_of_reach_says_when():
     m = es.load("five_bar")
     p = m.pose(m.project(m.home()))[:3, 3]
     path = es.paths.along(es.paths.line(p, p + np.array([0.5, 0, 0])), es.paths.cycloidal(2.0))
-    with pytest.raises(es.InverseKinematicsError, match=r"cannot follow the path at t = 0\.\d+ s"):
+    with pytest.raises(es.InverseKinematicsError, match=r"cannot follow the path: .* between t = 0\.\d+ and"):
         m.follow(path, part="position")
 
 
@@ -245,3 +245,61 @@ def test_a_path_out_of_reach_says_when():
 def test_mistakes_end_in_a_sentence(words, sentence):
     with pytest.raises(es.EslabonError, match=sentence):
         es.load("five_bar").inverse_kinematics(**words)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "shift"),
+    [
+        ("excavator", "position", (-1.5, 0.2, 0)),
+        ("panda_like", "pose", (0.05, 0.15, -0.1)),
+        ("panda_like", "axis", (0.05, 0.1, 0)),
+    ],
+)
+def test_a_motion_with_freedom_left_has_its_own_rates(name, part, shift):
+    """Where a path leaves freedom, v is the rate of q and a that of v: by differences along the motion."""
+    m = es.load(name)
+    frame = m.frames[-1].name
+    q0 = m.inverse_kinematics(planar=(7.0, -1.0, -2.0)) if name == "excavator" else m.home()
+    T = m.pose(q0, frame)
+    path = es.paths.along(es.paths.line(T[:3, 3], T[:3, 3] + np.array(shift)), es.paths.cycloidal(2.0), T[:3, :3])
+    f = m.follow(path, guess=q0, frame=frame, part=part, times=np.linspace(0, 2, 401))
+    h = f.t[1]
+    five = lambda x: (x[:-4] - 8 * x[1:-3] + 8 * x[3:-1] - x[4:]) / (12 * h)  # noqa: E731
+    np.testing.assert_allclose(five(f.q), f.v[2:-2], atol=1e-6 * np.abs(f.v).max())
+    np.testing.assert_allclose(five(f.v), f.a[2:-2], atol=1e-5 * np.abs(f.a).max())
+    assert f.distance.max() < 1e-9
+
+
+def test_dense_rows_are_followed_too():
+    m = es.load("five_bar")
+    p = m.pose(m.project(m.home()))[:3, 3]
+    path = es.paths.along(es.paths.line(p, p + np.array([0.01, 0.01, 0])), es.paths.cycloidal(5.0))
+    assert m.follow(path, part="position", times=np.linspace(0, 5, 2001)).distance.max() < 1e-10
+
+
+def test_driven_mechanisms_are_asked_at_an_instant():
+    b = es.Builder("driven")
+    for k in range(3):
+        b.body(f"b{k}", mass=1.0, com=(0.2, 0, 0), inertia=(0.1, 0.1, 0.1))
+        b.joint(f"q{k}", "revolute", f"b{k - 1}" if k else "ground", f"b{k}", at=(0.5 * (k > 0), 0, 0))
+    m = b.frame("tip", "b2", at=(0.5, 0, 0)).drive("motor", "q0", "0.5*sin(2*t)").build()
+    for ask in (
+        lambda: m.inverse_kinematics(position=[0.3, 0.8, 0], frame="tip"),
+        lambda: m.assemble(position=[0.3, 0.8, 0], frame="tip", t=0.5),
+        lambda: m.complete(position=[0.3, 0.8, 0], velocity=[0, 0, 0], frame="tip", t=0.5),
+        lambda: m.conditions(np.zeros(3), "tip"),
+    ):
+        with pytest.raises(es.ModelError, match="at_time"):
+            ask()
+    q = m.at_time(0.5).inverse_kinematics(position=[0.3, 0.8, 0], frame="tip")
+    assert np.abs(m.constraint(q, t=0.5)).max() < 1e-10
+
+
+def test_modes_are_single_and_missing_ones_are_no_copies():
+    m = es.load("excavator")
+    with pytest.raises(es.ModelError, match="leaves 1 degree of freedom of excavator open"):
+        m.assembly_modes(planar=(6.5, -1.0))
+    assert len(m.assembly_modes(planar=(6.5, -1.0, -2.2))) >= 1
+    several = m.inverse_kinematics(planar=(6.5, -1.0, -2.2), solutions=5)
+    kept = several[np.isfinite(several).all(axis=1)]
+    assert len(np.unique(kept.round(6), axis=0)) == len(kept)

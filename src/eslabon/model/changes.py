@@ -15,7 +15,7 @@ import numpy as np
 from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import known_words, mapping, names, text
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.builder import Builder, numbers, six_moments, triple
+from eslabon.model.builder import Builder, listed, numbers, six_moments, triple
 from eslabon.model.expressions import Expression, leaves, number, renamed
 from eslabon.model.items import GROUND, ORIGIN, Body, Description, End, Frame, Joint, Mode, Pose
 from eslabon.model.joints import KINDS, Fixed, JointKind
@@ -34,6 +34,14 @@ ROOMS = (("body", "frame"), ("joint", "loop", "coupling"), ("spring",), ("wrench
 
 def with_item(m: Model, kind: str, name: str, changed: Mapping[str, Any]) -> Description:
     """One body, joint or frame with other fields, named as the Builder names them; the others stay."""
+    if kind == "joint" and "motor" in changed:
+        several = listed(changed["motor"]) or [changed["motor"]]
+        if len(several) > 2:
+            raise ModelError(
+                f"joint '{name}': motor is its inertia, or (inertia, gear ratio); it is {shown(changed['motor'])}."
+            )
+        rest = {key: x for key, x in changed.items() if key != "motor"}
+        changed = {**rest, **dict(zip(("motor_inertia", "gear_ratio"), several, strict=False))}
     make: Callable[..., Any] = getattr(Builder, kind)
     known = [key for key in inspect.signature(make).parameters if key not in ("self", "name")]
     known_words(changed, known, f"a {kind} has no field")

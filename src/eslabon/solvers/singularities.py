@@ -267,6 +267,8 @@ def check_closed(m: Model, q: Floats, verb: str) -> None:
     """Refuse configurations (k, nq) that violate loop closure."""
     if not m.closed:
         return
+    if m.rheonomic:
+        raise ModelError(f"the constraints of {m.name} depend on the time; ask {verb} of m.at_time(t).")
     left = np.abs(residuals_at(m, q)).max(axis=-1, initial=0.0)
     if not np.all(left <= CLOSURE_TOLERANCE):
         k = int(np.argmax(np.where(np.isfinite(left), left, np.inf)))

@@ -46,8 +46,10 @@ def assemble_at(
 ) -> Floats:
     """Configurations at instants; with continuation each starts from the one before."""
     when = instants(m, t)
-    if values is None and joints is None and not m.actuated:
+    if values is None and joints is None and not m.actuated and options.get("pose") is None:
         joints = ()
+    if options.get("pose") is not None:
+        raise ModelError(f"a pose of {m.name} belongs to an instant: ask m.at_time(t).assemble(pose=...).")
     values = np.zeros(0) if values is None else finite(values, "the array of prescribed values")
     lead = np.broadcast_shapes(when.shape, values.shape[:-1], () if guess is None else np.shape(guess)[:-1])
     when, values = np.broadcast_to(when, lead), np.broadcast_to(values, (*lead, values.shape[-1]))

@@ -124,7 +124,7 @@ def _best_walk(walk: _Walk, t: Floats, beginnings: list[Floats]) -> tuple[Floats
     return cast(tuple[Floats, list[float]], first)
 
 
-def _six(value: Any, name: str) -> Floats:
+def six(value: Any, name: str) -> Floats:
     """A twist or its rate, as a path gives it."""
     six = finite(value, f"the {name} of a path")
     if six.shape != (6,):
@@ -140,8 +140,8 @@ class _Walk:
     def __init__(self, search: Search, path: Followed, strict: bool) -> None:
         self._search, self._strict, self._jumps = search, strict, list[float]()
         self.pose: Callable[[float], Floats] = cache(lambda t: checked_poses(path.pose(t)))
-        self.twist: Callable[[float], Floats] = cache(lambda t: _six(path.twist(t), "twist"))
-        self.acceleration: Callable[[float], Floats] = cache(lambda t: _six(path.acceleration(t), "acceleration"))
+        self.twist: Callable[[float], Floats] = cache(lambda t: six(path.twist(t), "twist"))
+        self.acceleration: Callable[[float], Floats] = cache(lambda t: six(path.acceleration(t), "acceleration"))
 
     def along(self, t: Floats, begin: Floats) -> tuple[Floats, list[float]]:
         """The configurations at all times, and the times of branch jumps."""

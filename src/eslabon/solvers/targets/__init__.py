@@ -5,7 +5,7 @@ configurations, exactly or as near as they get, of trees and of mechanisms with 
 accelerations, and follows paths.
 """
 
-from eslabon.solvers.targets.reaching import reach, reach_along
+from eslabon.solvers.targets.reaching import modes_of, reach, reach_along
 from eslabon.solvers.targets.target import Target
 
-__all__ = ["Target", "reach", "reach_along"]
+__all__ = ["Target", "modes_of", "reach", "reach_along"]

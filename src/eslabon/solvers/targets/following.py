@@ -21,15 +21,17 @@ from eslabon.errors import (
 from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
-from eslabon.model.configuration import coordinate_names
+from eslabon.model.configuration import coordinate_names, coordinate_velocities, normalize
 from eslabon.solvers.assembly import assemble
 from eslabon.solvers.batches import flattened
+from eslabon.solvers.inverse.follow import six
 from eslabon.solvers.inverse.joint_motion import JointMotion
+from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singularities import conditions
-from eslabon.solvers.targets.rates import Rates, rate_rows, rates, rates_of_twists
-from eslabon.solvers.targets.reaching import CLOSED, MISSED, TOLERANCE, reach, reach_along
-from eslabon.solvers.targets.target import Target, given, plane
+from eslabon.solvers.targets.rates import Rates, freedom, rate_rows, rates, rates_of_twists
+from eslabon.solvers.targets.reaching import CLOSED, MISSED, TOLERANCE, Search, reach, reach_along
+from eslabon.solvers.targets.target import Given, Target, given, plane
 
 Floats = NDArray[np.float64]
 PARTS = ("pose", "position", "orientation", "planar", "axis")
@@ -97,7 +99,8 @@ def follow_target(
 ) -> JointMotion:  # fmt: skip
     """The joints' motion that takes a frame, or a part of its pose, along a path, with loops as without.
 
-    Rates are exact, from the path's own twist and acceleration. The branch is kept by continuation. A limit or a place out
+    Rates are exact, from the path's own twist and acceleration. The branch is kept by continuation. Where the path leaves
+    freedom, the joints move as little as they can at every instant, and velocities and accelerations are those of that motion. A limit or a place out
     of reach is an error that says when; a singular configuration that is passed is told with its time.
 
     Parameters
@@ -116,19 +119,47 @@ def follow_target(
     choice(singular, "singular", SINGULAR_WORDS)
     choice(part, "part", PARTS)
     t = _times(path, times)
-    pose, twist, acceleration = (np.array([np.asarray(f(x), dtype=float) for x in t]) for f in (path.pose, path.twist, path.acceleration))  # fmt: skip
+    limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
+    pose = np.array([checked_poses(path.pose(x)) for x in t])
+    twist, acceleration = (
+        np.array([six(f(x), name) for x in t])
+        for f, name in ((path.twist, "twist"), (path.acceleration, "acceleration"))
+    )
     targets = [_target(m, chosen_frame(m, frame).name, pose, part, axis)]
-    if part == "pose" and m.closed:
+    asked = given(m, targets)
+    first = reach(m, [_target(m, targets[0].frame or "", pose[:1], part, axis)], guess, limits=limits, strict=False).q[
+        0
+    ]
+    open_ = freedom(m, asked.parts, first)
+    if open_:
+        q = _least_motion(m, asked, path, t, first, tolerance)
+    elif part == "pose" and m.closed:
         q = assemble(m, pose=pose, frame=targets[0].frame, guess=guess, continuation=True, strict=False, singular="ignore", limits=limits)  # fmt: skip
     else:
         q = reach_along(m, targets, guess, limits=limits, tolerance=tolerance, strict=False).q
-    asked = given(m, targets)
     distance, angle = evaluate(m, MISSED, parts=asked.parts)(q, asked.values)
     if strict:
         _refuse(m, t, q, distance, angle, tolerance, limits)
-    made = rates(m, asked.parts, q, *rates_of_twists(m, asked.parts, q, twist, acceleration))
+    made = rates(m, asked.parts, q, *rates_of_twists(m, asked.parts, q, twist, acceleration), smooth=bool(open_))
     _tell_times(m, t, q, made, targets[0].frame, singular)
     return JointMotion(q, made.v, made.a, distance, angle, made.slip, 1 / np.maximum(made.condition, 1e-300), t)
+
+
+def _least_motion(m: Model, asked: Given, path: Any, t: Floats, q: Floats, tolerance: float) -> Floats:
+    """The motion whose velocities are of least norm at every instant, integrated by SciPy and corrected at the rows."""
+    from scipy.integrate import solve_ivp
+
+    def speed(time: float, x: Floats) -> Floats:
+        x = np.asarray(normalize(m, x))
+        twist = np.asarray(path.twist(min(max(time, t[0]), t[-1])), dtype=float)
+        first, second = rates_of_twists(m, asked.parts, x, twist, np.zeros(6))
+        return np.asarray(coordinate_velocities(m, x, rates(m, asked.parts, x, first, second).v))
+
+    if len(t) == 1:
+        return q[None]
+    found = solve_ivp(speed, (t[0], t[-1]), q, "DOP853", t, rtol=1e-9, atol=1e-11, max_step=float(t[-1] - t[0]) / 8)
+    search = Search(m, asked, Ranges.of(m).unlimited, tolerance)
+    return search.corrected(np.asarray(normalize(m, found.y.T)), asked.values)
 
 
 def _times(path: Any, times: Any) -> Floats:
@@ -142,6 +173,8 @@ def _times(path: Any, times: Any) -> Floats:
     t = np.linspace(0.0, duration, INSTANTS) if times is None else finite(times, "times")
     if t.ndim != 1 or not len(t) or (np.diff(t) <= 0).any():
         raise InverseKinematicsError("the times of a path are a row of increasing numbers.")
+    if t[0] < -1e-9 * duration or t[-1] > (1 + 1e-9) * duration:
+        raise InverseKinematicsError(f"the path lasts from 0 to {duration:g} s; times go from {t[0]:g} to {t[-1]:g} s.")
     return t
 
 
@@ -166,18 +199,28 @@ def _seen(m: Model, pose: Floats) -> Floats:
 
 def _refuse(m: Model, t: Floats, q: Floats, distance: Floats, angle: Floats, tolerance: float, limits: bool) -> None:
     """Say when the path is left first, and why."""
-    left = np.abs(residuals_at(m, q)).max(axis=-1, initial=0.0)
-    ranges = Ranges.of(m)
+    left, ranges = np.abs(residuals_at(m, q)).max(axis=-1, initial=0.0), Ranges.of(m)
+    outside = ~ranges.contain(q) if limits else np.zeros(len(t), dtype=bool)
     missed = ~((distance <= tolerance) & (angle <= tolerance) & (left < CLOSED))
-    if missed.any():
-        k = int(missed.argmax())
-        held = [name for name, x, low, high in zip(coordinate_names(m), q[k], ranges.lower, ranges.upper, strict=True) if limits and not low + 1e-9 < x < high - 1e-9]  # fmt: skip
-        why = f", where {', '.join(repr(x) for x in held)} stands at its limit" if held else ""
-        raise InverseKinematicsError(
-            f"{m.name} cannot follow the path at t = {t[k]:.6g} s{why}: it would miss it by {distance[k]:.3g} m and "
-            f"{angle[k]:.3g} rad. Try another guess, limits=False or another path, follow less of it with part='position', or "
-            "take the nearest configurations with strict=False."
-        )
+    if not (missed | outside).any():
+        return
+    k = int((missed | outside).argmax())
+    names = coordinate_names(m)
+    held = [
+        name for name, x, low, high in zip(names, q[k], ranges.lower, ranges.upper, strict=True)
+        if limits and not low + 1e-9 < x < high - 1e-9
+    ]  # fmt: skip
+    before = f"between t = {t[k - 1]:.6g} and {t[k]:.6g} s" if k else f"at t = {t[k]:.6g} s"
+    if held:
+        why = f"{', '.join(repr(x) for x in held)} reaches its limit {before}"
+    elif left[k] >= CLOSED:
+        why = f"its loops do not close, by {left[k]:.3g} (m or rad), {before}"
+    else:
+        why = f"it would miss it by {distance[k]:.3g} m and {angle[k]:.3g} rad, {before}"
+    raise InverseKinematicsError(
+        f"{m.name} cannot follow the path: {why}. Try another guess, limits=False or another path, or take the nearest "
+        "configurations with strict=False."
+    )
 
 
 def _tell_times(m: Model, t: Floats, q: Floats, made: Rates, frame: str | None, singular: str) -> None:

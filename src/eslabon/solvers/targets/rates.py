@@ -38,28 +38,43 @@ class Rates(NamedTuple):
     condition: Floats
 
 
-def rates(m: Model, parts: Parts, q: Floats, first: Floats, second: Floats) -> Rates:
-    """From the rates of the parts' values and the rates of these, at configurations (..., nq)."""
+def rates(m: Model, parts: Parts, q: Floats, first: Floats, second: Floats, smooth: bool = False) -> Rates:
+    """From the rates of the parts' values and the rates of these, at configurations (..., nq).
+
+    What they leave free is of least norm: v at each instant, and a too, or with `smooth` the rate of such a v along a motion.
+    """
     A, ahead = evaluate(m, ASKED, parts=parts)(q)
-    size = np.concatenate([np.ones(rate_rows(m, parts)), np.ones(len(row_names(m)))])
     scale = 1 / scales(m)
-    U, s, Vt = np.linalg.svd(A * size[:, None] * scale, full_matrices=False)
+    U, s, Vt = np.linalg.svd(A * scale, full_matrices=False)
     least = LOST * s.max(axis=-1, keepdims=True, initial=0.0)
     gains = np.where(s > least, 1 / np.maximum(s, 1e-300), 0.0)
 
     def solved(b: Floats) -> Floats:
-        return scale * np.einsum("...ji,...j,...kj,...k->...i", Vt, gains, U, b * size)
+        return scale * np.einsum("...ji,...j,...kj,...k->...i", Vt, gains, U, b)
 
     v = solved(np.concatenate([np.broadcast_to(first, (*ahead.shape[:-1], first.shape[-1])), -ahead], axis=-1))
     drift, gamma = evaluate(m, DRIFT, parts=parts)(q, v)
     a = solved(np.concatenate([second - drift, gamma], axis=-1))
+    if smooth:
+        # v = S^2 A^T mu is of least norm at every instant: a has the rate of that choice, in what A leaves free.
+        mu = np.einsum("...ij,...j,...jk,...k->...i", U, gains, Vt, v / scale)
+        turned = scale * evaluate(m, TURNING, parts=parts)(q, v, mu)
+        kept = Vt * (s > least)[..., None]
+        a = a + scale * (turned - np.einsum("...ji,...jk,...k->...i", kept, kept, turned))
     slip = np.abs(np.einsum("...ij,...j->...i", A, v) - np.concatenate([np.broadcast_to(first, drift.shape), -ahead], axis=-1)).max(axis=-1, initial=0.0)  # fmt: skip
     moving = np.where(s > least, s, np.inf).min(axis=-1, initial=np.inf)
-    needed = np.linalg.matrix_rank(A, tol=None) if not A.size else (s > least).sum(axis=-1)
+    needed = (s > least).sum(axis=-1)
     condition = np.where(
         needed == np.max(needed, initial=0), moving / np.maximum(s.max(axis=-1, initial=0.0), 1e-300), 0.0
     )
     return Rates(v, a, slip, np.minimum(condition, 1.0))
+
+
+def freedom(m: Model, parts: Parts, q: Floats) -> int:
+    """How many degrees of freedom the parts leave open at a configuration."""
+    A = evaluate(m, ASKED, parts=parts)(q)[0] / scales(m)
+    size = np.linalg.svd(A, compute_uv=False)
+    return m.nv - int((size > 1e-7 * size.max(initial=0.0)).sum())
 
 
 def rates_of_twists(m: Model, parts: Parts, q: Floats, twist: Floats, acceleration: Floats) -> tuple[Floats, Floats]:
@@ -96,6 +111,15 @@ def drift(m: Model, q: Any, v: Any, parts: Parts) -> list[Any]:
     gamma = equations(m, q, v, tuple(range(len(row_names(m))))).gamma
     change = casadi.jtimes(_rows(m, q, parts) @ v, q, coordinate_rates(m, q) @ v)
     return [casadi.densify(change), casadi.densify(gamma)]
+
+
+def turning(m: Model, q: Any, v: Any, mu: Any, parts: Parts) -> list[Any]:
+    """(dA/dt)^T mu for A = [C; J]."""
+    import casadi
+
+    J = equations(m, q, None, tuple(range(len(row_names(m))))).J
+    A = casadi.vertcat(_rows(m, q, parts), J)
+    return [casadi.densify(casadi.jtimes(A.T @ mu, q, coordinate_rates(m, q) @ v))]
 
 
 def of_twists(m: Model, q: Any, twist: Any, acceleration: Any, parts: Parts) -> list[Any]:
@@ -139,6 +163,10 @@ ASKED = Formula(
 DRIFT = Formula(
     "target_drift", drift, ("q", "v"), (Argument("drift", _rates), Argument("gamma", _closure)), OPTIONS, seldom=True
 )
+TURNING = Formula(
+    "target_turning", turning, ("q", "v", Argument("mu", lambda m, parts: (rate_rows(m, parts) + len(row_names(m)),))),
+    (Argument("turned", lambda m, parts: (m.nv,)),), OPTIONS, seldom=True,
+)  # fmt: skip
 OF_TWISTS = Formula(
     "rates_of_twists", of_twists, ("q", *TWISTS), (Argument("first", _rates), Argument("second", _rates)), OPTIONS,
     seldom=True,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import count, flag, positive
-from eslabon.errors import AssemblyError, InputError, InverseKinematicsError
+from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
@@ -27,6 +27,8 @@ from eslabon.solvers.batches import flattened
 from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.damped_step import Damped
 from eslabon.solvers.ranges import Ranges, distinct
+from eslabon.solvers.targets.parts import Orientation, Position
+from eslabon.solvers.targets.rates import freedom
 from eslabon.solvers.targets.target import Given, Target, given
 
 Floats = NDArray[np.float64]
@@ -35,12 +37,14 @@ TOLERANCE = 1e-10  # metres and radians
 CLOSED = 1e-10
 ITERATIONS = 100
 RESTARTS = 12
+MODES = 16  # of a target, at most
 STARTS = 48  # for several solutions
 LONGEST = 0.5  # radians, or lengths in units of the mechanism's size, of one step
 RANK, FLAT = 1e-9, 1e-7  # of the largest singular value, and of the largest curvature
 NEAR = 0.3  # the same, from one row of a motion towards the next
 SHORTEST = 1 / 64  # of the way between two rows
-LEVEL = 1e-11  # a gradient along the manifold that is round-off
+LEVEL = 1e-9  # a gradient along the manifold, against the error, where no motion leads nearer
+ROUND_OFF = 1e-14
 
 
 def reach(
@@ -59,7 +63,7 @@ def reach(
     limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
     asked = given(m, targets)
     lead, (x, begin) = flattened(targets=(asked.values, 1), guesses=(start(m, guess), 1))
-    search = _Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance)
+    search = Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance)
     found = search.several(x, begin, solutions) if solutions > 1 else search.one(x, begin, restarts)
     lead = (*lead, solutions) if solutions > 1 else lead
     parts = (y.reshape(lead)[()] for y in (found.good, found.distance, found.angle, found.steps))
@@ -84,7 +88,7 @@ def reach_along(
         raise InputError(
             f"a motion of targets has one axis for its rows; these have the leading axes {asked.values.shape[:-1]}."
         )
-    search = _Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance)
+    search = Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance)
     begin = start(m, guess)
     if begin.ndim != 1:
         raise InputError("a motion starts from one configuration; give one guess.")
@@ -96,6 +100,21 @@ def reach_along(
     if strict:
         _refuse(m, asked, made, lanes.left, limits, False)
     return made
+
+
+def modes_of(m: Model, target: Target, limits: bool) -> Floats:
+    """The different configurations that reach a target, which must leave nothing open that a pose would not."""
+    found = reach(m, [target], solutions=MODES, limits=limits)
+    if found.q.ndim != 2:
+        raise InputError("assembly_modes takes one target; call it for each.")
+    parts = given(m, [target]).parts
+    whole = (*parts, *(kind(part.frame, part.unit, 1.0) for part in parts[:1] for kind in (Orientation, Position)))
+    if (left := freedom(m, parts, found.q[0]) - freedom(m, whole, found.q[0])) > 0:
+        raise ModelError(
+            f"this target leaves {left} degree{'s' * (left > 1)} of freedom of {m.name} open, so that there are no single modes; "
+            "ask for more of the frame, such as planar=(x, y, angle) or its pose."
+        )
+    return found.q[found.converged]
 
 
 class _Found(NamedTuple):
@@ -110,7 +129,7 @@ class _Found(NamedTuple):
     steps: Any
 
 
-class _Search:
+class Search:
     """Targets for one mechanism within its ranges."""
 
     def __init__(self, m: Model, asked: Given, ranges: Ranges, tolerance: float) -> None:
@@ -185,7 +204,8 @@ class _Search:
                 break
             here = _Terms(*(y[lanes] for y in terms))
             way, back, slope = self._direction(q[lanes], here)
-            settled = (slope < LEVEL) | (np.abs(here.r).max(axis=-1, initial=0.0) < 1e-14)
+            size = np.abs(here.r).max(axis=-1, initial=0.0)
+            settled = (slope < LEVEL * size) | (size < ROUND_OFF)
             onward = ~(settled & (here.violation < 1e-13))
             lanes, way, back = lanes[onward], way[onward], back[onward]
             taken = self._taken(q, (x, shift), terms, lanes, way, back)
@@ -237,7 +257,7 @@ class _Search:
         """
         moved, share = np.zeros(len(lanes), dtype=bool), np.ones(len(lanes))
         penalty = 2.0 * np.maximum(1.0, np.abs(terms.multipliers[lanes]).max(axis=-1, initial=0.0))
-        before = terms.error[lanes] + penalty * terms.violation[lanes]
+        before = terms.error[lanes] + penalty * _beyond_round_off(terms.violation[lanes])
         for _ in range(12):
             open_ = np.flatnonzero(~moved)
             if not len(open_):
@@ -248,7 +268,7 @@ class _Search:
             if self.m.closed:
                 trial = self._moved(trial, -np.einsum("lij,lj->li", back[open_], made.phi))
                 made = self.terms(trial, *here)
-            better = made.error + penalty[open_] * made.violation < before[open_]
+            better = made.error + penalty[open_] * _beyond_round_off(made.violation) < before[open_]
             at = lanes[open_[better]]
             q[at], moved[open_[better]] = trial[better], True
             for mine, new in zip(terms, made, strict=True):
@@ -256,11 +276,26 @@ class _Search:
             share[open_[~better]] *= 0.35
         return moved
 
+    def corrected(self, q: Floats, x: Floats) -> Floats:
+        """Configurations near their targets brought to them by the least steps."""
+        for _ in range(4):
+            t = self.terms(q, x)
+            A = np.concatenate([t.Jr, t.J], axis=-2) * self.scale
+            miss = np.concatenate([t.r, t.phi], axis=-1)
+            way = -np.einsum("lij,lj->li", np.linalg.pinv(A, rcond=RANK), miss)
+            q = normalize(self.m, integrate(self.m, q, way * self.scale))
+        return np.asarray(q)
+
     def _moved(self, q: Floats, way: Floats) -> Floats:
         """Configurations after a step, within the limits."""
         q = np.array(normalize(self.m, integrate(self.m, q, way * self.scale)))
         q[:, self.places] = np.clip(q[:, self.places], self.ranges.lower[self.places], self.ranges.upper[self.places])
         return q
+
+
+def _beyond_round_off(violation: Floats) -> Floats:
+    """What of a violation of closure is more than round-off, which is larger than the square of a small error."""
+    return np.maximum(violation - 1e-13, 0.0)
 
 
 def _onto(J: Floats, free: Floats) -> tuple[Floats, Floats]:

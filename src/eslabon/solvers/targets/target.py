@@ -67,6 +67,11 @@ class Given(NamedTuple):
 
 def given(m: Model, targets: Sequence[Target]) -> Given:
     """What targets ask for, checked."""
+    if m.rheonomic:
+        raise ModelError(
+            f"the constraints of {m.name} depend on the time, and a target belongs to an instant: ask m.at_time(t), which is the "
+            "mechanism with its constraints as they are then."
+        )
     parts: list[Part] = []
     values: list[Floats] = []
     for target in targets:
