@@ -152,6 +152,51 @@ def test_a_position_alone_may_be_reached():
         np.testing.assert_allclose(es.load(name).pose(np.hstack(list(q.values())))[:3, 3], place, atol=1e-9)
 
 
+@pytest.mark.parametrize("target", ["0.02 0.09", "0.02 0.09 -70"])
+def test_a_planar_target_is_reached(target):
+    m = es.load("planar_3rrr")
+    (q,) = data("ik", m.name, "--planar", target, "--degrees")["solutions"]
+    T, (x, y, *angle) = m.pose(np.hstack(list(q.values()))), map(float, target.split())
+    np.testing.assert_allclose(T[:2, 3], (x, y), atol=1e-9)
+    if angle:
+        np.testing.assert_allclose(np.degrees(np.arctan2(T[1, 0], T[0, 0])), angle[0], atol=1e-6)
+
+
+@pytest.fixture
+def driven(tmp_path):
+    """A crank that is driven, and an actuated joint at its end, as a file."""
+    b = (
+        es.Builder("driven")
+        .body("crank", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+        .body("arm", 2.0, (0.3, 0.1, 0), (0.1, 0.1, 0.1))
+    )
+    b.joint("q1", "revolute", "ground", "crank", axis="z").joint(
+        "q2", "revolute", "crank", "arm", at=(1, 0, 0), axis="z"
+    )
+    path = tmp_path / "driven.toml"
+    b.actuate("q2").drive("motor", "q1", "0.2 + 3*t + t**2").frame("tip", "arm", at=(1, 0, 0)).build().save(path)
+    return str(path)
+
+
+def test_driven_mechanisms_are_asked_at_a_time(driven):
+    for command in ("pose", "torques"):
+        with pytest.raises(es.InputError, match=r"depend on the time; give it, as --time 0\.5"):
+            said(command, driven)
+    m, t = es.load(driven), 0.5
+    q, v, a = [0.2 + 3 * t + t**2, 0.3], [3 + 2 * t, 0.4], [2.0, 0.1]
+    at = ("--actuated", "0.3", "--time", str(t))
+    np.testing.assert_allclose(data("pose", driven, *at)["matrix"], m.pose(q), atol=1e-9)
+    found = data("torques", driven, *at, "--v", "0.4", "--a", "0.1")["tau"]
+    np.testing.assert_allclose(list(found.values()), m.inverse_dynamics(q, v, a, t=t), atol=1e-9)
+    found = data("torques", driven, "--time", str(t))  # at home, moving as little as the drive allows
+    np.testing.assert_allclose(np.hstack(list(found["v"].values())), [v[0], 0], atol=1e-9)
+    for start in (0.0, t):
+        found = data("simulate", driven, "--start", str(start), "--time", "0.2")
+        times = np.array(found["t"])
+        np.testing.assert_allclose(times[[0, -1]], [start, start + 0.2])
+        np.testing.assert_allclose(found["q"]["q1"], 0.2 + 3 * times + times**2, atol=1e-7)
+
+
 @pytest.mark.parametrize("name", ["delta", "puma560"])
 def test_torques_are_the_inverse_dynamics(name):
     m = es.load(name)
@@ -189,6 +234,18 @@ def test_c_is_printed_or_written(tmp_path):
 def test_equations_as_latex_or_with_values():
     assert r"\cos" in said("equations", "elbow", "pose", "--latex")
     assert "a1" not in said("equations", "elbow", "mass_matrix", "--values")
+
+
+@pytest.mark.parametrize("name", ["elbow", "four_bar_spring"])
+def test_equations_without_a_quantity_are_those_of_the_library(name):
+    assert said("equations", name).split() == str(es.load(name).equations()).split()
+
+
+def test_long_equations_are_printed_on_demand(monkeypatch):
+    monkeypatch.setattr("eslabon.textbook.LIMIT", 10)
+    with pytest.raises(es.ModelError, match="too many"):
+        said("equations", "elbow")
+    assert said("equations", "elbow", "--long")
 
 
 def test_check_tells_and_exits(tmp_path):
@@ -310,7 +367,10 @@ WRONG = [
     (("pose", "puma560", "--q", "0 0 0 0 0 0", "--actuated", "0"), "give one of them"),
     (("pose", "delta", "--actuated", "0 0"), "--actuated takes 3 numbers; 2 are given."),
     (("pose", "delta", "--json", "--csv"), "give one of them"),
-    (("ik", "puma560"), "Missing option '--position'"),
+    (("ik", "puma560"), "the target is --position"),
+    (("ik", "five_bar", "--planar", "0 0", "--rpy", "0 0 0"), "the target is --position"),
+    (("ik", "five_bar", "--planar", "0"), "--planar takes 2 or 3 numbers"),
+    (("pose", "elbow", "--time", "1"), "do not depend on the time; leave --time out"),
     (("ik", "puma560", "--position", "9 9 9"), "puma560"),
     (("torques", "delta", "--v", "1 2"), "--v takes 18 numbers; 2 are given."),
     (("simulate", "elbow", "--time", "-1"), "--time is a number of seconds greater than zero"),

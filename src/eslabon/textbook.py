@@ -35,7 +35,7 @@ def equations(
     """See `Mechanism.equations`."""
     from eslabon.graph import printed
 
-    name = text(name, "quantity") if name is not None else MOTION if m.closed else "inverse_dynamics"
+    name = text(name, "quantity") if name is not None else default_quantity(m)
     formulas, kept = _formulas(m, name), _letters(m, parameters)
     graphs = [graph(m, formula, options if formula is formulas[-1] else {}, kept) for formula in formulas]
     operations = sum(f.n_instructions() for f in graphs)
@@ -46,6 +46,11 @@ def equations(
         )
     stages = [printed.Stage(f, _results_in(formula)) for f, formula in zip(graphs, formulas, strict=True)]
     return printed.equations(stages, statement=_statement(m, name))
+
+
+def default_quantity(m: Model) -> str:
+    """What is printed where no quantity is named."""
+    return MOTION if m.closed else "inverse_dynamics"
 
 
 def graph(m: Model, formula: Formula, options: Mapping[str, Any], parameters: tuple[str, ...] = ()) -> Any:

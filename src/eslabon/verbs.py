@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import choice, floats, mapping, positive, renamed, text
+from eslabon.arguments import choice, finite, floats, mapping, positive, renamed, text
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.graph.evaluator import STATE, Formula, expression, native, requested
 from eslabon.model import Model
@@ -118,7 +118,7 @@ class Verbs(dict[Key, Any]):
         if more["t"] is not None:
             if not self.m.rheonomic:
                 raise ModelError(f"the constraints of {self.m.name} do not depend on the time; leave t out.")
-            parameters = {**parameters, TIME: more["t"]}
+            parameters = {**parameters, TIME: more["t"] if has_symbols(more["t"]) else finite(more["t"], "t")}
         if tolerance is not None:
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:

@@ -137,6 +137,9 @@ def test_time_has_its_place():
         m.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
     with pytest.raises(es.ModelError, match="do not depend on the time; leave t out"):
         arm().forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), t=0.3)
+    for t in (np.nan, np.inf, [0.0, np.nan]):
+        with pytest.raises(es.InputError, match="t holds a number that is not finite"):
+            m.inverse_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), t=t)
     with pytest.raises(es.ModelError, match="the time is no parameter"):
         m.with_parameters(t=0.3)
     with pytest.raises(es.ModelError, match="only what a loop or a coupling holds may depend on it"):

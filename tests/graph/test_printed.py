@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import casadi as ca
@@ -95,6 +96,25 @@ def test_numbers_are_printed_as_they_were_meant() -> None:
     assert one(0.1 * x + 0.2 * x, x) == "r = 0.3*x"
     assert one(1.0000000001 * x, x) == "r = 1.0000000001*x"
     assert one(0.1 * ca.cos(x) * ca.cos(0.3) - 0.1 * ca.sin(x) * ca.sin(0.3), x).count("9999") == 0
+
+
+def test_numbers_have_no_more_digits_than_they_mean() -> None:
+    x = ca.SX.sym("x")
+    for value, text in ((0.12, "0.12"), (0.9 * 9.81, "8.829"), (3 * 0.1, "0.3"), (2**0.5, "1.4142135623730951")):
+        assert one(ca.SX(value), x) == f"r = {text}"
+        assert one(value * x, x) == f"r = {text}*x"
+    assert one(0.1 * x - 2**0.5, x) == "r = 0.1*x - 1.4142135623730951"
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_what_softens_a_root_is_not_printed(count: int) -> None:
+    q = ca.SX.sym("q", count)
+    length = ca.sqrt(ca.sumsqr(q) + 1e-60)  # as that of a spring
+    f = ca.Function("f", [q], [(0.3 * length - 2**0.5) / length * q], ["q"], ["force"])
+    shown, at = equations(f), RNG.normal(size=count)
+    assert not re.search(r"e-|\d{18}", str(shown))
+    np.testing.assert_allclose(shown.function()(at).ravel(), f(at).full().ravel(), rtol=1e-13)
+    assert "e-60" in one(1e-60 * q[0] + q[0] ** 2, q)  # what is more than a softening stays
 
 
 def test_what_is_no_polynomial() -> None:

@@ -185,6 +185,13 @@ def test_loops_couplings_and_modes_follow_their_joints():
     assert both.configuration("up").size == m.nq
 
 
+def test_an_unknown_item_is_answered_with_the_known_ones_in_order():
+    m = es.load("five_bar")
+    with pytest.raises(es.ModelError) as refused:
+        m.without("?", kind="joint")
+    assert str(refused.value).endswith(f"(known: {', '.join(sorted(j.name for j in m.joints))}).")
+
+
 def test_parameters_that_differ_get_the_prefix():
     arm = es.load("elbow")
     same = reads_back(es.join(arm, arm, at="tool", prefix="b_"))

@@ -12,7 +12,19 @@ import eslabon as es
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.kinematics_commands import coordinate_heads
-from eslabon.cli.typed import Actuated, Degrees, Q, Source, as_typed, configuration, in_radians, load, vector
+from eslabon.cli.typed import (
+    Actuated,
+    Degrees,
+    Q,
+    Source,
+    Time,
+    as_typed,
+    configuration,
+    in_radians,
+    instant,
+    load,
+    vector,
+)
 from eslabon.model.configuration import angles, velocity_units
 from eslabon.plotting import save_figure
 from eslabon.sheets import Sheet
@@ -31,28 +43,44 @@ def _rates(m: es.Mechanism, text: str | None, option: str, places: Any, degrees:
 
 
 def state(
-    m: es.Mechanism, q: str | None, v: str | None, a: str | None, actuated: str | None, degrees: bool
+    m: es.Mechanism,
+    q: str | None,
+    v: str | None,
+    a: str | None,
+    actuated: str | None,
+    degrees: bool,
+    t: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Full q, v, a: as typed, or what follows from the actuated joints."""
-    configured = configuration(m, q, actuated, degrees and (q is not None or actuated is not None))
+    configured = configuration(m, q, actuated, degrees and (q is not None or actuated is not None), t)
     places = list(m.actuated_velocities) if actuated is not None else list(range(m.nv))
     va, aa = (_rates(m, text, option, places, degrees) for text, option in ((v, "--v"), (a, "--a")))
     if actuated is not None and m.closed:
-        return m.complete(configured[list(m.actuated_coordinates)], va, aa, guess=configured)
+        return m.complete(configured[list(m.actuated_coordinates)], va, aa, guess=configured, t=t)
     full = np.zeros((2, m.nv))
     full[:, places] = va, aa
+    if m.rheonomic:  # where rest may be impossible: what is left out is the nearest to it
+        _, *nearest = m.project(configured, *full, t=t)
+        full = np.where([[v is None], [a is None]], nearest, full)
     return configured, full[0], full[1]
 
 
 @command("torques", 'eslabon torques delta --actuated "10 20 30" --v "90 0 0" --degrees')
 def torques(
-    source: Source, q: Q = None, v: V = None, a: A = None, actuated: Actuated = None, degrees: Degrees = False
+    source: Source,
+    q: Q = None,
+    v: V = None,
+    a: A = None,
+    actuated: Actuated = None,
+    degrees: Degrees = False,
+    time: Time = None,
 ) -> Answer:
     """Inverse dynamics: the actuators' forces for a state of motion; left out, home at rest."""
     m = load(source)
+    at = instant(m, time)
     with patience("compiling the inverse dynamics"):
-        motion = state(m, q, v, a, actuated, degrees)
-        tau = m.inverse_dynamics(*motion)
+        motion = state(m, q, v, a, actuated, degrees, **at)
+        tau = m.inverse_dynamics(*motion, **at)
     units = [FORCE[velocity_units(m)[k]] for k in m.actuated_velocities]
     names = [name for name in m.actuated for _ in range(m.joint(name).nv)]
     sheet = Sheet("actuator forces", ("joint", "force", "unit"), list(zip(names, tau.tolist(), units, strict=True)))
@@ -71,6 +99,7 @@ def simulate(
         str | None, typer.Option("--tau", help="Constant forces of the actuators; none if left out.")
     ] = None,
     degrees: Degrees = False,
+    start: Annotated[float, typer.Option("--start", help="The time at the start, in seconds.")] = 0.0,
     rows: Annotated[int, typer.Option(help="How many times are reported.", min=3)] = 11,
     method: Annotated[str, typer.Option(help="DOP853, RK45, LSODA, Radau, BDF, rk4 or symplectic.")] = "DOP853",
     step: Annotated[float | None, typer.Option(help="The step of a method with fixed steps, in seconds.")] = None,
@@ -83,11 +112,11 @@ def simulate(
     m = load(source)
     if not 0 < time < np.inf:
         raise es.InputError(f"--time is a number of seconds greater than zero; it is {time:g}.")
-    q0, v0, _ = state(m, q, v, None, actuated, degrees)
+    q0, v0, _ = state(m, q, v, None, actuated, degrees, start if m.rheonomic else None)
     force = None if tau is None else vector(tau, "--tau", m.nu)
-    times = np.linspace(0.0, time, rows)
+    times = start + np.linspace(0.0, time, rows)
     if step is None and method in METHODS:  # of fixed steps, which have no other
-        step = float(times[1]) / 100
+        step = time / (rows - 1) / 100
     motion = m.simulate(q0, v0, times, force, method=method, step=step)
     table = np.column_stack([motion.t, motion.energy.total, as_typed(motion.q, angles(m), degrees)])
     heads = ("t [s]", "energy [J]", *coordinate_heads(m, degrees))

@@ -17,9 +17,11 @@ from eslabon.cli.typed import (
     Frame,
     Q,
     Source,
+    Time,
     as_typed,
     configuration,
     in_radians,
+    instant,
     joints,
     known_joint,
     load,
@@ -58,17 +60,23 @@ def pose_rows(T: np.ndarray) -> np.ndarray:
 
 @command("pose", 'eslabon pose delta --actuated "10 20 30" --degrees')
 def pose(
-    source: Source, q: Q = None, actuated: Actuated = None, frame: Frame = None, degrees: Degrees = False
+    source: Source,
+    q: Q = None,
+    actuated: Actuated = None,
+    frame: Frame = None,
+    degrees: Degrees = False,
+    time: Time = None,
 ) -> Answer:
     """The pose of a frame: position, roll, pitch and yaw, the 4x4 matrix, and with loops all coordinates that close them."""
     m = load(source)
+    at = instant(m, time)
     with patience("closing the loops"):
-        values = configuration(m, q, actuated, degrees)
+        values = configuration(m, q, actuated, degrees, **at)
         T = m.pose(values, frame)
     name = chosen_frame(m, frame).name
     row = pose_rows(T)
     notes = []
-    if m.closed and not (violation := abs(m.constraint(values)).max(initial=0.0)) <= 1e-6:
+    if m.closed and not (violation := abs(m.constraint(values, **at)).max(initial=0.0)) <= 1e-6:
         notes.append(f"This configuration violates loop closure by {violation:.3g} (m or rad).")
     parts: list[Any] = [
         Sheet(f"pose of {name}", ("", "x", "y", "z"), [("position m", *row[:3]), ("roll pitch yaw deg", *row[3:])]),
@@ -92,10 +100,15 @@ def pose(
 @command("ik", 'eslabon ik puma560 --position "0.4 0.1 0.3" --rpy "0 90 0" --degrees')
 def ik(
     source: Source,
-    position: Annotated[str, typer.Option("--position", help="Where the frame is to be, in metres: 'x y z'.")],
+    position: Annotated[
+        str | None, typer.Option("--position", help="Where the frame is to be, in metres: 'x y z'.")
+    ] = None,
     rpy: Annotated[
         str | None,
         typer.Option("--rpy", help="Its roll, pitch and yaw; any if left out."),
+    ] = None,
+    planar: Annotated[
+        str | None, typer.Option("--planar", help="In place of both, for a motion in the plane: 'x y' or 'x y angle'.")
     ] = None,
     frame: Frame = None,
     guess: Annotated[str | None, typer.Option("--guess", help="Coordinates to start from.")] = None,
@@ -104,24 +117,34 @@ def ik(
 ) -> Answer:
     """Inverse kinematics: coordinates that bring a frame to a pose, and with loops close them."""
     m = load(source)
-    place = vector(position, "--position", 3)
-    turn = None if rpy is None else vector(rpy, "--rpy", 3)
+    target = _target(position, rpy, planar, degrees)
     start = None if guess is None else in_radians(numbers(guess, "--guess"), angles(m), degrees)
     with patience("searching"):
-        q = _reached(m, place, turn if turn is None or not degrees else np.radians(turn), start, frame, solutions)
+        q = _reached(m, target, start, frame, solutions)
     poses = m.pose(q, frame)
     heads, rows = coordinate_heads(m), np.concatenate([q, pose_rows(poses)], axis=-1).tolist()
     data = {"mechanism": m.name, "solutions": [m.named(x) for x in q]}
     return Answer([coordinate_sheet(m, q, degrees)], data, [Sheet("solutions", (*heads, *POSE), rows)])
 
 
-def _reached(
-    m: es.Mechanism, place: np.ndarray, rpy: np.ndarray | None, guess: Any, frame: str | None, solutions: int
-) -> np.ndarray:
+def _target(position: str | None, rpy: str | None, planar: str | None, degrees: bool) -> dict[str, np.ndarray]:
+    """What is to be reached, as `inverse_kinematics` takes it."""
+    if (position is None) == (planar is None) or (planar is not None and rpy is not None):
+        raise es.ReadError("the target is --position, with --rpy or without, or --planar: give one of the two.")
+    if planar is not None:
+        values = numbers(planar, "--planar")
+        if len(values) not in (2, 3):
+            raise es.ReadError(f"--planar takes 2 or 3 numbers, x y and an angle; {len(values)} are given.")
+        return {"planar": in_radians(values, np.arange(len(values)) == 2, degrees)}
+    place = vector(str(position), "--position", 3)
+    if rpy is None:
+        return {"position": place}
+    turn = in_radians(vector(rpy, "--rpy", 3), np.ones(3, dtype=bool), degrees)
+    return {"pose": es.algebra.pose(es.algebra.rotation_from_rpy(turn), place)}
+
+
+def _reached(m: es.Mechanism, target: dict[str, Any], guess: Any, frame: str | None, solutions: int) -> np.ndarray:
     """Configurations in rows."""
-    target: dict[str, Any] = {"position": place}
-    if rpy is not None:
-        target = {"pose": es.algebra.pose(es.algebra.rotation_from_rpy(rpy), place)}
     if solutions > 1:
         found: Any = m.inverse_kinematics(guess=guess, frame=frame, solutions=solutions, report=True, **target)
         if found.converged.any():

@@ -11,12 +11,12 @@ import typer
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.typed import Frame, Source, load, quantities
+from eslabon.graph.printed import written
 from eslabon.sheets import Sheet
 
-Quantity = Annotated[
-    str,
-    typer.Argument(metavar="QUANTITY", help="Such as pose, jacobian, mass_matrix or inverse_dynamics.", autocompletion=quantities),
-]  # fmt: skip
+Quantity = typer.Argument(
+    metavar="QUANTITY", help="Such as pose, jacobian, mass_matrix or inverse_dynamics.", autocompletion=quantities
+)
 
 
 def _options(frame: str | None) -> dict[str, Any]:
@@ -26,20 +26,25 @@ def _options(frame: str | None) -> dict[str, Any]:
 @command("equations", "eslabon equations elbow mass_matrix")
 def equations(
     source: Source,
-    quantity: Quantity = "inverse_dynamics",
+    quantity: Annotated[str | None, Quantity] = None,
     frame: Frame = None,
     latex: Annotated[bool, typer.Option("--latex", help="As LaTeX.")] = False,
     values: Annotated[bool, typer.Option("--values", help="Put the parameters' values in.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Even if there are thousands of operations.")] = False,
 ) -> Answer:
-    """A quantity as equations, with the parameters as letters."""
+    """A quantity as equations, with the parameters as letters; left out, the inverse dynamics, with loops the equations of
+    motion."""
+    from eslabon.textbook import default_quantity
+
     m = load(source)
+    quantity = quantity or default_quantity(m)
     with patience("writing the equations"):
-        made = m.equations(quantity, parameters=not values, **_options(frame))
+        made = m.equations(quantity, parameters=not values, long=long, **_options(frame))
         text = made.latex() if latex else str(made)
-    rows = [("definition", str(name), str(expression)) for name, expression in made.definitions]
+    rows = [("definition", str(name), written(expression)) for name, expression in made.definitions]
     for name, matrix in zip(made.names, made.results, strict=True):
         entries = product(*(range(n) for n in matrix.shape))
-        rows += [(name, " ".join(str(k + 1) for k in place), str(matrix[place])) for place in entries]
+        rows += [(name, " ".join(str(k + 1) for k in place), written(matrix[place])) for place in entries]
     sheet = Sheet("equations", ("of", "entry", "expression"), rows)
     return Answer(
         [text],
@@ -51,7 +56,7 @@ def equations(
 @command("c", "eslabon c elbow jacobian --frame tool")
 def c(
     source: Source,
-    quantity: Quantity = "inverse_dynamics",
+    quantity: Annotated[str, Quantity] = "inverse_dynamics",
     frame: Frame = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the files into this folder; printed if left out.")] = None,
 ) -> Answer:  # fmt: skip

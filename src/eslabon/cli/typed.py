@@ -92,6 +92,9 @@ Frame = Annotated[
     str | None,
     typer.Option(help="A named frame or a body; the only frame if left out.", autocompletion=frames),
 ]
+Time = Annotated[
+    float | None, typer.Option("--time", help="When, in seconds, for constraints that depend on the time.")
+]
 Degrees = Annotated[bool, typer.Option("--degrees", help="Angles are given, and shown in tables, in degrees.")]
 
 
@@ -125,7 +128,9 @@ def as_typed(values: Any, turning: np.ndarray, degrees: bool) -> np.ndarray:
     return np.where(turning, np.degrees(values), values) if degrees else np.asarray(values)
 
 
-def configuration(m: es.Mechanism, q: str | None, actuated: str | None, degrees: bool) -> np.ndarray:
+def configuration(
+    m: es.Mechanism, q: str | None, actuated: str | None, degrees: bool, t: float | None = None
+) -> np.ndarray:
     """All coordinates: as typed, or with the loops closed on what the actuated joints have, or home."""
     if q is not None and actuated is not None:
         raise es.ReadError("--q gives all coordinates and --actuated those of the actuated joints; give one of them.")
@@ -139,11 +144,20 @@ def configuration(m: es.Mechanism, q: str | None, actuated: str | None, degrees:
         places = list(m.actuated_coordinates)
         values = in_radians(vector(actuated, "--actuated", len(places)), angles(m)[places], degrees)
         if m.closed:
-            return m.assemble(values)
+            return m.assemble(values, t=t)
         made = m.home()
         made[places] = values
         return made
-    return m.project(m.home()) if m.closed else m.home()
+    return m.project(m.home(), t=t) if m.closed else m.home()
+
+
+def instant(m: es.Mechanism, time: float | None) -> dict[str, float]:
+    """The time as the verbs take it: where the constraints depend on it, and only there."""
+    if time is None and m.rheonomic:
+        raise es.InputError(f"the constraints of {m.name} depend on the time; give it, as --time 0.5.")
+    if time is not None and not m.rheonomic:
+        raise es.InputError(f"the constraints of {m.name} do not depend on the time; leave --time out.")
+    return {} if time is None else {"t": time}
 
 
 def known_joint(m: es.Mechanism, name: str, option: str) -> str:

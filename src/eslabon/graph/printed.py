@@ -105,23 +105,30 @@ class Equations:
 
     def __str__(self) -> str:
         lines = [self.statement[0]] if self.statement[0] else []
-        lines += [f"{s} = {e}" for s, e in self.definitions]
+        lines += [f"{s} = {written(e)}" for s, e in self.definitions]
         defined = {s for s, _ in self.definitions}
         for name, result in zip(self.names, self.results, strict=True):
             if 0 in result.shape:  # of a mechanism that cannot move
                 lines.append(f"{name} is empty ({result.shape[0]}x{result.shape[1]})")
             elif result.shape == (1, 1):
-                lines.append(f"{name} = {result[0, 0]}")
+                lines.append(f"{name} = {written(result[0, 0])}")
             elif not defined.issuperset(result):  # whose entries are lines already
                 for places, e in _grouped(result):
                     left = " = ".join(f"{name}[{','.join(map(str, place))}]" for place in places)
-                    lines.append(f"{left} = {e}" if places else _elsewhere(name))
+                    lines.append(f"{left} = {written(e)}" if places else _elsewhere(name))
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         shapes = (f"{n} {r.shape[0]}x{r.shape[1]}" for n, r in zip(self.names, self.results, strict=True))
         inputs = ", ".join(name for name, _ in self.inputs)
         return f"<Equations: {', '.join(shapes)} in {inputs}; {len(self.definitions)} definitions>"
+
+
+def written(e: Any) -> str:
+    """An expression as text, its numbers without zeros at the end."""
+    import sympy
+
+    return str(sympy.sstr(e, full_prec=False))
 
 
 def _elsewhere(name: str) -> str:

@@ -28,6 +28,8 @@ LONG = 40  # terms of a sum, and of a product of sums multiplied out, above whic
 PLAIN = 60  # operations, up to which the graph's own form is a candidate
 ATOM = 20  # operations of what is divided by, or is inside a function, above which it becomes a definition
 LINE = 40  # operations in a line of `Steps`
+NEGLIGIBLE = 1e-50  # a constant below it is added only so that a root has a derivative at zero; it is not printed
+DIGITS = 12  # that a person writes: what a double has beyond them, if zeros up to rounding, is noise
 
 Definition = tuple[Any, Any]
 
@@ -53,6 +55,8 @@ class Reader(ABC):
         """The outputs as SymPy matrices, for given expressions of the inputs."""
         self._program = program
         self._start()
+        summands = {a for i in program.instructions if i.name in ("add", "sub") for a in i.args}
+        summands -= {a for i in program.instructions if i.name not in ("add", "sub") for a in i.args}
         results = [self._sympy.zeros(*shape) for shape in program.output_shapes]
         for k, i in enumerate(program.instructions):
             match i.name:
@@ -62,7 +66,7 @@ class Reader(ABC):
                 case "input":
                     self._atom(k, inputs[i.place[0]][i.place[1]])
                 case "const":
-                    self._atom(k, self._constant(i.value))
+                    self._atom(k, self._constant(0.0 if k in summands and abs(i.value) < NEGLIGIBLE else i.value))
                 case _ if i.name in self._functions:
                     self._compute(k, i)
                 case _:
@@ -345,9 +349,12 @@ def _summands(polynomial: dict[Powers, Fraction]) -> list[Any]:
 
 
 def _content(coefficients: Iterable[Fraction]) -> Fraction:
-    """The number that leaves whole coefficients without a common divisor, the first one positive."""
+    """The number that leaves whole coefficients without a common divisor, the first one positive; only the sign where they
+    would be too long to read, as with the square root of 2."""
     numbers = list(coefficients)
     size = Fraction(math.gcd(*(c.numerator for c in numbers)), math.lcm(*(c.denominator for c in numbers)))
+    if any(abs(c / size) >= 10**DIGITS for c in numbers):
+        size = Fraction(1)
     return size if numbers[0] > 0 else -size
 
 
@@ -361,11 +368,21 @@ def _without(powers: Powers, common: Powers) -> Powers:
 def fraction(x: float) -> Fraction:
     """A double as the fraction a person would have meant: 1/3 for 0.333..., else its shortest decimal.
 
-    >>> fraction(0.5), fraction(1 / 3), fraction(9.81)
-    (Fraction(1, 2), Fraction(1, 3), Fraction(981, 100))
+    >>> fraction(0.5), fraction(1 / 3), fraction(3 * 0.1 * 9.81)
+    (Fraction(1, 2), Fraction(1, 3), Fraction(2943, 1000))
     """
     near = Fraction(x).limit_denominator(64)
-    return near if near.numerator / near.denominator == x else Fraction(repr(x))
+    return near if near.numerator / near.denominator == x else Fraction(_shortest(x))
+
+
+def _shortest(x: float) -> str:
+    """A double as text, without what rounding has added.
+
+    >>> _shortest(8.828999999999999), _shortest(2**0.5)
+    ('8.829', '1.4142135623730951')
+    """
+    rounded = f"{x:.15g}"
+    return rounded if float(rounded) == float(f"{x:.{DIGITS}g}") else repr(x)
 
 
 def _rational(c: Fraction) -> Any:
@@ -389,7 +406,7 @@ def readable(e: Any) -> Any:
         small = r.q <= 64 and r.q % 5 != 0
         if small or (rest != 1 and r.q <= 10**6):
             return r
-        return sympy.Float(repr(int(r.p) / int(r.q)))
+        return sympy.Float(_shortest(int(r.p) / int(r.q)))
 
     numbers = {r: decimal(r) for r in e.atoms(sympy.Rational) if not r.is_Integer}
     return e.xreplace({r: d for r, d in numbers.items() if r is not d})

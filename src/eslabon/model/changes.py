@@ -131,7 +131,8 @@ def _kind_of(m: Model, name: str, kind: str | None) -> str:
     named = {word: {x.name for x in getattr(m.description, s)} for word, s in SECTIONS.items() if kind in (None, word)}
     found = [word for word, several in named.items() if text(name, "a name") in several]
     if not found:
-        raise ModelError(f"{m.name} has no {kind or 'item'} '{name}'{suggest(name, set[str]().union(*named.values()))}")
+        known = sorted(set[str]().union(*named.values()))
+        raise ModelError(f"{m.name} has no {kind or 'item'} '{name}'{suggest(name, known)}")
     if len(found) > 1 and not (set(found) == {"body", "joint"} and m.joint(name).child == name):
         raise ModelError(f"'{name}' is a {' and a '.join(found)}; say which with kind=.")
     return found[0]
