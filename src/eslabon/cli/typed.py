@@ -151,7 +151,7 @@ def configuration(
     return m.project(m.home(), t=t) if m.closed else m.home()
 
 
-def instant(m: es.Mechanism, time: float | None) -> dict[str, float]:
+def instant(m: es.Mechanism, time: float | None) -> dict[str, Any]:
     """The time as the verbs take it: where the constraints depend on it, and only there."""
     if time is None and m.rheonomic:
         raise es.InputError(f"the constraints of {m.name} depend on the time; give it, as --time 0.5.")
