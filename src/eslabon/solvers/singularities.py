@@ -164,7 +164,11 @@ def _sign_changes(sign: Floats) -> Floats:
 
 
 def conditions(m: Model, q: Any, frame: str | None = None, part: str = "all") -> Conditions:
-    """The conditions of configurations `(..., nq)`; `part` of the frame's twist: "all", "translation" or "rotation"."""
+    """The conditions of configurations `(..., nq)`; `part` of the frame's twist: "all", "translation" or "rotation".
+
+    `serial` judges the way from the actuators to the twist, which goes to pieces at a parallel singular configuration too:
+    where `parallel` is near zero, `m.singularity` tells what is lost and what is gained.
+    """
     q = states(q, "q", m.nq, m.name)
     chosen, rows = frame_if_any(m, frame), PARTS[choice(part, "part", PARTS)]
     lead, flat = q.shape[:-1], q.reshape(prod(q.shape[:-1]), m.nq)
