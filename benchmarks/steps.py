@@ -4,7 +4,7 @@ Every step ends on the constraint manifold: the closure error is the largest res
 0.02 ms from a state in slow motion, under gravity, with no actuator forces.
 
 How many times faster delta and stewart_gough are than a base whose step did not fit into the second-level cache depends on
-that cache: twice where it has 1 MB, less where it is larger."""
+that cache: twice on a machine where it was too small, less with 2 MB a core."""
 
 from __future__ import annotations
 
