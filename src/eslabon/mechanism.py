@@ -387,8 +387,9 @@ class Mechanism(model.Model):
             if actuated is not None or joints is not None:
                 raise ModelError("assemble takes joint values or a target of a frame, not both.")
             target = Target(frame, pose, position, orientation, axis, planar, rows)
-            go = reach_along if flag(_continuation(along, continuation), "continuation") else reach
-            return go(self, [target], guess, limits=limits, strict=flag(strict, "strict")).q
+            if flag(_continuation(along, continuation), "continuation"):
+                return reach_along(self, [target], guess, limits=limits, strict=strict, singular=singular).q
+            return reach(self, [target], guess, limits=limits, strict=strict).q
         if self.rheonomic or t is not None:
             from eslabon.solvers.assembly.driven import assemble_at
 
@@ -434,6 +435,8 @@ class Mechanism(model.Model):
 
             if any(x is not None for x in (qa, va, aa, joints)):
                 raise ModelError("complete takes the motion of joints or that of a frame, not both.")
+            if passive != "refuse":
+                raise ModelError("what a frame leaves open moves as little as it can by itself; leave passive out.")
             target = Target(frame, pose, position, orientation, axis, planar, rows)
             return complete_target(self, [target], guess, twist=twist, velocity=velocity, acceleration=acceleration,
                 continuation=continuation, singular=singular or "error", limits=limits)  # fmt: skip
@@ -442,7 +445,7 @@ class Mechanism(model.Model):
         if self.rheonomic or t is not None:
             from eslabon.solvers.assembly.driven import complete_at
 
-            return complete_at(self, qa, va, aa, guess, t, joints, continuation, limits)
+            return complete_at(self, qa, va, aa, guess, t, joints, continuation, limits, passive, singular or "error")
         return assembly.complete(self, qa, va, aa, guess, joints=joints, continuation=continuation,
             passive=passive, singular=singular, limits=limits)  # fmt: skip
 
@@ -781,9 +784,11 @@ class Mechanism(model.Model):
 
 def _are_targets(x: Any) -> bool:
     """Whether something is a target, or a list of them."""
-    return type(x).__name__ == "Target" or (
-        isinstance(x, list | tuple) and any(type(y).__name__ == "Target" for y in x)
-    )
+    if x is None or isinstance(x, np.ndarray):
+        return False  # without loading what knows targets
+    from eslabon.solvers.targets import Target
+
+    return isinstance(x, Target) or (isinstance(x, list | tuple) and any(isinstance(y, Target) for y in x))
 
 
 def _found(made: Configurations, options: Mapping[str, Any]) -> Floats:

@@ -131,6 +131,17 @@ def test_driven_mechanisms_are_assembled_completed_and_projected_at_instants():
         m.assemble()
 
 
+def test_what_drives_leave_open_is_refused_or_of_least_norm():
+    m = arm(*DRIVES, actuated=())
+    with pytest.raises(es.ModelError, match="leave 1 of its degrees of freedom open"):
+        m.complete(t=0.3)
+    _, v, _ = m.complete(t=0.3, passive="minimum_norm")
+    assert v[2] == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(v[:2], motion(0.3)[:, 1], atol=1e-9)
+    with pytest.raises(es.EslabonError, match="passive"):
+        m.complete(t=0.3, passive="perhaps")
+
+
 def test_time_has_its_place():
     m = arm(*DRIVES)
     with pytest.raises(es.ModelError, match="give it to forward_dynamics, as t="):

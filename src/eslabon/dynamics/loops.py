@@ -144,14 +144,10 @@ def reactions_under_forces(
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
 ) -> list[SX]:  # fmt: skip
     """The same when the actuators' forces are given: the motion follows from them, whatever they leave free."""
-    p = partition or structure.partition
-    phi, J, gamma, rate = residual(m, q, v, p)
-    M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
-    found = solver(constraints)(
-        Constrained(M, trees.actuation(m, tau) - h, J, gamma, p, structure.penalty, floor=structure.floor)
-    )
+    p, force = partition or structure.partition, trees.actuation(m, tau)
+    found, left = _under(m, q, v, force, formulation, constraints, external, structure, p)
     rows = _transmitted(m, q, v, found.a, p, found.reaction, external or {})
-    return [rows, violation(phi, J @ v + rate), found.condition]
+    return [rows, left, found.condition]
 
 
 def coupling_forces(
@@ -173,12 +169,20 @@ def coupling_forces_under_forces(
     joint_forces: SX | float = 0.0,
 ) -> list[SX]:  # fmt: skip
     """The same when the actuators' forces are given, and forces along all velocities besides."""
-    p = partition or structure.partition
+    p, force = partition or structure.partition, trees.actuation(m, tau) + joint_forces
+    found, left = _under(m, q, v, force, formulation, constraints, external, structure, p)
+    return [_of_couplings(m, p, found.reaction), left, found.condition]
+
+
+def _under(
+    m: Model, q: SX, v: SX, force: SX, formulation: str | None, constraints: str | None, external: External | None,
+    structure: Structure, p: Partition,
+) -> tuple[Solution, SX]:  # fmt: skip
+    """The motion and the constraint forces under forces along all velocities, and how far the state violates closure."""
     phi, J, gamma, rate = residual(m, q, v, p)
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
-    force = trees.actuation(m, tau) + joint_forces - h
-    found = solver(constraints)(Constrained(M, force, J, gamma, p, structure.penalty, floor=structure.floor))
-    return [_of_couplings(m, p, found.reaction), violation(phi, J @ v + rate), found.condition]
+    given = Constrained(M, force - h, J, gamma, p, structure.penalty, floor=structure.floor)
+    return solver(constraints)(given), violation(phi, J @ v + rate)
 
 
 def _of_couplings(m: Model, p: Partition, reaction: SX) -> SX:

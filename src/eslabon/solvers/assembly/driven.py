@@ -6,20 +6,21 @@ J v = -Phi_t and J a = gamma, with the motion of prescribed joints beside them, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from eslabon.arguments import finite, states
-from eslabon.errors import AssemblyError, ModelError
+from eslabon.arguments import choice, finite, states
+from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.model.validation import TIME
 from eslabon.solvers.assembly.assemble import assemble
+from eslabon.solvers.assembly.complete import PASSIVE
 from eslabon.solvers.assembly.prescription import by_joints, scales
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -64,9 +65,11 @@ def assemble_at(
 
 def complete_at(
     m: Model, values: Any, va: Any, aa: Any, guess: Any, t: Any, joints: tuple[str, ...] | None, continuation: bool,
-    limits: bool,
+    limits: bool, passive: str, singular: str,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
-    """q, v, a of all joints at instants, from the motion of prescribed ones."""
+    """q, v, a of all joints at instants, from the motion of prescribed ones; what they leave open as in `complete`."""
+    choice(passive, "passive", PASSIVE)
+    choice(singular, "singular", SINGULAR_WORDS)
     given = by_joints(m, joints)
     count = len(given.velocities(m))
     own = [
@@ -75,7 +78,25 @@ def complete_at(
     ]
     q = assemble_at(m, values, guess, t, joints, continuation, limits=limits)
     chosen = np.eye(m.nv)[given.velocities(m)]
-    return q, *_rates(m, q, instants(m, t), lambda *_: (chosen, own[0], own[1]), exact=True)
+    _tell_open(m, q, instants(m, t), chosen, passive, singular)
+    return q, *_rates(m, q, instants(m, t), chosen, own)
+
+
+def _tell_open(m: Model, q: Floats, t: Floats, chosen: Floats, passive: str, singular: str) -> None:
+    """Refuse what nothing determines, and tell of configurations where less is determined than elsewhere."""
+    J = evaluate(m, RATES, parameters=(TIME,))(q, np.zeros(m.nv), t)[0]
+    A = np.concatenate([np.broadcast_to(chosen, (*q.shape[:-1], *chosen.shape)), J], axis=-2) / scales(m)
+    size = np.linalg.svd(A, compute_uv=False)
+    found = (size > 1e-7 * size.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
+    most = int(np.max(found, initial=0))
+    if found.size and most < m.nv and passive == "refuse":
+        raise ModelError(
+            f"the drives and prescribed joints of {m.name} leave {m.nv - most} of its degrees of freedom open; prescribe more, "
+            "or with passive='minimum_norm' let them move as little as they can."
+        )
+    if (found < most).any():
+        tell_of_singularity(singular, f"{m.name} is at a singular configuration at one of the times, where velocities do not "
+            "follow; take other times, or pass singular='warn' for the minimum-norm ones.")  # fmt: skip
 
 
 def project_at(m: Model, q: Any, v: Any, a: Any, t: Any, limits: bool) -> Floats | tuple[Floats, ...]:
@@ -91,17 +112,17 @@ def project_at(m: Model, q: Any, v: Any, a: Any, t: Any, limits: bool) -> Floats
         return found
     speeds = states(v, "v", m.nv, m.name, "velocities")
     change = np.zeros(m.nv) if a is None else states(a, "a", m.nv, m.name, "velocities")
-    made = _rates(m, found, when, lambda *_: (np.zeros((0, m.nv)), np.zeros(0), np.zeros(0)), near=(speeds, change))
+    made = _rates(m, found, when, near=(speeds, change))
     return (found, made[0]) if a is None else (found, *made)
 
 
 def _rates(
-    m: Model, q: Floats, t: Floats, prescribed: Callable[..., tuple[Floats, Floats, Floats]],
-    near: Sequence[Floats] | None = None, exact: bool = False,
+    m: Model, q: Floats, t: Floats, chosen: Floats | None = None, own: Sequence[Floats] = (), near: Sequence[Floats] = ()
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """v and a with the constraints' own rates and prescribed ones, the nearest to given ones."""
-    C, first, second = prescribed()
-    v0, a0 = (np.zeros(m.nv), np.zeros(m.nv)) if near is None else near
+    """v and a with the constraints' own rates and those of chosen rows, the nearest to given ones; with chosen rows, exactly."""
+    C = np.zeros((0, m.nv)) if chosen is None else chosen
+    first, second = own or np.zeros((2, 0))
+    v0, a0 = near or np.zeros((2, m.nv))
     lead, scale = q.shape[:-1], 1 / scales(m)
     closure = evaluate(m, RATES, parameters=(TIME,))
     J, _, ahead = closure(q, np.zeros(m.nv), t)
@@ -112,7 +133,7 @@ def _rates(
         wanted = np.concatenate([np.broadcast_to(r, (*lead, r.shape[-1])) for r in rows], axis=-1)
         made = x + np.einsum("...ij,...j->...i", back, wanted - np.einsum("...ij,...j->...i", A, np.broadcast_to(x, (*lead, m.nv))))  # fmt: skip
         left = np.abs(np.einsum("...ij,...j->...i", A, made) - wanted).max(initial=0.0)
-        if exact and left > 1e-6 * max(1.0, float(np.abs(wanted).max(initial=0.0))):
+        if chosen is not None and left > 1e-6 * max(1.0, float(np.abs(wanted).max(initial=0.0))):
             raise AssemblyError(
                 f"the motion prescribed violates the driven constraints of {m.name} by {left:.3g}; prescribe fewer joints."
             )

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointMotion:
-    """Coordinates, velocities and accelerations of the joints, with what is known of their quality.
+    """Coordinates, velocities and accelerations of the joints, with what they miss and how well they are conditioned.
 
     Attributes
     ----------

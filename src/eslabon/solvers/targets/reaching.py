@@ -13,8 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.arguments import count, flag, positive
-from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
+from eslabon.arguments import choice, count, flag, positive
+from eslabon.errors import (
+    SINGULAR_WORDS,
+    AssemblyError,
+    InputError,
+    InverseKinematicsError,
+    ModelError,
+    tell_of_singularity,
+)
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
@@ -27,6 +34,7 @@ from eslabon.solvers.batches import flattened
 from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.damped_step import Damped
 from eslabon.solvers.ranges import Ranges, distinct
+from eslabon.solvers.singularities import conditions
 from eslabon.solvers.targets.parts import Orientation, Position
 from eslabon.solvers.targets.rates import freedom
 from eslabon.solvers.targets.target import Given, Target, given
@@ -75,7 +83,7 @@ def reach(
 
 def reach_along(
     m: Model, targets: list[Target], guess: Any = None, *, limits: bool = True, tolerance: float = TOLERANCE,
-    strict: bool = True,
+    strict: bool = True, singular: str = "ignore",
 ) -> Configurations:  # fmt: skip
     """Configurations for targets (rows, ...) that are a motion: each follows from the one before on its branch.
 
@@ -99,6 +107,11 @@ def reach_along(
     made = Configurations(lanes.q, lanes.good, lanes.distance, lanes.angle, lanes.steps)
     if strict:
         _refuse(m, asked, made, lanes.left, limits, False)
+    if choice(singular, "singular", SINGULAR_WORDS) != "ignore" and m.closed and (lanes.left < CLOSED).all():
+        passed = conditions(m, lanes.q).crossings
+        if len(passed):
+            tell_of_singularity(singular, f"between rows {passed[0]} and {passed[0] + 1} of the motion {m.name} passes a singular "
+                "configuration, where its branches meet; another way is as good.")  # fmt: skip
     return made
 
 
