@@ -10,14 +10,17 @@ with ID the inverse dynamics at fixed a and lambda, is solved by the factors tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import casadi
 
 from eslabon.dynamics import loops, trees
-from eslabon.formulations.constrained import Constrained, multipliers
+from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
+from eslabon.formulations import sensitivities
+from eslabon.formulations.constrained import Constrained, Multipliers
 from eslabon.formulations.factor import factors
+from eslabon.formulations.lagrange import virtual_work
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.kinematics.closure import Partition, Structure
 from eslabon.kinematics.tree import coordinate_rates
@@ -56,11 +59,22 @@ def along(m: Model, expression: SX, q: SX) -> SX:
 
 
 def inverse_dynamics_derivatives(m: Model, q: SX, v: SX, a: SX, external: External | None = None) -> ForceDerivatives:
-    """The derivatives of the forces in all joints, (nv, nv) each."""
-    x, y, z = (casadi.SX.sym(name, n) for name, n in (("q", m.nq), ("v", m.nv), ("a", m.nv)))
-    tau = casadi.densify(trees.joint_forces(m, x, y, z, None, external or {}))
-    found = [along(m, tau, x), casadi.jacobian(tau, y), casadi.jacobian(tau, z)]
-    return ForceDerivatives(*casadi.substitute(found, [x, y, z], [q, v, casadi.densify(a)]))
+    """The derivatives of the forces in all joints, (nv, nv) each: the rigid bodies' by their recursion, and those of what
+    else acts."""
+    W, V, M = sensitivities.derivatives(m, q, v, a)
+    W_applied, V_applied = _applied(m, q, v, external or {})
+    return ForceDerivatives(W + W_applied, V + V_applied, M + casadi.diag(motor_inertia(m)))
+
+
+def _applied(m: Model, q: SX, v: SX, external: External) -> tuple[SX, SX]:
+    """The derivatives of springs, friction and wrenches by q and v."""
+    x, y = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
+    force = joint_resistance(m, x, y) - virtual_work(m, x, wrenches(m, x, y, external))
+    if not force.nnz():
+        return zeros(m.nv, m.nv), zeros(m.nv, m.nv)
+    found = [along(m, force, x), casadi.jacobian(casadi.densify(force), y)]
+    W, V = casadi.substitute(found, [x, y], [q, v])
+    return casadi.sparsify(W), casadi.sparsify(V)
 
 
 class ConstraintDerivatives(NamedTuple):
@@ -73,6 +87,8 @@ class ConstraintDerivatives(NamedTuple):
 
 def constraint_derivatives(m: Model, q: SX, v: SX, a: SX, reaction: SX, p: Partition) -> ConstraintDerivatives:
     """How the loops' forces and their second derivatives change, for the rows of a partition."""
+    if not p.rows:
+        return ConstraintDerivatives(zeros(m.nv, m.nv), zeros(0, m.nv), zeros(0, m.nv))
     x, y, z, force = (
         casadi.SX.sym(name, n) for name, n in (("q", m.nq), ("v", m.nv), ("a", m.nv), ("f", len(p.rows)))
     )
@@ -83,37 +99,107 @@ def constraint_derivatives(m: Model, q: SX, v: SX, a: SX, reaction: SX, p: Parti
     return ConstraintDerivatives(*casadi.substitute(found, [x, y, z, force], given))
 
 
+class Solved(NamedTuple):
+    """Accelerations and multipliers, the same solver for other right-hand sides, how far the state violates loop closure,
+    and the reciprocal condition number."""
+
+    a: SX
+    reaction: SX
+    solve: Callable[[SX, SX], tuple[SX, SX]]  # of forces and gamma
+    residual: SX
+    condition: SX
+
+
+def solved(
+    m: Model, q: SX, v: SX, force: SX, external: External, structure: Structure, p: Partition,
+    regularization: tuple[float, ...] = (),
+) -> Solved:  # fmt: skip
+    """Forward dynamics under forces along all velocities, by factors that serve its derivatives too."""
+    M, h = trees.equations_of_motion(m, q, v, None, external)
+    if not m.closed:
+        tree = factors(M)
+
+        def of_tree(f: SX, gamma: SX) -> tuple[SX, SX]:
+            return tree.solve(f), gamma
+
+        return Solved(*of_tree(force - h, zeros(0)), of_tree, casadi.SX(0), tree.condition(structure.floor))
+    phi, J, gamma, rate = loops.residual(m, q, v, p)
+    given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)
+    found = Multipliers(given)
+    a, reaction = found.solve(given.force, gamma)
+    return Solved(a, reaction, found.solve, loops.violation(phi, J @ v + rate), found.condition)
+
+
 def forward_dynamics_derivatives(
     m: Model, q: SX, v: SX, tau: SX, external: External | None = None, *, structure: Structure,
-    partition: Partition | None = None, joint_forces: SX | float = 0.0,
+    partition: Partition | None = None, regularization: tuple[float, ...] = (), joint_forces: SX | float = 0.0,
+    joint_forces_by: tuple[SX | float, SX | float] = (0.0, 0.0),
 ) -> Sensitivities:  # fmt: skip
-    """Forward dynamics, of a tree or with loops, and its derivatives, (nv, nv) by q and v and (nv, nu) by tau."""
-    M, h = trees.equations_of_motion(m, q, v, None, external or {})
-    force = trees.actuation(m, tau) + joint_forces - h
-    B = casadi.SX.eye(m.nv)[:, list(m.actuated_velocities)]
-    if not m.closed:
-        solver = factors(M)
-        a = solver.solve(force)
-        by = inverse_dynamics_derivatives(m, q, v, a, external)
-        a_q, a_v, a_tau = _split(m, solver.solve(casadi.horzcat(-by.dq, -by.dv, B)))
-        none = zeros(0), zeros(0, m.nv), zeros(0, m.nv), zeros(0, m.nu)
-        return Sensitivities(a, none[0], a_q, a_v, a_tau, *none[1:], casadi.SX(0), solver.condition(structure.floor))
+    """Forward dynamics, of a tree or with loops, and its derivatives, (nv, nv) by q and v and (nv, nu) by tau.
+
+    Forces along all velocities may be added, with their derivatives by q and v. With `regularization` the solver is that
+    of regularized constraints, as in `Constrained`, and derivatives are those of the constraints as they are.
+    """
     p = partition or structure.partition
-    phi, J, gamma, rate = loops.residual(m, q, v, p)
-    given = Constrained(M, force, J, gamma, p, structure.penalty, floor=structure.floor)
-    found = multipliers(given)
-    by = inverse_dynamics_derivatives(m, q, v, found.a, external)
-    held = constraint_derivatives(m, q, v, found.a, found.reaction, p)
-    right = casadi.horzcat(held.forces_q - by.dq, -by.dv, B)
-    gap = casadi.horzcat(-held.gap_q, -held.gap_v, zeros(len(p.rows), m.nu))
-    solved = multipliers(Constrained(M, right, J, gap, p, structure.penalty))
-    return Sensitivities(
-        found.a, found.reaction, *_split(m, solved.a), *_split(m, solved.reaction),
-        loops.violation(phi, J @ v + rate), found.condition,
-    )  # fmt: skip
+    if regularization:
+        p = Partition(structure.rows, p.independent, p.dependent)
+    at = solved(
+        m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization
+    )
+    by = inverse_dynamics_derivatives(m, q, v, at.a, external)
+    held = constraint_derivatives(m, q, v, at.a, at.reaction, p)
+    B = casadi.SX.eye(m.nv)[:, list(m.actuated_velocities)]
+    right = casadi.horzcat(held.forces_q - by.dq + joint_forces_by[0], joint_forces_by[1] - by.dv, B)
+    a, reaction = at.solve(right, casadi.horzcat(-held.gap_q, -held.gap_v, zeros(held.gap_q.shape[0], m.nu)))
+    return Sensitivities(at.a, at.reaction, *_split(m, a), *_split(m, reaction), at.residual, at.condition)
 
 
 def _split(m: Model, x: SX) -> list[SX]:
     """Columns by q, v and tau."""
     parts: list[SX] = casadi.horzsplit(x, [0, m.nv, 2 * m.nv, 2 * m.nv + m.nu])
     return parts
+
+
+def acceleration_by_parameter(
+    m: Model, q: SX, v: SX, tau: SX, parameter: SX, external: External, structure: Structure, p: Partition
+) -> list[SX]:
+    """da/dp of a model whose numbers are made of the symbol p, with the residual and the condition number:
+    M da - J^T dlambda = -d(ID - J^T lambda)/dp, J da = -d(J a - gamma)/dp at constant a and lambda."""
+    at = solved(m, q, v, trees.actuation(m, tau), external, structure, p)
+    a, force = casadi.SX.sym("a", m.nv), casadi.SX.sym("f", at.reaction.numel())
+    needed, gap = trees.joint_forces(m, q, v, a, None, external), zeros(0)
+    if m.closed:
+        _, J, gamma, _ = loops.residual(m, q, v, p)
+        needed, gap = needed - J.T @ force, J @ a - gamma
+    found = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
+    found = casadi.substitute(found, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
+    return [at.solve(-found[0], -found[1])[0], at.residual, at.condition]
+
+
+# What the evaluator asks for in place of differentiating a graph ------------------------------------------------------
+
+
+def of_inverse_dynamics(
+    m: Model, by: str | SX, q: SX, v: SX, a: SX, formulation: str | None = None, external: External | None = None
+) -> SX | None:
+    """The derivative of the actuators' forces of a tree by a part of the state; by a parameter the graph knows best."""
+    if formulation is not None or by not in ("q", "v", "a"):
+        return None
+    found = inverse_dynamics_derivatives(m, q, v, a, external)
+    return found["qva".index(by)][list(m.actuated_velocities), :]
+
+
+def of_forward_dynamics(
+    m: Model, by: str | SX, q: SX, v: SX, tau: SX, formulation: str | None = None, constraints: str | None = None,
+    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
+) -> list[SX] | None:  # fmt: skip
+    """The derivative of the accelerations by a part of the state or by a parameter, and forward dynamics' checks."""
+    if formulation is not None or constraints is not None:
+        return None
+    if isinstance(by, str):
+        found = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure, partition=partition)
+        made = [{"q": found.a_q, "v": found.a_v, "tau": found.a_tau}[by], found.residual, found.condition]
+    else:
+        p = partition or structure.partition
+        made = acceleration_by_parameter(m, q, v, tau, by, external or {}, structure, p)
+    return made if m.closed else [made[0], made[2]]

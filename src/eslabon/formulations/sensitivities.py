@@ -36,7 +36,7 @@ from eslabon.graph.calls import repeat
 from eslabon.kinematics.tree import compose
 from eslabon.model import Model
 
-DEEP = 10  # joints to the ground, from which on everything is seen from there
+DEEP = 5  # joints to the ground, from which on everything is seen from there
 
 
 class Derivatives(NamedTuple):
