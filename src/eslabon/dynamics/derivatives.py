@@ -17,7 +17,7 @@ import casadi
 
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
-from eslabon.formulations import sensitivities
+from eslabon.formulations import loop_sensitivities, sensitivities
 from eslabon.formulations.constrained import Constrained, Multipliers
 from eslabon.formulations.factor import factors
 from eslabon.formulations.lagrange import virtual_work
@@ -77,28 +77,6 @@ def _applied(m: Model, q: SX, v: SX, external: External) -> tuple[SX, SX]:
     return casadi.sparsify(W), casadi.sparsify(V)
 
 
-class ConstraintDerivatives(NamedTuple):
-    """Derivatives at constant a and lambda: of J^T lambda by q, and of J a - gamma by q and by v."""
-
-    forces_q: SX
-    gap_q: SX
-    gap_v: SX
-
-
-def constraint_derivatives(m: Model, q: SX, v: SX, a: SX, reaction: SX, p: Partition) -> ConstraintDerivatives:
-    """How the loops' forces and their second derivatives change, for the rows of a partition."""
-    if not p.rows:
-        return ConstraintDerivatives(zeros(m.nv, m.nv), zeros(0, m.nv), zeros(0, m.nv))
-    x, y, z, force = (
-        casadi.SX.sym(name, n) for name, n in (("q", m.nq), ("v", m.nv), ("a", m.nv), ("f", len(p.rows)))
-    )
-    _, J, gamma, _ = loops.residual(m, x, y, p)
-    gap = J @ z - gamma
-    found = [along(m, J.T @ force, x), along(m, gap, x), casadi.jacobian(casadi.densify(gap), y)]
-    given = [q, v, casadi.densify(a), casadi.densify(reaction)]
-    return ConstraintDerivatives(*casadi.substitute(found, [x, y, z, force], given))
-
-
 class Solved(NamedTuple):
     """Accelerations and multipliers, the same solver for other right-hand sides, how far the state violates loop closure,
     and the reciprocal condition number."""
@@ -147,7 +125,7 @@ def forward_dynamics_derivatives(
         m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization
     )
     by = inverse_dynamics_derivatives(m, q, v, at.a, external)
-    held = constraint_derivatives(m, q, v, at.a, at.reaction, p)
+    held = loop_sensitivities.derivatives(m, q, v, at.a, at.reaction, p.rows)
     B = casadi.SX.eye(m.nv)[:, list(m.actuated_velocities)]
     right = casadi.horzcat(held.forces_q - by.dq + joint_forces_by[0], joint_forces_by[1] - by.dv, B)
     a, reaction = at.solve(right, casadi.horzcat(-held.gap_q, -held.gap_v, zeros(held.gap_q.shape[0], m.nu)))
