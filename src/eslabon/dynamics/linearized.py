@@ -29,12 +29,12 @@ from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
 from eslabon.dynamics.eliminated import Change, eliminated, ordered
 from eslabon.dynamics.outputs import Output, output_changes
 from eslabon.dynamics.trees import actuation
+from eslabon.formulations import loop_sensitivities
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.graph.calls import inlining
 from eslabon.kinematics import closure
 from eslabon.kinematics.closure import Partition, Structure
-from eslabon.kinematics.closure_variations import variations
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, displacement_rates
 
@@ -57,7 +57,7 @@ def linearized(
     U, F = s.N.T @ carried, s.N.T @ B
     V, W = s.N.T @ G_v, s.N.T @ G_q  # of all velocities so far
     if m.closed:
-        loops = variations(m, q, v, a, reaction, p.rows)
+        loops = loop_sensitivities.derivatives(m, q, v, a, reaction, p.rows)
         P = s.following(-loops.speed_q @ s.N)
         Y = s.multipliers(carried)
         V, W = V - Y.T @ loops.gap_v, W - s.N.T @ loops.forces_q - Y.T @ loops.gap_q

@@ -55,15 +55,34 @@ class Solution(NamedTuple):
     condition: SX
 
 
+class Multipliers:
+    """The factors of M v' = f + J^T lambda, J v' = gamma, that serve any f and gamma, one column or several:
+    (J M^-1 J^T) lambda = gamma - J M^-1 f. With M = L^T D L only L^-T J^T is needed, which has few entries."""
+
+    def __init__(self, c: Constrained) -> None:
+        self.given, held = c, c.penalized()
+        self.tree = factors(held.M)
+        self.across = self.tree.inward(held.J.T)
+        self.light = self.tree.scaled(self.across).T
+        self.W = symmetric(self.light @ self.across)
+        self.solver = _regularized(self.W, c.regularization)
+
+    def solve(self, f: SX, gamma: SX) -> tuple[SX, SX]:
+        """v' and lambda."""
+        c = self.given
+        force = self.tree.inward(f + c.penalty * (c.J.T @ gamma) if c.penalty else f)
+        reaction = _refined(self.solver, self.W, gamma - self.light @ force, c.regularization)
+        return self.tree.outward(self.tree.scaled(force + self.across @ reaction)), reaction
+
+    @property
+    def condition(self) -> SX:
+        return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
+
+
 def multipliers(given: Constrained) -> Solution:
-    """(J M^-1 J^T) lambda = gamma - J M^-1 f. With M = L^T D L only L^-T J^T is needed, which has few entries."""
-    c = given.penalized()
-    tree = factors(c.M)
-    force, across = tree.inward(c.force), tree.inward(c.J.T)
-    light = tree.scaled(across).T
-    reaction, solver = _regularized(symmetric(light @ across), c.gamma - light @ force, c.regularization)
-    a = tree.outward(tree.scaled(force + across @ reaction))
-    return Solution(a, reaction, joint_condition(_spread(solver), tree.condition(c.floor)))
+    """Lagrange's multipliers first, then the accelerations."""
+    found = Multipliers(given)
+    return Solution(*found.solve(given.force, given.gamma), found.condition)
 
 
 def udwadia_kalaba(given: Constrained) -> Solution:
@@ -72,7 +91,9 @@ def udwadia_kalaba(given: Constrained) -> Solution:
     tree = factors(c.M)
     half = casadi.diag(casadi.sqrt(casadi.vertcat(zeros(0), *tree.inverse)))  # D^-1/2
     a, root = tree.solve(c.force), half @ tree.inward(c.J.T)  # M^-1/2 J^T
-    reaction, solver = _regularized(symmetric(root.T @ root), c.gamma - c.J @ a, c.regularization)
+    W = symmetric(root.T @ root)
+    solver = _regularized(W, c.regularization)
+    reaction = _refined(solver, W, c.gamma - c.J @ a, c.regularization)
     a = a + tree.outward(half @ (root @ reaction))
     return Solution(a, reaction, joint_condition(_spread(solver), tree.condition(c.floor)))
 
@@ -104,13 +125,16 @@ METHODS: dict[str, Callable[[Constrained], Solution]] = {
 }
 
 
-def _regularized(W: SX, right: SX, regularization: Sequence[float]) -> tuple[SX, Factors]:
+def _regularized(W: SX, regularization: Sequence[float]) -> Factors:
+    return factors(W + casadi.diag(casadi.SX(list(regularization))) if regularization else W)
+
+
+def _refined(solver: Factors, W: SX, right: SX, regularization: Sequence[float]) -> SX:
     """lambda with W lambda = right; two more steps take back what the regularization changes."""
-    solver = factors(W + casadi.diag(casadi.SX(list(regularization))) if regularization else W)
     reaction = solver.solve(right)
     for _ in range(2 if regularization else 0):
         reaction = reaction + solver.solve(right - W @ reaction)
-    return reaction, solver
+    return reaction
 
 
 def _spread(solver: Factors) -> SX:
