@@ -18,8 +18,8 @@ import casadi
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
 from eslabon.formulations import loop_sensitivities, sensitivities
-from eslabon.formulations.constrained import Constrained, Multipliers
-from eslabon.formulations.factor import factors
+from eslabon.formulations.constrained import Constrained, multipliers_for
+from eslabon.formulations.factor import factors_for
 from eslabon.formulations.lagrange import virtual_work
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.kinematics.closure import Partition, Structure
@@ -90,12 +90,12 @@ class Solved(NamedTuple):
 
 def solved(
     m: Model, q: SX, v: SX, force: SX, external: External, structure: Structure, p: Partition,
-    regularization: tuple[float, ...] = (),
+    regularization: tuple[float, ...] = (), columns: int = 1,
 ) -> Solved:  # fmt: skip
-    """Forward dynamics under forces along all velocities, by factors that serve its derivatives too."""
+    """Forward dynamics under forces along all velocities, by factors that serve so many derivatives too."""
     M, h = trees.equations_of_motion(m, q, v, None, external)
     if not m.closed:
-        tree = factors(M)
+        tree = factors_for(M, columns)
 
         def of_tree(f: SX, gamma: SX) -> tuple[SX, SX]:
             return tree.solve(f), gamma
@@ -103,7 +103,7 @@ def solved(
         return Solved(*of_tree(force - h, zeros(0)), of_tree, casadi.SX(0), tree.condition(structure.floor))
     phi, J, gamma, rate = loops.residual(m, q, v, p)
     given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)
-    found = Multipliers(given)
+    found = multipliers_for(given, columns)
     a, reaction = found.solve(given.force, gamma)
     return Solved(a, reaction, found.solve, loops.violation(phi, J @ v + rate), found.condition)
 
@@ -122,7 +122,8 @@ def forward_dynamics_derivatives(
     if regularization:
         p = Partition(structure.rows, p.independent, p.dependent)
     at = solved(
-        m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization
+        m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization,
+        2 * m.nv + m.nu,
     )
     by = inverse_dynamics_derivatives(m, q, v, at.a, external)
     held = loop_sensitivities.derivatives(m, q, v, at.a, at.reaction, p.rows)
