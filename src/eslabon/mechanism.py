@@ -609,6 +609,33 @@ class Mechanism(model.Model):
         """
 
     @verb
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """The derivatives of the actuators' forces by q (along the velocities), v and a, `(..., nu, nv)` each, in one call:
+        Rojas' W, V and U.
+
+        >>> import eslabon as es
+        >>> W, V, U = es.load("double_pendulum").inverse_dynamics_derivatives([0.5, 0.2], [1.0, 0.0], [0.0, 0.0])
+        >>> bool(abs(U - U.T).max() < 1e-15)
+        True
+        """
+
+    @verb
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, **more: Unpack[Call]
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """The derivatives of the accelerations by q (along the velocities), v and tau, `(..., nv, nv)` and `(..., nv, nu)`,
+        in one call, with loops too.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> *_, by_tau = m.forward_dynamics_derivatives([0.5, 0.2], [1.0, 0.0], [0.0, 0.0])
+        >>> bool(abs(by_tau @ m.mass_matrix([0.5, 0.2]) - [[1, 0], [0, 1]]).max() < 1e-12)
+        True
+        """
+
+    @verb
     def hybrid_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
         independent: tuple[str, ...] | None = None, **more: Unpack[Call],
