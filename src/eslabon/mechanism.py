@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
+    from eslabon.linear.equilibria import Equilibrium
     from eslabon.simulate.simulated_motion import Motion
     from eslabon.solvers.identification import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
@@ -704,6 +705,28 @@ class Mechanism(model.Model):
 
         known_options("simulate", simulate, options)
         return simulate(self, q0, v0, t, control, **options)
+
+    # -- linear models ------------------------------------------------------------------------------------------
+
+    def equilibrium(self, q: Any = None, **options: Any) -> Equilibrium:
+        """The forces that hold a configuration, or the configurations that rest, or move steadily, under forces: an object
+        with `q`, `v`, `tau`, `stability`, `energy`, `poles`.
+
+        Given are a configuration `q`, whole or for some joints by name, or the actuators' forces `tau`; `v` are constant
+        velocities of cyclic coordinates, for a steady motion. all=True finds every equilibrium. Further options: `guess`,
+        `limits`, `restarts`, `weights`, `external`, `parameters`, `strict`; see `eslabon.linear.equilibrium`.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> m.equilibrium([0.5, 0.2]).tau.round(3)
+        array([21.02 ,  6.32 ])
+        >>> m.equilibrium(tau=[1.0, 0.0]).stability
+        'stable'
+        """
+        from eslabon.linear.equilibrium import equilibrium
+
+        known_options("equilibrium", equilibrium, options)
+        return equilibrium(self, q, **options)
 
     # -- any quantity -------------------------------------------------------------------------------------------
 
