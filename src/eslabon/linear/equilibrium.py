@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import count, flag
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE, generic, rank, rank_at
+from eslabon.coordinates.partition import CLOSURE_TOLERANCE, generic, rank_at
 from eslabon.errors import AssemblyError, EquilibriumError, InputError, ModelError
 from eslabon.linear.equilibria import Equilibrium
 from eslabon.linear.equilibrium_arguments import Asked, asked, costs
@@ -28,11 +28,12 @@ from eslabon.solvers.ranges import Ranges, distinct
 
 Floats = NDArray[np.float64]
 
-RESTARTS = 200
+RESTARTS = 100
 TOGETHER = 64  # lanes of a search
 SAME = 1e-5  # radians, or metres: two configurations nearer than that are one
 SHIFT = 0.05  # radians, or parts of the mechanism's size, along a direction without stiffness
 NEUTRAL = 1e-8  # of the largest stiffness: a direction without any
+SINGULAR = 1e-6  # of the largest singular value: nearer to a singular configuration, linear models say nothing
 HELD = 1e-6  # of the forces that act: what may be left of them where a configuration is held
 
 
@@ -311,7 +312,7 @@ def _free(m: Model, J: Floats) -> tuple[Floats, Any]:
     if not rows or not n:
         return np.broadcast_to(np.eye(n), (lanes, n, n)), np.zeros(lanes, dtype=bool)
     _, size, Vt = np.linalg.svd(J)
-    ranks = rank(size)
+    ranks = (size > SINGULAR * size.max(axis=-1, keepdims=True)).sum(axis=-1)
     full = max(rank_at(m, generic(m)), int(ranks.max(initial=0)))
     return np.swapaxes(Vt[:, full:], 1, 2), ranks < full
 

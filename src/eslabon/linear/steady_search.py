@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 CLOSED = 1e-11  # metres and radians
 BALANCED = 1e-9  # of the forces that act: a residual of an equilibrium, far above round-off
-ITERATIONS = 120
+ITERATIONS, DOWNHILL = 100, 60
 LONGEST = 0.5  # radians, or lengths in units of the mechanism's size, of one step
 SOFT = 1e-10  # of the largest stiffness: a direction without any
 
@@ -84,6 +84,15 @@ class Balance(NamedTuple):
     def violation(self) -> Floats:
         return np.abs(self.phi).max(axis=-1, initial=0.0)
 
+    def of(self, lanes: Any) -> Balance:
+        """Some of the lanes."""
+        return Balance(*(x[lanes] for x in self))
+
+    def put(self, lanes: Any, new: Balance) -> None:
+        """Others in the place of some lanes."""
+        for mine, other in zip(self, new, strict=True):
+            mine[lanes] = other
+
 
 @dataclass(frozen=True)
 class Steady:
@@ -134,15 +143,22 @@ class Steady:
 
     def closed(self, q: Floats, iterations: int = 5) -> tuple[Floats, Balance]:
         """Configurations taken back onto the constraint manifold by least steps, held coordinates where they are."""
-        at = self.balance(q)
-        for _ in range(iterations if at.phi.shape[-1] else 0):
-            if (at.violation < CLOSED * 1e-2).all():
+        q, at = np.array(q), Balance(*(np.array(x) for x in self.balance(q)))
+        for _ in range(iterations):
+            lanes = np.flatnonzero(at.violation > 1e-2 * CLOSED)
+            if not len(lanes):
                 break
-            back = -np.einsum("lij,lj->li", at.back, at.phi)
-            size = np.abs(back).max(axis=-1, keepdims=True, initial=0.0)
-            q = self.moved(q, np.nan_to_num(back / np.maximum(1.0, size / LONGEST)))
-            at = self.balance(q)
+            back = -np.einsum("lij,lj->li", at.back[lanes], at.phi[lanes])
+            own = self.of(lanes)
+            q[lanes] = own.moved(q[lanes], _shortened(np.nan_to_num(back)))
+            at.put(lanes, own.balance(q[lanes]))
         return q, at
+
+
+def _shortened(way: Floats) -> Floats:
+    """Steps, none of them longer than the longest."""
+    size = np.abs(way).max(axis=-1, keepdims=True, initial=0.0)
+    return np.asarray(way / np.maximum(1.0, size / LONGEST))
 
 
 def projection(J: Floats) -> tuple[Floats, Floats]:
@@ -175,26 +191,26 @@ class Found(NamedTuple):
 def descend(system: Steady, q: Floats) -> Found:
     """Steps from configurations (k, nq) until nothing is gained, for all lanes side by side."""
     q, at = system.closed(q, 60)
-    q, at = q.copy(), Balance(*(np.array(x) for x in at))
     damping, lanes = np.full(len(q), 1e-3), np.arange(len(q))
     for _ in range(ITERATIONS if system.m.nv else 0):
-        size = np.linalg.norm(at.left[lanes], axis=-1)
-        acting = np.abs(at.g[lanes]).max(axis=-1, initial=0.0)
-        onward = (size > 1e-15 * acting) & (at.violation[lanes] < CLOSED) & (damping[lanes] < 1e6)
-        lanes, size = lanes[onward], size[onward]
+        lanes = lanes[_unbalanced(at.of(lanes), 1e-15) & (damping[lanes] < 1e6)]
         if not len(lanes):
             break
-        here = Balance(*(x[lanes] for x in at))
-        own = system.of(lanes)
+        here, own = at.of(lanes), system.of(lanes)
         way = _newton(here, own.stiffness(q[lanes], here), damping[lanes])
         trial, made = own.closed(own.moved(q[lanes], way))
-        better = (np.linalg.norm(made.left, axis=-1) < (1 - 1e-4) * size) & (made.violation < CLOSED)
-        at_better = lanes[better]
-        q[at_better] = trial[better]
-        for mine, new in zip(at, made, strict=True):
-            mine[at_better] = new[better]
+        less = np.linalg.norm(made.left, axis=-1) < (1 - 1e-4) * np.linalg.norm(here.left, axis=-1)
+        better = less & (made.violation < CLOSED)
+        q[lanes[better]] = trial[better]
+        at.put(lanes[better], made.of(better))
         damping[lanes] = np.where(better, damping[lanes] * 0.05, np.maximum(damping[lanes], 1e-9) * 8.0)
     return Found(q, at.left, np.abs(at.g).max(axis=-1, initial=0.0), at.violation)
+
+
+def _unbalanced(at: Balance, tolerance: float) -> Any:
+    """Which lanes are closed, and have more left of their forces than this share."""
+    acting = np.abs(at.g).max(axis=-1, initial=0.0)
+    return (np.linalg.norm(at.left, axis=-1) > tolerance * acting) & (at.violation < CLOSED)
 
 
 def _newton(at: Balance, K: Floats, damping: Floats) -> Floats:
@@ -203,43 +219,43 @@ def _newton(at: Balance, K: Floats, damping: Floats) -> Floats:
     largest = np.maximum(size[:, :1], 1e-300)
     share = np.where(size > SOFT * largest, size / (size**2 + (damping[:, None] * largest) ** 2 + 1e-300), 0.0)
     way = -np.einsum("lji,lj,lkj,lk->li", Vt, share, U, at.left)
-    return np.asarray(way / np.maximum(1.0, np.abs(way).max(axis=-1, keepdims=True, initial=0.0) / LONGEST))
+    return _shortened(way)
 
 
 def downhill(system: Steady, q: Floats) -> Found:
-    """The same down the potential, if there is one: Newton's steps with stiffness taken as positive, each halved until the
+    """The same down the potential, if there is one: Newton's steps with the stiffness taken as positive, each halved until the
     force along it has not turned against it; then to the last digits."""
     q, at = system.closed(q, 60)
-    q, at = q.copy(), Balance(*(np.array(x) for x in at))
     lanes = np.arange(len(q))
-    for _ in range(ITERATIONS if system.m.nv else 0):
-        onward = (np.linalg.norm(at.left[lanes], axis=-1) > 1e-6 * np.abs(at.g[lanes]).max(axis=-1, initial=0.0)) & (at.violation[lanes] < CLOSED)  # fmt: skip
-        lanes = lanes[onward]
+    for _ in range(DOWNHILL if system.m.nv else 0):
+        lanes = lanes[_unbalanced(at.of(lanes), 1e-6)]
         if not len(lanes):
             break
-        here, own = Balance(*(x[lanes] for x in at)), system.of(lanes)
-        way = _descending(here, own.stiffness(q[lanes], here))
-        slope = np.einsum("li,li->l", here.left, way)
-        for _ in range(20):
-            trial, made = own.closed(own.moved(q[lanes], way))
-            turned = np.einsum("li,li->l", made.left, way) > 0.5 * np.abs(slope)
-            bad = turned | ~(made.violation < CLOSED)
-            if not bad.any():
-                break
-            way, slope = np.where(bad[:, None], way / 2, way), np.where(bad, slope / 2, slope)
-        q[lanes[~bad]] = trial[~bad]
-        for mine, new in zip(at, made, strict=True):
-            mine[lanes[~bad]] = new[~bad]
-        lanes = lanes[~bad]
+        here, own = at.of(lanes), system.of(lanes)
+        lanes = lanes[_moved_along(own, q, at, lanes, _descending(here, own.stiffness(q[lanes], here)))]
     return descend(system, q)
 
 
+def _moved_along(own: Steady, q: Floats, at: Balance, lanes: Any, way: Floats) -> Any:
+    """Take steps, or parts of them; which lanes have moved. Changes q and at."""
+    slope, moved = np.einsum("li,li->l", at.left[lanes], way), np.zeros(len(lanes), dtype=bool)
+    for share in 0.5 ** np.arange(10):
+        open_ = np.flatnonzero(~moved)
+        if not len(open_):
+            break
+        here = own.of(open_)
+        trial, made = here.closed(here.moved(q[lanes[open_]], share * way[open_]))
+        turned = np.einsum("li,li->l", made.left, way[open_]) > 0.5 * np.abs(slope[open_])
+        good = ~turned & (made.violation < CLOSED)
+        q[lanes[open_[good]]], moved[open_[good]] = trial[good], True
+        at.put(lanes[open_[good]], made.of(good))
+    return moved
+
+
 def _descending(at: Balance, K: Floats) -> Floats:
-    """-|K|^-1 P g along what is free, with a least stiffness, so that a step is no longer than the longest."""
-    K = at.P @ ((K + np.swapaxes(K, 1, 2)) / 2) @ at.P
-    curvature, V = np.linalg.eigh(np.nan_to_num(K))
+    """-|K|^-1 P g along what is free, with a least stiffness."""
+    curvature, V = np.linalg.eigh(np.nan_to_num(at.P @ ((K + np.swapaxes(K, 1, 2)) / 2) @ at.P))
     size = np.abs(curvature)
     size = np.maximum(size, SOFT * size.max(axis=-1, keepdims=True, initial=0.0) + 1e-300)
     way = -np.einsum("lij,lj,lkj,lk->li", V, 1 / size, V, at.left)
-    way = np.einsum("lij,lj->li", at.P, way)
-    return np.asarray(way / np.maximum(1.0, np.abs(way).max(axis=-1, keepdims=True, initial=0.0) / LONGEST))
+    return _shortened(np.einsum("lij,lj->li", at.P, way))
