@@ -37,6 +37,7 @@ __all__ = [
     "GraphError",
     "InputError",
     "InverseKinematicsError",
+    "LinearModel",
     "Mechanism",
     "MissingDependencyError",
     "ModelError",
@@ -51,6 +52,7 @@ __all__ = [
     "check",
     "from_dh",
     "join",
+    "linear",
     "load",
     "paths",
     "reproductions",
@@ -60,6 +62,8 @@ __all__ = [
 
 
 _LATER = {
+    "LinearModel": "linear",
+    "linear": "",
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "study.file_check",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
     from eslabon.linear.equilibria import Equilibrium
+    from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
     from eslabon.solvers.identification import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
@@ -689,24 +690,28 @@ class Mechanism(model.Model):
 
         return base_parameters(self)
 
-    # -- simulation ---------------------------------------------------------------------------------------------
-
-    def simulate(
-        self, q0: ArrayLike, v0: ArrayLike | None, t: ArrayLike, control: Any = None, **options: Any
-    ) -> Motion:
-        """The motion from a state under a control, as an `es.simulate.Motion`: t, q, v, a, tau, energy, closure error.
-
-        `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, forces in time as
-        (times, values), a law marked with `es.simulate.traced`, any function of t, q, v, or either of them
-        `es.simulate.sampled`. Options: `method` ("DOP853", "LSODA", "Radau", "rk4", "symplectic", ...), `step`, `every`,
-        `rtol`, `atol`, `events`, `saturate`, `stops`, `external`, `parameters` and more; see `eslabon.simulate.simulate`.
-        """
-        from eslabon.simulate import simulate
-
-        known_options("simulate", simulate, options)
-        return simulate(self, q0, v0, t, control, **options)
-
     # -- linear models ------------------------------------------------------------------------------------------
+
+    def linearize(
+        self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, **options: Any
+    ) -> LinearModel:
+        """The exact linear model about a state of motion, at rest or not, of trees and of closed chains, as an
+        `es.LinearModel`: U, V, W, A, B, C, D, and the names of states, inputs and outputs. Many states go in one native call.
+
+        v left out is rest; tau left out are the forces that hold the state. Options: `a`, accelerations in place of tau;
+        `outputs`, names such as "tool.x", "theta3'" or "reaction(pin)"; `independent` coordinates by name; `external`,
+        `parameters`, `tolerance`, `t` (see `eslabon.linear.linearize`).
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> lm = m.linearize(m.home())
+        >>> lm.states
+        ('theta2', 'theta5', "theta2'", "theta5'")
+        """
+        from eslabon.linear.linearize import linearize
+
+        known_options("linearize", linearize, options)
+        return linearize(self, q, v, tau, **options)
 
     def equilibrium(self, q: Any = None, **options: Any) -> Equilibrium:
         """The forces that hold a configuration, or the configurations that rest, or move steadily, under forces: an object
@@ -727,6 +732,23 @@ class Mechanism(model.Model):
 
         known_options("equilibrium", equilibrium, options)
         return equilibrium(self, q, **options)
+
+    # -- simulation ---------------------------------------------------------------------------------------------
+
+    def simulate(
+        self, q0: ArrayLike, v0: ArrayLike | None, t: ArrayLike, control: Any = None, **options: Any
+    ) -> Motion:
+        """The motion from a state under a control, as an `es.simulate.Motion`: t, q, v, a, tau, energy, closure error.
+
+        `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, forces in time as
+        (times, values), a law marked with `es.simulate.traced`, any function of t, q, v, or either of them
+        `es.simulate.sampled`. Options: `method` ("DOP853", "LSODA", "Radau", "rk4", "symplectic", ...), `step`, `every`,
+        `rtol`, `atol`, `events`, `saturate`, `stops`, `external`, `parameters` and more; see `eslabon.simulate.simulate`.
+        """
+        from eslabon.simulate import simulate
+
+        known_options("simulate", simulate, options)
+        return simulate(self, q0, v0, t, control, **options)
 
     # -- any quantity -------------------------------------------------------------------------------------------
 

@@ -16,10 +16,12 @@ import casadi
 
 from eslabon.dynamics import trees
 from eslabon.dynamics.applied import potential
+from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
 from eslabon.formulations.symbols import SX, zeros
+from eslabon.graph.calls import inlining
 from eslabon.kinematics import closure
-from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import Model
+from eslabon.model.configuration import coordinate_rates, displacement_rates
 
 External = Mapping[str, SX]
 
@@ -38,27 +40,18 @@ def steady_forces(m: Model, q: SX, v: SX, tau: SX, external: External | None = N
 def steady_stiffness(m: Model, q: SX, v: SX, multipliers: SX, external: External | None = None) -> SX:
     """K, the derivative of g + J^T lambda along the velocities, lambda held; at rest, without wrenches that follow their
     bodies, that is the Hessian of the potential and of the loops' work."""
-    held = trees.joint_forces(m, q, v, zeros(m.nv), None, external or {})
+    K = inverse_dynamics_derivatives(m, q, v, casadi.SX.zeros(m.nv), external or {})[0]
     if multipliers.shape[0]:
-        held += _closure(m, q)[1].T @ multipliers
-    return casadi.densify(casadi.jacobian(held, q) @ coordinate_rates(m, q))
+        with inlining():
+            K += casadi.jacobian(_closure(m, q)[1].T @ multipliers, q) @ coordinate_rates(m, q)
+    return casadi.densify(K)
 
 
 def steady_terms(m: Model, q: SX, v: SX, external: External | None = None) -> list[SX]:
     """What else a linear model of small motions about a steady one is made of: M, D = dh/dv, G = d(J v)/dq, T, with which a
     small displacement x changes by x' = dv + T x, and the potential energy."""
-    needed = trees.joint_forces(m, q, v, zeros(m.nv), None, external or {})
-    rates = coordinate_rates(m, q)
-    G = casadi.jacobian(_closure(m, q)[1] @ v, q) @ rates
-    made = (trees.mass_matrix(m, q), casadi.jacobian(needed, v), G, _transport(m, q, v, rates), potential(m, q))
+    D = inverse_dynamics_derivatives(m, q, v, casadi.SX.zeros(m.nv), external or {})[1]
+    with inlining():
+        G = casadi.jacobian(_closure(m, q)[1] @ v, q) @ coordinate_rates(m, q)
+    made = (trees.mass_matrix(m, q), D, G, displacement_rates(m, v), potential(m, q))
     return [casadi.densify(x) for x in made]
-
-
-def _transport(m: Model, q: SX, v: SX, rates: SX) -> SX:
-    """T: zero but for quaternions, whose displacements turn with the body (x' = dw - w x x)."""
-    if all(j.kind.plain for j in m.joints):
-        return casadi.SX(m.nv, m.nv)
-    flow = rates @ v
-    # N x' = d(N v)/dq N x - (dN/dt) x, which is in the range of N
-    turning = casadi.jacobian(flow, q) @ rates - casadi.jtimes(casadi.vec(rates), q, flow).reshape(rates.shape)
-    return casadi.solve(rates.T @ rates, rates.T @ turning)
