@@ -28,7 +28,7 @@ from eslabon.solvers.ranges import Ranges, distinct
 
 Floats = NDArray[np.float64]
 
-RESTARTS = 100
+RESTARTS = 200
 TOGETHER = 64  # lanes of a search
 SAME = 1e-5  # radians, or metres: two configurations nearer than that are one
 SHIFT = 0.05  # radians, or parts of the mechanism's size, along a direction without stiffness
