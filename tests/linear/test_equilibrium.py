@@ -23,12 +23,19 @@ def planar_chain(rng: np.random.Generator, links: int = 2, springs: int = 2) -> 
     """Links that turn in a vertical plane, with springs from the ground to their ends."""
     b, parent = es.Builder("chain", gravity=(0, -9.81, 0)), "ground"
     for k in range(links):
-        b.body(f"link{k}", mass=rng.uniform(0.5, 2), com=(rng.uniform(0.2, 0.6), rng.uniform(-0.2, 0.2), 0), inertia=0.05 * np.eye(3))
+        b.body(
+            f"link{k}",
+            mass=rng.uniform(0.5, 2),
+            com=(rng.uniform(0.2, 0.6), rng.uniform(-0.2, 0.2), 0),
+            inertia=0.05 * np.eye(3),
+        )
         b.joint(f"q{k}", "revolute", parent, f"link{k}", at=(0.0 if k == 0 else 0.8, 0, 0))
         parent = f"link{k}"
     for k in range(springs):
         numbers = {"stiffness": rng.uniform(5, 40), "length": rng.uniform(0.2, 1)}
-        b.spring(f"spring{k}", "ground", f"link{rng.integers(links)}", (*rng.normal(size=2), 0.3), (0.7, 0.1, 0), **numbers)
+        b.spring(
+            f"spring{k}", "ground", f"link{rng.integers(links)}", (*rng.normal(size=2), 0.3), (0.7, 0.1, 0), **numbers
+        )
     return b.build()
 
 
@@ -59,7 +66,9 @@ def test_the_four_bar_with_a_diagonal_spring_to_twelve_digits(start, c):
     for poles in (eq.poles, m.linearize(eq.q, tau=eq.tau).poles):
         np.testing.assert_allclose(np.sort_complex(poles), [np.conj(pole), pole], rtol=1e-12, atol=1e-12)
     mode = m.linearize(eq.q, tau=eq.tau).modes()[0]
-    np.testing.assert_allclose([mode.frequency, mode.damping], [abs(pole), -pole.real / abs(pole)], rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        [mode.frequency, mode.damping], [abs(pole), -pole.real / abs(pole)], rtol=1e-11, atol=1e-13
+    )
 
 
 # -- forces that hold a configuration ------------------------------------------------------------------------------
@@ -147,7 +156,9 @@ def test_closed_chains_rest_where_dynamics_says_so(seed):
     a = m.forward_dynamics(eq.q, np.zeros(m.nv), eq.tau, tolerance=1e-9)
     assert np.abs(a).max() < 1e-6
     lm = m.linearize(eq.q, tau=eq.tau)
-    np.testing.assert_allclose(np.sort(np.abs(lm.poles)), np.sort(np.abs(eq.poles)), rtol=1e-5, atol=1e-5 * np.abs(lm.poles).max())
+    np.testing.assert_allclose(
+        np.sort(np.abs(lm.poles)), np.sort(np.abs(eq.poles)), rtol=1e-5, atol=1e-5 * np.abs(lm.poles).max()
+    )
 
 
 def test_a_quaternion_joint_hangs_or_stands_whichever_way_it_turns():
@@ -198,8 +209,14 @@ def test_wrenches_hold_too():
 @pytest.mark.parametrize(("load", "word"), [(2.0, "marginal"), (2.2, "unstable")])
 def test_zieglers_column_flutters_under_a_following_load(load, word):
     """Two rods of length 1 with springs of stiffness 1 and masses 2 and 1 flutter from 7/2 - sqrt 2 = 2.086 on (Ziegler, 1952)."""
-    b = es.Builder("column", gravity=(0, 0, 0)).body("low", mass=2.0, com=(1, 0, 0)).body("high", mass=1.0, com=(1, 0, 0))
-    b.joint("q1", "revolute", "ground", "low", stiffness=1.0).joint("q2", "revolute", "low", "high", at=(1, 0, 0), stiffness=1.0)
+    b = (
+        es.Builder("column", gravity=(0, 0, 0))
+        .body("low", mass=2.0, com=(1, 0, 0))
+        .body("high", mass=1.0, com=(1, 0, 0))
+    )
+    b.joint("q1", "revolute", "ground", "low", stiffness=1.0).joint(
+        "q2", "revolute", "low", "high", at=(1, 0, 0), stiffness=1.0
+    )
     m = b.frame("tip", "high", at=(1, 0, 0)).actuate().build()
     eq = m.equilibrium(external={"tip": [0, 0, 0, -load, 0, 0]})
     np.testing.assert_allclose(eq.q, 0, atol=1e-12)
@@ -211,7 +228,7 @@ def test_limits_are_kept_or_named():
     m = b.joint("swing", "revolute", "ground", "rod", axis="y", limits=(2.0, 4.0), home=2.5).actuate().build()
     assert m.equilibrium().q[0] == pytest.approx(np.pi)
     narrow = m.with_joint("swing", limits=(2.0, 3.0), home=2.5)
-    with pytest.raises(es.EquilibriumError, match="only with 'swing' at .* beyond its limits 2 to 3"):
+    with pytest.raises(es.EquilibriumError, match=r"only with 'swing' at .* beyond its limits 2 to 3"):
         narrow.equilibrium()
     assert narrow.equilibrium(limits=False, all=True).q.shape == (2, 1)
 
@@ -283,7 +300,12 @@ def top(kinds: tuple[str, ...]) -> es.Mechanism:
     b, parent = es.Builder("top"), "ground"
     for k, (kind, axis, name) in enumerate(zip(kinds, "zxz", ("precession", "tilt", "spin"), strict=False)):
         last = k == len(kinds) - 1
-        b.body(f"body{k}", mass=mass if last else 0.0, com=(0, 0, length if last else 0.0), inertia=inertia if last else np.zeros((3, 3)))
+        b.body(
+            f"body{k}",
+            mass=mass if last else 0.0,
+            com=(0, 0, length if last else 0.0),
+            inertia=inertia if last else np.zeros((3, 3)),
+        )
         b.joint(name, kind, parent, f"body{k}", **({} if kind == "spherical" else {"axis": axis}))
         parent = f"body{k}"
     return b.actuate().build()
@@ -304,7 +326,9 @@ def test_a_sleeping_top_wakes_below_its_critical_spin(share):
 def test_a_top_precesses_steadily_at_the_tilt_of_its_two_speeds():
     m, turn, spin = top(("revolute",) * 3), 0.8, 13.0
     eq = m.equilibrium(v={"precession": turn, "spin": spin}, guess=[0, 1.0, 0])
-    np.testing.assert_allclose(0.2 * turn * (spin + turn * np.cos(eq.q[1])) - 0.5 * turn**2 * np.cos(eq.q[1]), 2.0, rtol=1e-11)
+    np.testing.assert_allclose(
+        0.2 * turn * (spin + turn * np.cos(eq.q[1])) - 0.5 * turn**2 * np.cos(eq.q[1]), 2.0, rtol=1e-11
+    )
     assert eq.stability == "stable"
     motion = m.simulate(eq.q, eq.v, np.linspace(0, 3, 7), rtol=1e-10, atol=1e-12)
     assert np.abs(motion.q[:, 1] - eq.q[1]).max() < 1e-7

@@ -75,7 +75,9 @@ def test_repeated_poles_have_independent_shapes():
 def sample(seed: int) -> tuple[es.Mechanism, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     if seed % 2:
-        m, q = random_closed(rng, ["revolute", "universal", "revolute", "cylindrical", "revolute", "spherical"], ["spherical"])
+        m, q = random_closed(
+            rng, ["revolute", "universal", "revolute", "cylindrical", "revolute", "spherical"], ["spherical"]
+        )
         m = m.with_joint("joint0", viscous=0.3)
     else:
         m = random_tree(rng, ["revolute", "spherical", "helical", "planar"])
@@ -95,7 +97,9 @@ def test_vectors_are_those_of_the_state_matrix(seed):
     others, rigid = found.vectors[:, ~found.zero], found.vectors[:, found.zero]
     np.testing.assert_allclose(lm.A @ others, others * found.poles[~found.zero], atol=tolerance)
     np.testing.assert_allclose(lm.A @ (lm.A @ rigid), 0, atol=tolerance * size)
-    np.testing.assert_allclose(np.sort(np.abs(found.poles)), np.sort(np.abs(lm.poles)), atol=1e-5 * np.abs(lm.poles).max())
+    np.testing.assert_allclose(
+        np.sort(np.abs(found.poles)), np.sort(np.abs(lm.poles)), atol=1e-5 * np.abs(lm.poles).max()
+    )
     np.testing.assert_allclose(found.participation.sum(axis=0), 1.0)
     assert np.abs(found.shapes).max() >= 1 - 1e-9
 

@@ -78,7 +78,11 @@ class Equilibrium:
         accuracy), the first."""
         kept: list[int] = []
         for k in range(len(self)):
-            same = [j for j in kept if self.family[j] == self.family[k] > 0 and abs(self.energy[j] - self.energy[k]) <= energy]
+            same = [
+                j
+                for j in kept
+                if self.family[j] == self.family[k] > 0 and abs(self.energy[j] - self.energy[k]) <= energy
+            ]
             if not any(self.stability[j] == self.stability[k] for j in same):
                 kept.append(k)
         order = sorted(kept, key=lambda k: (self.stability[k] != "stable", round(float(self.energy[k]), 9)))
@@ -98,7 +102,10 @@ def _table(eq: Equilibrium) -> str:
     title = f"<{many:,} {noun + 's' * (moving and many > 1)} of {eq.m.name}: {told}>"
     if len(eq.batch) > 1 or many > ROWS or not many:
         return title
-    named = [(eq.q, coordinate_names(eq.m)), (eq.tau, [f"tau({velocity_names(eq.m)[k]})" for k in eq.m.actuated_velocities])]
+    named = [
+        (eq.q, coordinate_names(eq.m)),
+        (eq.tau, [f"tau({velocity_names(eq.m)[k]})" for k in eq.m.actuated_velocities]),
+    ]
     heads, columns = ["stability", "energy"], [list(np.ravel(eq.stability)), [f"{x:.6g}" for x in np.ravel(eq.energy)]]
     for values, names in named:
         rows = values.reshape(many, -1)

@@ -1,9 +1,9 @@
 """Equilibria: the forces that hold a configuration, the configurations that rest under forces, and steady motions.
 
-    m.equilibrium(q=q)                                  # the actuators' forces that hold q
-    m.equilibrium(tau=[0.5, 0.0], guess=q)              # where it rests under these forces
-    m.equilibrium(all=True)                             # all places of rest without any, and which are stable
-    m.equilibrium(v={"spin": 6.28})                     # a steady motion: a governor at speed
+m.equilibrium(q=q)                                  # the actuators' forces that hold q
+m.equilibrium(tau=[0.5, 0.0], guess=q)              # where it rests under these forces
+m.equilibrium(all=True)                             # all places of rest without any, and which are stable
+m.equilibrium(v={"spin": 6.28})                     # a steady motion: a governor at speed
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ HELD = 1e-6  # of the forces that act: what may be left of them where a configur
 
 
 def equilibrium(
-    m: Model, q: Any = None, *, tau: Any = None, v: Any = None, guess: Any = None, all: bool = False, limits: bool = True,
-    restarts: int = RESTARTS, weights: Any = None, external: Any = None, parameters: Any = None, strict: bool = True,
+    m: Model, q: Any = None, *, tau: Any = None, v: Any = None, guess: Any = None, all: bool = False,  # noqa: A002
+    limits: bool = True, restarts: int = RESTARTS, weights: Any = None, external: Any = None, parameters: Any = None,
+    strict: bool = True,
 ) -> Equilibrium:  # fmt: skip
     """Forces that hold a configuration, or configurations that rest, or move steadily, under forces.
 
@@ -138,7 +139,9 @@ class _Search:
 
     def every(self) -> Equilibrium:
         """All equilibria of the one lane."""
-        starts = np.concatenate([self.given.q, self._placed(self._starts(self.restarts), np.zeros(self.restarts, dtype=int))])
+        starts = np.concatenate(
+            [self.given.q, self._placed(self._starts(self.restarts), np.zeros(self.restarts, dtype=int))]
+        )
         lanes = np.zeros(len(starts), dtype=int)
         each = [method(self.system.of(lanes), starts) for method in (descend, downhill)]
         found, lanes = Found(*(np.concatenate(x) for x in zip(*each, strict=True))), np.concatenate([lanes, lanes])
@@ -221,7 +224,9 @@ class _Search:
         places = [self.m.actuated_velocities[k] for k in self.given.free]
         ease = 1 / np.sqrt(self.weights[list(self.given.free)])
         B = np.eye(self.m.nv)[:, places] * unit[places]
-        extra = ease * np.einsum("lij,lj->li", np.linalg.pinv(P @ (B * ease), rcond=1e-9), np.einsum("lij,lj->li", P, g))
+        extra = ease * np.einsum(
+            "lij,lj->li", np.linalg.pinv(P @ (B * ease), rcond=1e-9), np.einsum("lij,lj->li", P, g)
+        )
         tau = s.tau.copy()
         tau[:, list(self.given.free)] += extra
         g = g - extra @ B.T
@@ -255,7 +260,10 @@ class _Search:
         families = np.zeros(len(q), dtype=int) if self.given.whole else self.families(q)
         residual = np.abs(made.left).max(axis=-1, initial=0.0)
         lead = self.given.lead
-        parts = (x.reshape((*lead, *x.shape[1:]))[()] for x in (q, self.system.v, made.tau, words, made.energy, found_poles, families, residual))
+        parts = (
+            x.reshape((*lead, *x.shape[1:]))[()]
+            for x in (q, self.system.v, made.tau, words, made.energy, found_poles, families, residual)
+        )
         return Equilibrium(self.m, *parts)
 
     def _which(self, k: Any) -> str:
@@ -272,7 +280,11 @@ class _Search:
         if (made.relative > tolerance).any():
             self._refuse_force(made, int(made.relative.argmax()))
         if (made.unsteady > 1e-6).any():
-            names = [str(c) for c, x in zip(velocity_columns(self.m), self.system.v[int(made.unsteady.argmax())], strict=True) if x]
+            names = [
+                str(c)
+                for c, x in zip(velocity_columns(self.m), self.system.v[int(made.unsteady.argmax())], strict=True)
+                if x
+            ]
             raise EquilibriumError(
                 f"{self.m.name} has no steady motion with these velocities{self._which(made.unsteady.argmax())}: its forces or loops "
                 f"change as {', '.join(names)} goes on, so that it is no cyclic coordinate here."

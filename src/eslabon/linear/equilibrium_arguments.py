@@ -44,7 +44,9 @@ def asked(m: Model, q: Any, tau: Any, v: Any, guess: Any, external: Any, paramet
     """Everything with one leading axis, checked."""
     whole = q is not None and not isinstance(q, Mapping)
     if whole and tau is not None:
-        raise ModelError("equilibrium takes the configuration q and finds the forces tau, or the other way round; give one of them.")
+        raise ModelError(
+            "equilibrium takes the configuration q and finds the forces tau, or the other way round; give one of them."
+        )
     if whole and guess is not None:
         raise ModelError("the configuration q is given, so that there is nothing to search from; leave guess out.")
     places, values, held = _joints(m, {} if whole or q is None else q)

@@ -79,7 +79,7 @@ class Mode:
 
         >>> import eslabon as es
         >>> m = es.load("four_bar_spring")
-        >>> q = m.linearize(m.assemble([-1.5])).modes()[0].configurations(0.1, frames=4)
+        >>> q = m.linearize(m.assemble([1.2])).modes()[0].configurations(0.1, frames=4)
         >>> q.shape, bool(abs(m.constraint(q)).max() < 1e-10)
         ((4, 3), True)
         """
@@ -168,7 +168,9 @@ class Modes:
     def __getitem__(self, index: Any) -> Any:
         if not self.batch:
             if not isinstance(index, int | np.integer | slice):
-                raise InputError(f"modes of {self.lm.name} are numbered from 0 to {len(self) - 1}; there is no {index!r}.")
+                raise InputError(
+                    f"modes of {self.lm.name} are numbered from 0 to {len(self) - 1}; there is no {index!r}."
+                )
             return self._listed[index]
         return Modes(self.lm[index])
 
@@ -199,10 +201,10 @@ def _all_modes(A: Floats, U: Floats, V: Floats, W: Floats) -> tuple[Any, ...]:
     if not n:
         return poles, vectors, shares, rigid
     plain = _conservative(A, V, W)
-    for which, found in ((plain, _undamped), (~plain, _general)):
-        if which.any():
-            made = found(U[which], W[which]) if found is _undamped else found(A[which])
-            poles[which], vectors[which], shares[which], rigid[which] = made
+    if plain.any():
+        poles[plain], vectors[plain], shares[plain], rigid[plain] = _undamped(U[plain], W[plain])
+    if not plain.all():
+        poles[~plain], vectors[~plain], shares[~plain], rigid[~plain] = _general(A[~plain])
     order = np.lexsort((-poles.imag, poles.real.round(12), np.abs(poles).round(12), ~rigid), axis=-1)
     across = order[:, None, :]
     return (
@@ -236,7 +238,7 @@ def _undamped(U: Floats, W: Floats) -> tuple[Any, ...]:
 
 def _general(A: Floats) -> tuple[Any, ...]:
     """Right and left vectors of A, its rigid-body displacements taken out first."""
-    lanes, n = len(A), A.shape[-1] // 2
+    n = A.shape[-1] // 2
     _, size, Vt = np.linalg.svd(A[:, :, :n])
     free = size <= RIGID * size.max(axis=-1, keepdims=True)
     basis = np.swapaxes(Vt * free[..., None], 1, 2)
@@ -274,7 +276,9 @@ def _closed(lm: LinearModel, q: Floats) -> Floats:
         return q
     given = {} if call is None else call.parameters
     if any(np.ndim(x) for x in given.values()):
-        raise InputError(f"the models of {m.name} have parameters of their own; linearize one of them to show its modes.")
+        raise InputError(
+            f"the models of {m.name} have parameters of their own; linearize one of them to show its modes."
+        )
     closure = evaluate(m, CLOSURE, tuple(given))
     for _ in range(30):
         phi, J = closure(q, *(np.full(len(q), float(x)) for x in given.values()))
@@ -302,7 +306,9 @@ def _table(lm: LinearModel, listed: list[Mode]) -> str:
         swings = mode.kind == OSCILLATION
         order = np.argsort(-np.abs(mode.shape * scales(lm.layout.model)), kind="stable")[:3]
         moves = ", ".join(f"{names[j]} {mode.shape[j].real + 0.0:.3g}" for j in order if abs(mode.shape[j]) > 1e-9)
-        numbers = [f"{mode.frequency:.6g}", f"{mode.hertz:.4g}", f"{mode.damping + 0.0:.4g}"] if swings else ["", "", ""]
+        numbers = (
+            [f"{mode.frequency:.6g}", f"{mode.hertz:.4g}", f"{mode.damping + 0.0:.4g}"] if swings else ["", "", ""]
+        )
         finite = np.isfinite(mode.time_constant) and abs(mode.damping) > 1e-12
         rows.append([str(k), mode.kind, *numbers, f"{mode.time_constant:.4g} s" if finite else "", moves])
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]) - 1)]

@@ -96,7 +96,9 @@ def stability(s: Small, found: Any, singular: Any) -> Any:
         skew = np.abs(s.K - np.swapaxes(s.K, 1, 2)).max(axis=(1, 2), initial=0.0)
         still = ~s.moving & (skew <= SYMMETRIC * largest)
         curvature = np.linalg.eigvalsh((s.K + np.swapaxes(s.K, 1, 2)) / 2)[:, 0]
-        by_hessian = np.where(curvature > ROUND_OFF * largest, STABLE, np.where(curvature < -ROUND_OFF * largest, UNSTABLE, MARGINAL))
+        by_hessian = np.where(
+            curvature > ROUND_OFF * largest, STABLE, np.where(curvature < -ROUND_OFF * largest, UNSTABLE, MARGINAL)
+        )
         words = np.where(still, by_hessian, _by_poles(s, found)).astype(object)
     words[singular] = UNDETERMINED
     return words

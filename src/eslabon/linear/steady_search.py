@@ -8,7 +8,7 @@ found alike, and forces without a potential are no obstacle. Every step ends on 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -115,8 +115,10 @@ class Steady:
 
     def of(self, lanes: Any) -> Steady:
         """Some of the lanes, or one of them many times."""
-        loads = ({name: x[lanes] for name, x in given.items()} for given in (self.external, self.parameters))
-        return replace(self, v=self.v[lanes], tau=self.tau[lanes], **dict(zip(("external", "parameters"), loads, strict=True)))
+        external, parameters = (
+            {name: x[lanes] for name, x in given.items()} for given in (self.external, self.parameters)
+        )
+        return Steady(self.m, self.v[lanes], self.tau[lanes], external, parameters, self.held)
 
     def call(self, formula: Formula, *arrays: Floats) -> Any:
         """A formula of these loads."""
@@ -182,7 +184,7 @@ class Found(NamedTuple):
     acting: Floats
     violation: Floats
 
-    def good(self, reference: float) -> Any:
+    def good(self, reference: Floats) -> Any:
         """Which of them are equilibria: against forces of this size, or of those that act there."""
         size = np.abs(self.left).max(axis=-1, initial=0.0)
         return (size <= BALANCED * np.maximum(reference, self.acting)) & (self.violation < CLOSED)
