@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
+    from eslabon.linear.equilibria import Equilibrium
     from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
     from eslabon.solvers.identification import BaseParameters
@@ -748,6 +749,26 @@ class Mechanism(model.Model):
         if usual:
             self._verbs["linearize",] = ready(self)
         return made
+
+    def equilibrium(self, q: Any = None, **options: Any) -> Equilibrium:
+        """The forces that hold a configuration, or the configurations that rest, or move steadily, under forces: an object
+        with `q`, `v`, `tau`, `stability`, `energy`, `poles`.
+
+        Given are a configuration `q`, whole or for some joints by name, or the actuators' forces `tau`; `v` are constant
+        velocities of cyclic coordinates, for a steady motion. all=True finds every equilibrium. Further options: `guess`,
+        `limits`, `restarts`, `weights`, `external`, `parameters`, `strict`; see `eslabon.linear.equilibrium`.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> m.equilibrium([0.5, 0.2]).tau.round(3)
+        array([10.215,  3.16 ])
+        >>> m.equilibrium(tau=[1.0, 0.0]).stability
+        'stable'
+        """
+        from eslabon.linear.equilibrium import equilibrium
+
+        known_options("equilibrium", equilibrium, options)
+        return equilibrium(self, q, **options)
 
     # -- simulation ---------------------------------------------------------------------------------------------
 

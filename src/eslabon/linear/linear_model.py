@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,9 @@ from eslabon.arguments import Floats, positive
 from eslabon.errors import InputError, MissingDependencyError
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
+
+if TYPE_CHECKING:
+    from eslabon.linear.modes import Modes
 
 VALUES = ("U", "V", "W", "F", "A", "B", "drift", "a", "position_map", "velocity_map", "C", "D")
 
@@ -137,6 +140,17 @@ class LinearModel:
         found = np.linalg.eigvals(self.A).astype(complex)
         order = np.lexsort((found.imag, found.real, np.abs(found).round(12)), axis=-1)
         return np.take_along_axis(found, order, axis=-1)
+
+    def modes(self) -> Modes:
+        """The modes: frequencies, damping ratios, time constants, shapes in all joints, and participation of the states.
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").linearize([0.0, 0.0]).modes()[0]
+        <Mode of double_pendulum: oscillation, 2.68011 rad/s (0.4266 Hz), damping ratio 0>
+        """
+        from eslabon.linear.modes import Modes
+
+        return Modes(self)
 
     @property
     def equilibrium(self) -> np.ndarray | bool:
