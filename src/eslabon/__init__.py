@@ -47,6 +47,7 @@ __all__ = [
     "Target",
     "algebra",
     "check",
+    "control",
     "from_dh",
     "join",
     "load",
@@ -61,6 +62,7 @@ _LATER = {
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "study.file_check",
+    "control": "",
     "simulate": "",
     "reproductions": "",
 }  # names, and the room they are in
