@@ -4,22 +4,25 @@ A law is a formula of the time, the configuration and the velocities (`simulate.
 of thousands and the C file of a microcontroller all have the same native code.
 """
 
-from eslabon.control.computed_torque import computed_torque
+from eslabon.control.adaptive_control import AdaptiveLaw, adaptive
+from eslabon.control.computed_torque_control import computed_torque
 from eslabon.control.control_law import ControlLaw, law
 from eslabon.control.gramians import controllability_gramian, observability_gramian
-from eslabon.control.lqr import FiniteHorizon, Regulator, finite_horizon_lqr, lqr
-from eslabon.control.pd_gravity import pd_gravity
-from eslabon.control.place import PlacedPoles, place
+from eslabon.control.regulator import FiniteHorizon, Regulator, finite_horizon_lqr, lqr
+from eslabon.control.pd_control import pd_gravity
+from eslabon.control.pole_placement import PlacedPoles, place
 from eslabon.control.ranks import KalmanRank, controllability, observability
-from eslabon.control.reference import Reference, reference
+from eslabon.control.reference_motion import Reference, reference
 
 __all__ = [
+    "AdaptiveLaw",
     "ControlLaw",
     "FiniteHorizon",
     "KalmanRank",
     "PlacedPoles",
     "Reference",
     "Regulator",
+    "adaptive",
     "computed_torque",
     "controllability",
     "controllability_gramian",
