@@ -73,7 +73,7 @@ def adaptive(
     >>> m = es.load("elbow")
     >>> law = es.control.adaptive(m, [0.5, 1.0], rate=5.0, Kd=20.0, adaptation=5.0)
     >>> law
-    <adaptive of elbow: 2 actuators, 3 states>
+    <adaptive of elbow: 2 actuators, 6 states>
     >>> loaded = m.with_payload("tool", mass=0.5)
     >>> loaded.simulate([0.0, 0.0], None, 10.0, law).end[0].round(3)
     array([0.5, 1. ])
