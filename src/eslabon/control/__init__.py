@@ -8,20 +8,26 @@ from eslabon.control.adaptive_control import AdaptiveLaw, adaptive
 from eslabon.control.computed_torque_control import computed_torque
 from eslabon.control.control_law import ControlLaw, law
 from eslabon.control.gramians import controllability_gramian, observability_gramian
-from eslabon.control.regulator import FiniteHorizon, Regulator, finite_horizon_lqr, lqr
+from eslabon.control.modal_control import ModalLaw, modal
 from eslabon.control.pd_control import pd_gravity
 from eslabon.control.pole_placement import PlacedPoles, place
 from eslabon.control.ranks import KalmanRank, controllability, observability
 from eslabon.control.reference_motion import Reference, reference
+from eslabon.control.regulator import FiniteHorizon, Regulator, finite_horizon_lqr, lqr
+from eslabon.control.state_feedback_control import StateFeedback, state_feedback
+from eslabon.control.tracking_regulator import TrackingRegulator, tracking_lqr
 
 __all__ = [
     "AdaptiveLaw",
     "ControlLaw",
     "FiniteHorizon",
     "KalmanRank",
+    "ModalLaw",
     "PlacedPoles",
     "Reference",
     "Regulator",
+    "StateFeedback",
+    "TrackingRegulator",
     "adaptive",
     "computed_torque",
     "controllability",
@@ -29,9 +35,12 @@ __all__ = [
     "finite_horizon_lqr",
     "law",
     "lqr",
+    "modal",
     "observability",
     "observability_gramian",
     "pd_gravity",
     "place",
     "reference",
+    "state_feedback",
+    "tracking_lqr",
 ]

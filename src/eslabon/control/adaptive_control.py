@@ -46,9 +46,7 @@ class AdaptiveLaw(ControlLaw):
     adaptation: Floats = field(kw_only=True)
 
 
-def adaptive(
-    m: Model, reference: Any, rate: ArrayLike, Kd: ArrayLike, adaptation: ArrayLike = 1.0
-) -> AdaptiveLaw:
+def adaptive(m: Model, reference: Any, rate: ArrayLike, Kd: ArrayLike, adaptation: ArrayLike = 1.0) -> AdaptiveLaw:
     """The law that follows a motion without knowing the inertias. With the reference velocity v_r = v_d + rate (q_d - q) and
     s = v - v_r,
 
