@@ -10,6 +10,7 @@ from eslabon.control.control_law import ControlLaw, law
 from eslabon.control.gramians import controllability_gramian, observability_gramian
 from eslabon.control.modal_control import ModalLaw, modal
 from eslabon.control.pd_control import pd_gravity
+from eslabon.control.perturbed_inertias import Perturbed, perturbed
 from eslabon.control.pole_placement import PlacedPoles, place
 from eslabon.control.ranks import KalmanRank, controllability, observability
 from eslabon.control.reference_motion import Reference, reference
@@ -23,6 +24,7 @@ __all__ = [
     "FiniteHorizon",
     "KalmanRank",
     "ModalLaw",
+    "Perturbed",
     "PlacedPoles",
     "Reference",
     "Regulator",
@@ -39,6 +41,7 @@ __all__ = [
     "observability",
     "observability_gramian",
     "pd_gravity",
+    "perturbed",
     "place",
     "reference",
     "state_feedback",

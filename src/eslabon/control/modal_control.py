@@ -14,7 +14,7 @@ from eslabon.control.control_law import ControlLaw
 from eslabon.control.gain_schedule import scheduled, tabulated
 from eslabon.control.gains import numbers
 from eslabon.control.reference_motion import reference as reference_of
-from eslabon.control.state_feedback_control import independent_places
+from eslabon.control.state_feedback_control import require_commanded
 from eslabon.linear.linearize import linearize
 from eslabon.model import Model
 from eslabon.model.configuration import difference
@@ -74,10 +74,10 @@ def modal(
         state = followed.completed(t, guess)
         time = {"t": t} if m.rheonomic else {}
         lm = linearize(m, state.q, state.v, a=state.a, **time)
-        order = [independent_places(m, lm).index(k) for k in own]
+        require_commanded(m, lm, own)
         back = np.linalg.pinv(lm.F)
         Kp, Kd = back @ (lm.U * w**2 - lm.W), back @ (lm.U * (2 * zeta * w) - lm.V)
-        return np.concatenate([Kp[..., order], Kd[..., order], lm.tau[..., None]], axis=-1)
+        return np.concatenate([Kp, Kd, lm.tau[..., None]], axis=-1)
 
     t, values = tabulated(sampled, followed, times)
     at = scheduled(t, values)

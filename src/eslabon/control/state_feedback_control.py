@@ -9,7 +9,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, finite
 from eslabon.control.control_law import ControlLaw
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, SingularityError, shown
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 
@@ -39,6 +39,15 @@ def independent_places(m: Model, lm: Any) -> list[int]:
     if unknown:
         raise InputError(f"the linear model is not one of {m.name}, which has no velocity '{unknown[0]}'.")
     return [names.index(name) for name in lm.coordinates]
+
+
+def require_commanded(m: Model, lm: Any, own: list[int]) -> None:
+    """Refuse a linear model in other coordinates than the commanded ones: these do not determine the motion there."""
+    if independent_places(m, lm) != own:
+        raise SingularityError(
+            f"{', '.join(velocity_names(m)[k] for k in own)} do not determine the motion of {m.name} somewhere along the "
+            "reference: it passes a singular configuration of its actuators, which no law of theirs can; choose another motion."
+        )
 
 
 def linear_model(m: Model, lm: Any) -> Any:

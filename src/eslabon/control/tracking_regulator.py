@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats
+from eslabon.control.commanded_motion import commanded
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.gain_schedule import schedule_times, scheduled
 from eslabon.control.reference_motion import reference as reference_of
 from eslabon.control.regulator import cost, finite_horizon_lqr, lqr
-from eslabon.control.state_feedback_control import displacement, independent_places
+from eslabon.control.state_feedback_control import displacement, independent_places, require_commanded
 from eslabon.errors import InputError
 from eslabon.linear.linearize import linearize
 from eslabon.model import Model
@@ -76,6 +77,8 @@ def tracking_lqr(
     state = followed.completed(t, guess)
     lm = linearize(m, state.q, state.v, a=state.a, **({"t": t} if m.rheonomic else {}))
     n, places = lm.A.shape[-1], independent_places(m, lm)
+    if not followed.whole:
+        require_commanded(m, lm, list(commanded(m)))
     last = lqr((lm.A[-1], lm.B[-1]), Q, R).S if end is None else cost(end, "end", n, zero=True)
     found = finite_horizon_lqr(t, lm.A, lm.B, Q, R, last)
     gains, forces = scheduled(t, found.K), scheduled(t, lm.tau)
