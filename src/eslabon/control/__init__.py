@@ -9,6 +9,7 @@ from eslabon.control.computed_torque_control import computed_torque
 from eslabon.control.control_law import ControlLaw, law
 from eslabon.control.gramians import controllability_gramian, observability_gramian
 from eslabon.control.modal_control import ModalLaw, modal
+from eslabon.control.nonlinear_system import nonlinear_system
 from eslabon.control.pd_control import pd_gravity
 from eslabon.control.perturbed_inertias import Perturbed, perturbed
 from eslabon.control.pole_placement import PlacedPoles, place
@@ -38,6 +39,7 @@ __all__ = [
     "law",
     "lqr",
     "modal",
+    "nonlinear_system",
     "observability",
     "observability_gramian",
     "pd_gravity",

@@ -72,8 +72,7 @@ def modal(
     def sampled(t: Floats) -> Floats:
         """Kp, Kd and tau_d side by side."""
         state = followed.completed(t, guess)
-        time = {"t": t} if m.rheonomic else {}
-        lm = linearize(m, state.q, state.v, a=state.a, **time)
+        lm = linearize(m, state.q, state.v, a=state.a, t=t if m.rheonomic else None)
         require_commanded(m, lm, own)
         back = np.linalg.pinv(lm.F)
         Kp, Kd = back @ (lm.U * w**2 - lm.W), back @ (lm.U * (2 * zeta * w) - lm.V)

@@ -95,7 +95,7 @@ class Reference:
         told, m = self.at(t), self.m
         if self.whole:
             return told
-        if not m.closed:
+        if not m.closed or m.rheonomic:
             raise ModelError(
                 f"the reference tells the actuated joints of {m.name} alone, and the others do not follow from them; give "
                 "all coordinates."

@@ -67,7 +67,7 @@ def lqr(system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, 
         K = np.linalg.solve(price + B.T @ S @ B, B.T @ S @ A + both.T)
     else:
         K = np.linalg.solve(price, B.T @ S + both.T)
-    poles = np.linalg.eigvals(A - B @ K)
+    poles = np.linalg.eigvals(A - B @ K).astype(complex)
     growing = np.abs(poles).max() >= 1 if discrete else poles.real.max() >= 0
     if growing:
         raise SingularityError(_why(made, B, discrete))

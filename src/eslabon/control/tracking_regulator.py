@@ -75,7 +75,7 @@ def tracking_lqr(
     chosen = schedule_times(followed, times)
     t = np.linspace(*followed.span, INTERVALS + 1) if chosen is None else chosen
     state = followed.completed(t, guess)
-    lm = linearize(m, state.q, state.v, a=state.a, **({"t": t} if m.rheonomic else {}))
+    lm = linearize(m, state.q, state.v, a=state.a, t=t if m.rheonomic else None)
     n, places = lm.A.shape[-1], independent_places(m, lm)
     if not followed.whole:
         require_commanded(m, lm, list(commanded(m)))
