@@ -177,7 +177,8 @@ def _sylvester(
     moved, form = A - B @ first, _real_form(poles, int(np.linalg.matrix_rank(B)))
     best, least = first, np.inf
     size = float(np.linalg.norm(form, 2)) or 1.0
-    for trial in [G] if G is not None else [rng.normal(size=B.T.shape) for _ in range(TRIALS)]:
+    trials: list[Floats] = [G] if G is not None else list(rng.standard_normal((TRIALS, *B.T.shape)))
+    for trial in trials:
         T = solve_sylvester(moved / size, -form / size, B @ trial / size)
         condition = float(np.linalg.cond(T)) if np.isfinite(T).all() else np.inf
         if condition < least:
@@ -193,13 +194,13 @@ def _sylvester(
 def _apart(A: Floats, B: Floats, poles: np.ndarray, rng: np.random.Generator) -> Floats:
     """Gains after which no pole of the system is one that is asked for; none, if that is so already."""
     size = max(1e-300, float(np.abs(poles).max()), float(np.abs(np.linalg.eigvals(A)).max()))
-    K: Floats = np.zeros(B.T.shape)
+    K = np.zeros_like(B.T)
     for k in range(20):
         own = np.linalg.eigvals(A - B @ K)
         if np.abs(own[:, None] - poles[None, :]).min() > 1e-3 * size:
             break
-        push = rng.normal(size=B.T.shape)
-        K = push * (0.3 * 1.3**k * size / (float(np.linalg.norm(B @ push, 2)) or 1.0))
+        push = rng.standard_normal(B.T.shape)
+        K = np.asarray(push * (0.3 * 1.3**k * size / (float(np.linalg.norm(B @ push, 2)) or 1.0)))
     return K
 
 

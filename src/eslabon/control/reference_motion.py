@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -205,10 +206,14 @@ def _held(m: Model, configuration: Any) -> Reference:
 def _of_function(m: Model, function: Callable[[Any], Any]) -> Reference:
     import casadi
 
+    from eslabon.graph.program import read
+
     t = casadi.SX.sym("t")
     try:
         given = function(t)
         q = casadi.SX(casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given)
+        if any(math.isnan(i.value) for i in read(casadi.Function("reference", [t], [q])).instructions):
+            raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
     except Exception as error:
         raise InputError(
             f"the reference cannot be called with a symbol ({type(error).__name__}: {str(error).splitlines()[0]}); write it "
