@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats
 from eslabon.errors import EslabonError
 from eslabon.simulate import motion_equations, step_formulas
@@ -165,10 +166,12 @@ class Run:
         for first in range(0, self.steps, block):
             count = min(block, self.steps - first)
             t, h = self._times(first, count)
-            due = self.control.due(t, h) if isinstance(self.control, Sampler) else (np.ones(count, bool),) * 2
+            due = self.control.rows(t, h) if isinstance(self.control, Sampler) else np.ones((count, 2))
+            varying = np.moveaxis(_beside(t, h, due), -2, 0)
             rows = np.empty((count + 1, *shape))
             rows[0] = x
-            steps = t.tolist(), due[0].tolist(), np.stack([t, h, *due], axis=-1)
+            sample: list[bool] = (np.moveaxis(due, -2, 0).reshape(count, -1)[:, 0] > 0).tolist()
+            steps = t.tolist(), sample, varying
             each = zip(*steps, rows, rows[..., :nq], rows[..., nq:n], rows[1:], strict=False)
             taken = 0
             try:
@@ -204,7 +207,7 @@ class Run:
         """A native step under forces that are held; the law is asked where it is due."""
         m, width = self.system.m, self.n + 3 * self.system.m.nu
         step = self.system.function(step_formulas.CALLED, sampling=sampler.sampling)
-        plain = not law.size and not sampler.sampling.increments
+        plain = not law.size and not sampler.sampling.increments and sampler.noise is None
         function, state, tau = law.law, self.x0[..., width:], np.zeros(m.nu)
 
         def advance(t: float, due: bool, u: Floats, x: Floats, q: Floats, v: Floats, following: Floats) -> None:
@@ -212,7 +215,8 @@ class Run:
             if due and plain:
                 tau = asked(function, "the control", t, q, v)
             elif due:
-                tau, state = law.spoken(t, sampler.sampling.measured(q), v, state)
+                seen = sampler.sampling.measured(m, q, v, u[..., step_formulas.NOISE :])
+                tau, state = law.spoken(t, *seen, state)
             try:
                 if plain:
                     step(x, u, tau, out=following)
@@ -271,9 +275,11 @@ class Run:
 
 def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) -> Floats:
     """A row for each step: its time, its length, and forces known in time at the method's stages, or what is due at its end."""
-    due = control.due(t + h, h) if isinstance(control, Sampler) else ()
-    columns = [np.stack([t, h, *due], axis=-1)]
-    if isinstance(control, Table):
-        columns += [control.at(t + part * h) for part in stages]
-    batch = np.broadcast_shapes(*(c.shape[:-1] for c in columns))
-    return np.concatenate([np.broadcast_to(c, (*batch, c.shape[-1])) for c in columns], axis=-1)
+    if isinstance(control, Sampler):
+        return _beside(t, h, control.rows(t + h, h))
+    return _beside(t, h, *(control.at(t + part * h) for part in stages if isinstance(control, Table)))
+
+
+def _beside(t: Floats, h: Floats, *columns: Floats) -> Floats:
+    """Times and lengths of steps, and beside them what else there is for each, (..., steps, width)."""
+    return joined(np.stack([t, h], axis=-1), *columns)
