@@ -39,7 +39,7 @@ def kalman(
     period : in seconds.
 
     >>> import eslabon as es
-    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["cart", "pole"])
+    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
     >>> filtering = kalman(lm, 0.1, 1e-6, through=lm.B)
     >>> filtering.covariance.shape, filtering.stable
     ((4, 4), True)
@@ -53,8 +53,6 @@ def kalman(
 def _given(system: Any, process: Any, measurement: Any, through: Any) -> tuple[Plant, Floats, Floats]:
     """The plant, the intensity of noise along its states, and that of the measurements."""
     plant = plant_of(system)
-    if not len(plant.C):
-        raise InputError("the linear system has no outputs, from which its state could be estimated.")
     G = np.eye(plant.n) if through is None else finite(through, "through")
     if G.ndim != 2 or len(G) != plant.n:
         raise InputError(f"through has shape {G.shape}; it has a row for each of the {plant.n} states.")
@@ -74,7 +72,7 @@ def _stepwise(plant: Plant, W: Floats, period: float | None) -> tuple[Plant, Flo
 def _settled(plant: Plant, W: Floats, V: Floats) -> Observer:
     from scipy.linalg import solve_continuous_are
 
-    plant.require_observable(undetectable=True)
+    plant.require_observable(decaying=True)
     try:
         P = solve_continuous_are(plant.A.T, plant.C.T, W, V)
     except (np.linalg.LinAlgError, ValueError):
@@ -86,7 +84,7 @@ def _settled(plant: Plant, W: Floats, V: Floats) -> Observer:
 def _settled_steps(plant: Plant, W: Floats, V: Floats) -> Observer:
     from scipy.linalg import solve_discrete_are
 
-    plant.require_observable(undetectable=True)
+    plant.require_observable(decaying=True)
     try:
         P = solve_discrete_are(plant.A.T, plant.C.T, W, V)
     except (np.linalg.LinAlgError, ValueError):
@@ -177,7 +175,7 @@ def kalman_filter(
     system, process, measurement, through, period : as for `kalman`, in discrete time.
 
     >>> import eslabon as es
-    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["cart", "pole"])
+    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
     >>> filtering = kalman_filter(lm, 0.1, 1e-6, 0.01, through=lm.B, period=0.01)
     >>> before, after = filtering.covariances(500)
     >>> settled = kalman(lm, 0.1, 1e-6, through=lm.B, period=0.01)

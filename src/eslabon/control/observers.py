@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import times
 from eslabon.arguments import Floats, finite
+from eslabon.control.place import place
 from eslabon.control.plant import Plant, number, plant_of
-from eslabon.errors import InputError, MissingDependencyError
+from eslabon.errors import InputError, MissingDependencyError, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,9 +136,9 @@ def luenberger(
 
     >>> import eslabon as es
     >>> m = es.load("cart_pole")
-    >>> observer = luenberger(m.linearize([0.0, 0.0], outputs=["cart", "pole"]), [-8, -9, -10, -11])
+    >>> observer = luenberger(m.linearize([0.0, 0.0], outputs=["x", "theta"]), [-8, -9, -10, -11])
     >>> observer
-    <Luenberger observer of 4 states from cart, pole; poles -8, -9, -10, -11>
+    <Luenberger observer of 4 states from x, theta; poles -8, -9, -10, -11>
     >>> observer.gains.shape
     (4, 2)
     """
@@ -145,7 +146,7 @@ def luenberger(
     if (poles is None) == (gains is None):
         raise InputError("an observer is given its poles or its gains: one of the two.")
     L = (
-        placed(plant, plant.A, plant.C, _asked(poles, plant.n, period), "observer")
+        placed(plant, plant.A, plant.C, poles, "observer")
         if gains is None
         else _gains(gains, (plant.n, len(plant.C)))
     )
@@ -174,9 +175,9 @@ def reduced_order(
     gains : L itself, (states - outputs, outputs), for the basis S.
 
     >>> import eslabon as es
-    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["cart", "pole"])
+    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
     >>> reduced_order(lm, [-8, -9])
-    <reduced-order observer of 4 states from cart, pole; poles -8, -9>
+    <reduced-order observer of 4 states from x, theta; poles -8, -9>
     """
     from scipy.linalg import null_space
 
@@ -192,7 +193,7 @@ def reduced_order(
         raise InputError("every state is measured; nothing is left to be observed.")
     inner, seen = S.T @ A @ S, C @ A @ S
     L = (
-        placed(plant, inner, seen, _asked(poles, rest, period), "observer of reduced order")
+        placed(plant, inner, seen, poles, "observer of reduced order")
         if gains is None
         else _gains(gains, (rest, ny))
     )
@@ -208,39 +209,14 @@ def _gains(given: ArrayLike, shape: tuple[int, int]) -> Floats:
     return gains
 
 
-def _asked(poles: Any, n: int, period: float | None) -> np.ndarray:
-    """Poles as they are asked for: one for each state, conjugates in pairs; with a period those of the steps."""
+def placed(plant: Plant, A: Floats, C: Floats, poles: Any, title: str) -> Floats:
+    """L for which A - L C has the poles, in 1/s, or in discrete time exp(s period): by duality K^T of A^T - C^T K."""
+    plant.require_observable()
     try:
         asked = np.atleast_1d(np.asarray(poles, dtype=complex))
     except (TypeError, ValueError):
-        raise InputError(f"poles are numbers, real or complex; they are {poles!r}.") from None
-    if not np.isfinite(asked).all():
-        raise InputError("poles hold a number that is not finite.")
-    if asked.shape != (n,):
-        raise InputError(f"{n} states need {n} poles; there are {asked.size}.")
-    for s in asked[asked.imag != 0]:
-        if np.sum(np.isclose(asked, s)) != np.sum(np.isclose(asked, s.conjugate())):
-            raise InputError(
-                f"the pole {number(s)} is complex and its conjugate {number(s.conjugate())} is not among the poles."
-            )
-    return np.exp(asked * period) if period else asked
-
-
-def placed(plant: Plant, A: Floats, C: Floats, poles: np.ndarray, title: str) -> Floats:
-    """L for which A - L C has the poles: by duality those of A^T - C^T K."""
-    from scipy.signal import place_poles
-
-    plant.require_observable()
-    rank = int(np.linalg.matrix_rank(C))
-    for s in poles:
-        if np.sum(np.isclose(poles, s)) > rank:
-            raise InputError(
-                f"the {title} cannot have the pole {number(s)} {int(np.sum(np.isclose(poles, s)))} times with {rank} independent "
-                "outputs; spread the poles a little."
-            )
-    try:
-        found = place_poles(A.T, C.T, poles)
-    except ValueError as error:
-        raise InputError(f"the poles of the {title} cannot be placed: {str(error).splitlines()[0]}") from None
-    L: Floats = np.ascontiguousarray(found.gain_matrix.T)
-    return L
+        raise InputError(f"poles are numbers, real or complex; they are {shown(poles)}.") from None
+    if asked.shape != (len(A),):
+        raise InputError(f"the {title} has {len(A)} poles; {asked.size} are asked for.")
+    found = place((A.T, C.T), np.exp(asked * plant.period) if plant.period else asked)
+    return np.ascontiguousarray(found.K.T)

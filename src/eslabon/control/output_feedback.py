@@ -203,7 +203,7 @@ def output_feedback(
 
     >>> import eslabon as es
     >>> m = es.load("cart_pole")
-    >>> lm = m.linearize([0.0, 0.0], outputs=["cart", "pole"])
+    >>> lm = m.linearize([0.0, 0.0], outputs=["x", "theta"])
     >>> feedback = output_feedback(lm, [[-4.0, -80.0, -6.0, -14.0]], luenberger(lm, [-20, -22, -24, -26]))
     >>> motion = m.simulate([0.1, 0.1], None, 8.0, feedback.law())
     >>> bool(abs(motion.end[0]).max() < 0.01)
@@ -222,7 +222,7 @@ def output_feedback(
         raise InputError(f"{m.name} has no actuators that a controller could drive.")
     _, outputs = sensors(m, model.outputs, model.layout.partition.independent)
     _check_fit(model, observer)
-    K = finite(getattr(gains, "gains", gains), "gains")
+    K = finite(getattr(gains, "K", gains), "gains")
     if K.shape != (m.nu, len(model.states)):
         raise InputError(f"gains have shape {K.shape}; a row for each actuator and a column for each state is {(m.nu, len(model.states))}.")
     late = positive(delay, "delay", zero=True)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite, positive
-from eslabon.errors import InputError, shown
-
-UNSEEN = 1e-9  # of the least singular value of [A - s 1; C], rows and columns scaled: a mode that outputs do not show
+from eslabon.control.linear_system import System
+from eslabon.control.ranks import kalman_rank
+from eslabon.errors import InputError, SingularityError, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,27 +39,16 @@ class Plant:
         h = positive(period, "period")
         return replace(self, A=transition(self.A, h), B=held(self.A, self.B, h), period=h)
 
-    def unobservable(self) -> list[tuple[complex, str]]:
-        """The poles whose modes no output shows (Popov, Belevitch, Hautus), each with the state that moves most in it."""
-        scale = _balance(self.A)
-        A = self.A * scale[None, :] / scale[:, None]
-        C = self.C * scale
-        C = C / np.maximum(np.linalg.norm(C, axis=1, keepdims=True), np.finfo(float).tiny) * max(1.0, float(np.linalg.norm(A)))
-        found: list[tuple[complex, str]] = []
-        for s in np.linalg.eigvals(A).astype(complex):
-            _, sizes, right = np.linalg.svd(np.vstack([A - s * np.eye(self.n), C]))
-            if sizes[-1] <= UNSEEN * sizes[0] and not any(abs(s - other) < 1e-6 * (1 + abs(s)) for other, _ in found):
-                found.append((complex(s), self.states[int(np.argmax(np.abs(right[-1])))]))
-        return found
-
-    def require_observable(self, undetectable: bool = False) -> None:
-        """Refuse outputs that do not show a mode; those that die out by themselves are none, if `undetectable` are asked for."""
-        for s, state in self.unobservable():
-            if undetectable and (abs(s) < 1 - 1e-9 if self.period else s.real < -1e-9):
+    def require_observable(self, decaying: bool = False) -> None:
+        """Refuse outputs that do not show a mode; with `decaying` those are allowed that die out by themselves."""
+        system = System(self.A, self.B, self.C, self.states, self.inputs, self.outputs)
+        for mode in kalman_rank(system, self.A.T, self.C.T, "observable").lost_modes:
+            s = mode.pole
+            if decaying and (abs(s) < 1 - 1e-9 if self.period else s.real < -1e-9):
                 continue
-            raise InputError(
-                f"the mode with the pole {number(s)}, mostly of {state!r}, cannot be observed from the outputs "
-                f"{', '.join(map(repr, self.outputs)) or '(none)'}; measure something that it moves."
+            raise SingularityError(
+                f"the mode with the pole {number(s)} (of {mode.states}) cannot be observed from the outputs "
+                f"{', '.join(self.outputs)}; measure something that it moves."
             )
 
 
@@ -67,15 +56,6 @@ def number(s: complex) -> str:
     """A pole in a sentence."""
     s = complex(round(s.real, 6), round(s.imag, 6))
     return f"{s.real:g}" if not s.imag else f"{s.real:g}{s.imag:+g}j"
-
-
-def _balance(A: Floats) -> Floats:
-    """Scales of the states for which rows and columns of A are of a size."""
-    from scipy.linalg import matrix_balance
-
-    _, (scale, _) = matrix_balance(A, permute=False, separate=True)
-    made: Floats = scale
-    return made
 
 
 def transition(A: Floats, h: float) -> Floats:
@@ -124,6 +104,8 @@ def plant_of(system: Any) -> Plant:
     for x, name, shape in ((A, "A", (n, n)), (B, "B", (n, nu)), (C, "C", (ny, n))):
         if x.shape != shape or not n:
             raise InputError(f"{name} has shape {x.shape}, which does not fit A {A.shape}, B {B.shape}, C {C.shape} and D {D.shape}.")
+    if not ny:
+        raise InputError("the linear system has no outputs, from which its state could be estimated.")
     return Plant(A, B, C, D, *_names(system, (n, nu, ny)), _period(system))
 
 
