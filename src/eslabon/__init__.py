@@ -35,6 +35,7 @@ __all__ = [
     "GraphError",
     "InputError",
     "InverseKinematicsError",
+    "LinearModel",
     "Mechanism",
     "MissingDependencyError",
     "ModelError",
@@ -50,6 +51,7 @@ __all__ = [
     "control",
     "from_dh",
     "join",
+    "linear",
     "load",
     "paths",
     "reproductions",
@@ -59,6 +61,8 @@ __all__ = [
 
 
 _LATER = {
+    "LinearModel": "linear",
+    "linear": "",
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "study.file_check",
