@@ -7,6 +7,7 @@ of thousands and the C file of a microcontroller all have the same native code.
 from eslabon.control.computed_torque import computed_torque
 from eslabon.control.control_law import ControlLaw, law
 from eslabon.control.estimates import Estimates
+from eslabon.control.extended_kalman import ExtendedKalmanFilter, extended_kalman_filter
 from eslabon.control.gramians import controllability_gramian, observability_gramian
 from eslabon.control.kalman import KalmanFilter, kalman, kalman_filter
 from eslabon.control.lqr import FiniteHorizon, Regulator, finite_horizon_lqr, lqr
@@ -20,6 +21,7 @@ from eslabon.control.reference import Reference, reference
 __all__ = [
     "ControlLaw",
     "Estimates",
+    "ExtendedKalmanFilter",
     "FiniteHorizon",
     "KalmanFilter",
     "KalmanRank",
@@ -31,6 +33,7 @@ __all__ = [
     "computed_torque",
     "controllability",
     "controllability_gramian",
+    "extended_kalman_filter",
     "finite_horizon_lqr",
     "kalman",
     "kalman_filter",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinates, difference, velocity_units
 from eslabon.plotting import new_figure
@@ -24,7 +25,8 @@ SHOWN = 30  # trajectories of many, evenly chosen
 class Estimates:
     """Estimates in time, with the truth and the error x - x_hat: each (..., times, states).
 
-    `deviation` are the standard deviations that the filter itself gives its errors; None for an observer that knows of no noise.
+    `covariance` is the one that the filter itself gives its errors, (..., times, states, states), and `deviation` the standard
+    deviations by it; None for an observer that knows of no noise.
     """
 
     t: Floats
@@ -35,6 +37,15 @@ class Estimates:
     units: tuple[str, ...]
     name: str
     deviation: Floats | None = None
+    covariance: Floats | None = None
+
+    @property
+    def nees(self) -> Floats:
+        """The normalized estimation error squared e^T P^-1 e, (..., times): of a consistent filter its mean is the number of
+        states."""
+        if self.covariance is None:
+            raise InputError(f"{self!r} have no covariance, by which their errors could be measured.")
+        return np.einsum("...i,...i->...", self.error, np.linalg.solve(self.covariance, self.error[..., None])[..., 0])
 
     def rms(self, after: float = 0.0) -> Floats:
         """The root mean square of the error from a time on, over times and trajectories: one for each state."""

@@ -97,9 +97,10 @@ class OutputFeedback:
         else:
             x_hat = motion.x[..., size : size + n]
         P = getattr(self.observer, "covariance", None)
+        spread = None if P is None else np.broadcast_to(P, (*x.shape, n))
         deviation = None if P is None else np.broadcast_to(np.sqrt(np.diag(P)), x.shape)
         units = state_units(m, tuple(i))
-        return Estimates(motion.t, x, x_hat, x - x_hat, lm.states, units, m.name, deviation)
+        return Estimates(motion.t, x, x_hat, x - x_hat, lm.states, units, m.name, deviation, spread)
 
     def to_control(self) -> Any:
         """The compensator as python-control's `StateSpace`: outputs go in, changes of the forces come out."""
