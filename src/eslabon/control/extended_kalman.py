@@ -3,7 +3,7 @@ closed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from eslabon.simulate.memory import within
 from eslabon.simulate.projection import project
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
-from eslabon.simulate.traced_laws import Traced, traced
+from eslabon.simulate.traced_laws import Law, Traced
 
 if TYPE_CHECKING:
     from eslabon.control.extended_kalman_formulas import Design
@@ -87,7 +87,7 @@ class ExtendedKalmanFilter:
         def stepwise(t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
             return self._sample(law, min(late, self.period), limit, t, q, v, x)
 
-        return sampled(traced(stepwise), self.period, delay=late, state=state, **options)
+        return sampled(_TracedOnce(stepwise), self.period, delay=late, state=state, **options)
 
     def _sample(
         self, law: Any, delay: float, limit: tuple[float, ...], t: Any, q: Any, v: Any, x: Any
@@ -165,6 +165,19 @@ class ExtendedKalmanFilter:
 
     def __repr__(self) -> str:
         return f"<extended Kalman filter of {self.m.name}: {len(self.states)} states from {', '.join(self.outputs)}, every {self.period:g} s>"
+
+
+@dataclass(frozen=True, eq=False)
+class _TracedOnce(Traced):
+    """A law whose graph is kept: that of a filter takes longer to trace than many a run takes."""
+
+    kept: dict[str, Law] = field(default_factory=dict, repr=False)
+
+    def graph(self, m: Model) -> Law:
+        if m.digest not in self.kept:
+            self.kept[m.digest] = super().graph(m)
+        assert self.state is not None
+        return replace(self.kept[m.digest], state=self.state)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,6 +8,7 @@ measurement moves the independent coordinates, and the others so that the loops 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import casadi
@@ -84,13 +85,15 @@ class Filter:
     """The steps of one design, whose larger parts native code has once."""
 
     def __init__(self, m: Model, design: Design) -> None:
-        self.m, self.design, nx = m, design, m.nq + m.nv
-        self._rates = subroutine("rates", lambda t, x, u: motion_equations.rates(m, t, x, u), 1, nx, m.nu)
-        self._linear = subroutine("linear_model", self._linear_model, 1, nx, m.nu)
-        self._map = subroutine("independent_map", self._independent_map, 1, m.nq)
-        self._close = subroutine("closing", self._closing, 1, m.nq)
-        self._follow = subroutine("following", self._following, 1, m.nq, m.nv)
-        self._seen = subroutine("output_matrix", self._output_matrix, 1, nx)
+        self.m, self.design = m, design
+        self._made: dict[str, Any] = {}
+
+    def _call(self, formula: Callable[..., SX], *columns: SX) -> SX:
+        """What a formula of columns gives, by a function that is made when it is first needed."""
+        name = formula.__name__.strip("_")
+        if name not in self._made:
+            self._made[name] = subroutine(name, formula, *(x.numel() for x in columns))
+        return self._made[name](*columns)
 
     # -- the two steps ------------------------------------------------------------------------------------------------
 
@@ -105,27 +108,32 @@ class Filter:
         """What is believed after the outputs of a state (q, v) were measured."""
         C, R = self.design.constant_outputs, casadi.SX(casadi.DM(self.design.measurement))
         if C is None:
-            C = casadi.reshape(self._seen(t, casadi.vertcat(*belief[:2])), len(self.design.outputs), self.design.n)
+            C = casadi.reshape(self._call(self._output_matrix, t, casadi.vertcat(*belief[:2])), len(self.design.outputs), self.design.n)
         gain, P = corrected(belief.P, C, R)
         moved = gain @ displacement(self.m, q, v, belief.q, belief.v, self.design.outputs)
         n = self.design.n // 2
         dv = zeros(self.m.nv)
         dv[list(self.design.partition.independent), :] = moved[n:]
-        shift = casadi.reshape(self._map(t, belief.q), self.m.nv, n) @ moved[:n]
+        shift = moved[:n]
+        if self.design.partition.dependent:
+            shift = casadi.reshape(self._call(self._independent_map, t, belief.q), self.m.nv, n) @ shift
         return Belief(*self._closed(t, integrate(self.m, belief.q, shift), belief.v + dv), P)
 
     def _step(self, t: SX, belief: Belief, tau: SX, h: float) -> Belief:
         m, n, x = self.m, self.design.n, casadi.vertcat(*belief[:2])
         stages = step_formulas.RK4.stages
-        rate = self._rates(t, x, tau)
-        after = step_formulas.rk4(lambda k, x: self._rates(t + stages[k] * h, x, tau), x, h)
+        rate = self._call(self._rates, t, x, tau)
+        after = step_formulas.rk4(lambda k, x: self._call(self._rates, t + stages[k] * h, x, tau) if k else rate, x, h)
         middle = x + h / 2 * rate
         middle = casadi.vertcat(normalize(m, middle[: m.nq]), middle[m.nq :])
-        both = casadi.reshape(self._linear(t + h / 2, middle, tau), n, n + n)
+        both = casadi.reshape(self._call(self._linear_model, t + h / 2, middle, tau), n, n + n)
         P = _spread(belief.P, both[:, :n], both[:, n:], h)
         return Belief(*self._closed(t + h, normalize(m, after[: m.nq]), after[m.nq :]), P)
 
     # -- what is called -----------------------------------------------------------------------------------------------
+
+    def _rates(self, t: SX, x: SX, tau: SX) -> SX:
+        return motion_equations.rates(self.m, t, x, tau)
 
     def _linear_model(self, t: SX, x: SX, tau: SX) -> SX:
         """A, and the intensity of process noise along the states."""
@@ -149,9 +157,8 @@ class Filter:
         i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
         N = zeros(self.m.nv, len(i))
         N[i, :] = casadi.SX.eye(len(i))
-        if e:
-            J = equations(self.m.with_time(t), q, None, self.design.partition.rows).J
-            N[e, :] = -Square(J[:, e]).solve(J[:, i])
+        J = equations(self.m.with_time(t), q, None, self.design.partition.rows).J
+        N[e, :] = -Square(J[:, e]).solve(J[:, i])
         return casadi.vec(N)
 
     def _closing(self, t: SX, q: SX) -> SX:
@@ -175,8 +182,8 @@ class Filter:
         if not self.m.closed:
             return q, v
         for _ in range(CLOSINGS):
-            q = self._close(t, q)
-        return q, self._follow(t, q, v)
+            q = self._call(self._closing, t, q)
+        return q, self._call(self._following, t, q, v)
 
 
 def _spread(P: SX, A: SX, W: SX, h: float) -> SX:

@@ -16,8 +16,10 @@ from eslabon.algebra.arrays import is_symbolic, joined, times
 from eslabon.arguments import Floats, finite
 from eslabon.control.covariances import covariance as covariance_of
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
+from eslabon.control.linear_system import System
 from eslabon.control.observers import Observer, full_order
-from eslabon.control.plant import Plant, gathered, plant_of
+from eslabon.control.plant import Plant, gathered, number, plant_of
+from eslabon.control.ranks import kalman_rank
 from eslabon.errors import InputError
 
 
@@ -73,6 +75,7 @@ def _settled(plant: Plant, W: Floats, V: Floats) -> Observer:
     from scipy.linalg import solve_continuous_are
 
     plant.require_observable(decaying=True)
+    _require_driven(plant, W)
     try:
         P = solve_continuous_are(plant.A.T, plant.C.T, W, V)
     except (np.linalg.LinAlgError, ValueError):
@@ -85,12 +88,26 @@ def _settled_steps(plant: Plant, W: Floats, V: Floats) -> Observer:
     from scipy.linalg import solve_discrete_are
 
     plant.require_observable(decaying=True)
+    _require_driven(plant, W)
     try:
         P = solve_discrete_are(plant.A.T, plant.C.T, W, V)
     except (np.linalg.LinAlgError, ValueError):
         raise _unsettled() from None
     now = np.linalg.solve(plant.C @ P @ plant.C.T + V, plant.C @ P).T
     return _checked(full_order("Kalman filter", plant, plant.A @ now, P - now @ plant.C @ P))
+
+
+def _require_driven(plant: Plant, W: Floats) -> None:
+    """Refuse noise that leaves a motion alone which neither grows nor dies out: its estimate would never be corrected."""
+    sizes, axes = np.linalg.eigh(W)
+    system = System(plant.A, plant.B, plant.C, plant.states, plant.inputs, plant.outputs)
+    noise = axes * np.sqrt(np.maximum(sizes, 0.0))
+    for mode in kalman_rank(system, plant.A, noise, "controllable").lost_modes:
+        if abs(abs(mode.pole) - 1 if plant.period else mode.pole.real) < 1e-6:
+            raise InputError(
+                f"the filter does not settle: no process noise drives the mode with the pole {number(mode.pole)} (of "
+                f"{mode.states}), which does not die out by itself, so that its gains go to zero; give it some."
+            )
 
 
 def _checked(made: Observer) -> Observer:
@@ -100,10 +117,8 @@ def _checked(made: Observer) -> Observer:
 
 
 def _unsettled() -> InputError:
-    return InputError(
-        "the filter does not settle: no noise drives a motion that does not die out by itself, so that its error stays for ever; "
-        "give that motion some process noise."
-    )
+    return InputError("the filter does not settle: Riccati's equation has no solution with which errors die out; give every "
+        "motion that does not die out by itself some process noise.")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -23,7 +23,7 @@ from eslabon.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.control.observers import Observer
 from eslabon.control.plant import held, transition
 from eslabon.dynamics.outputs import Output
-from eslabon.errors import InputError, MissingDependencyError, shown
+from eslabon.errors import InputError, MissingDependencyError
 from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
@@ -211,13 +211,13 @@ def output_feedback(
     True
     """
     if not isinstance(model, LinearModel):
-        raise InputError(f"model is a linear model of a mechanism, as m.linearize gives it; it is {shown(model)}.")
+        raise InputError(f"model is a linear model of a mechanism, as m.linearize gives it; it is a {type(model).__name__}.")
     if model.batch:
         raise InputError(f"there are {int(np.prod(model.batch))} linear models of {model.name} here; a controller is for one, such as lm[0].")
     if not model.equilibrium:
         raise InputError(f"{model.name} is not at an equilibrium where it is linearized, so that no constant forces hold it there.")
     if not isinstance(observer, Observer | KalmanFilter):
-        raise InputError(f"observer is what luenberger, reduced_order, kalman or kalman_filter gives; it is {shown(observer)}.")
+        raise InputError(f"observer is what luenberger, reduced_order, kalman or kalman_filter gives; it is a {type(observer).__name__}.")
     m = model.layout.model
     if not m.nu:
         raise InputError(f"{m.name} has no actuators that a controller could drive.")

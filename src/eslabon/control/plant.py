@@ -10,7 +10,7 @@ import numpy as np
 from eslabon.arguments import Floats, finite, positive
 from eslabon.control.linear_system import System
 from eslabon.control.ranks import kalman_rank
-from eslabon.errors import InputError, SingularityError, shown
+from eslabon.errors import InputError, SingularityError
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def plant_of(system: Any) -> Plant:
     else:
         raise InputError(
             "a linear system is what m.linearize gives, a control.StateSpace, or matrices (A, B, C) or (A, B, C, D); it is "
-            f"{shown(system)}."
+            f"a {type(system).__name__}."
         )
     A, B, C = (_matrix(x, name) for x, name in zip(matrices, "ABC", strict=False))
     D = _matrix(matrices[3], "D") if len(matrices) == 4 else np.zeros((len(C), B.shape[1]))

@@ -28,12 +28,13 @@ def record(t: Any, y: Any, u: Any, start: Any, sizes: tuple[int, int, int]) -> t
         if x.shape[-2:-1] != (len(t),):
             raise InputError(f"{name} has shape {x.shape}; a record of {len(t)} times is (..., {len(t)}, {x.shape[-1]}).")
     try:
-        np.broadcast_shapes(y.shape[:-2], u.shape[:-2], start.shape[:-1])
+        batch = np.broadcast_shapes(y.shape[:-2], u.shape[:-2], start.shape[:-1])
     except ValueError:
         raise InputError(
             f"leading axes do not fit together: y has {y.shape[:-2]}, u {u.shape[:-2]}, start {start.shape[:-1]}."
         ) from None
-    return float(t[1] - t[0]), np.moveaxis(y, -2, 0), np.moveaxis(u, -2, 0), start
+    y, u = (np.moveaxis(np.broadcast_to(x, (*batch, *x.shape[-2:])), -2, 0) for x in (y, u))
+    return float(t[1] - t[0]), y, u, np.broadcast_to(start, (*batch, n))
 
 
 def followed(observer: Observer, t: Any, y: Any, u: Any, start: Any) -> Floats:

@@ -99,7 +99,7 @@ class Run:
         law = control.law if isinstance(control, Sampler) else control if isinstance(control, Law) else None
         sampling = control.sampling if isinstance(control, Sampler) else None
         run = self.system.function(self.method.formula, law=law, sampling=sampling, columns=len(columns))
-        states, position, pace = self._states(), 0, 16
+        states, position, pace = self._states(run), 0, 16
         while position < self.steps:
             start = time.perf_counter()
             count, every = self._portion(position, pace, states[0])
@@ -128,19 +128,23 @@ class Run:
             return count, count
         return min(max(every, pace - pace % every), self.steps - first), every
 
-    def _states(self) -> list[Floats]:
-        """The states of the method's formula: x, or coordinates with momenta and the largest miss so far."""
+    def _states(self, run: Callable[..., Any]) -> list[Floats]:
+        """The states of the method's formula: x, or coordinates with momenta and the largest miss so far. What a sampled law says
+        at the start is what a step without length says."""
+        states = [self.x0]
+        if self.method is not step_formulas.RK4:
+            q, v = self._state(self.x0)
+            momenta = self.system.function(motion_equations.MOMENTA)(q, v)
+            states = [np.concatenate([q, momenta, self.x0[..., self.n :]], axis=-1), np.zeros(q.shape[:-1])]
         x = self.x0
         if isinstance(self.control, Sampler):
-            memory, now = Memory.of(x[..., self.n :], self.system.m.nu), (True, False)
-            memory = self.control.at(self.system.m, float(self.t[0]), x, memory, now, self.system.limit)
-            x = np.concatenate([x[..., : self.n], memory.joined()], axis=-1)
+            start = self.t[:1]
+            made: Any = run(*states, _beside(start, np.zeros(1), self.control.first(start)), every=1)
+            memory = (made[0] if isinstance(made, tuple) else made)[..., 0, self.n :]
+            x = np.concatenate([x[..., : self.n], memory], axis=-1)
+            states[0] = np.concatenate([states[0][..., : self.n], memory], axis=-1)
         self.rows[..., 0, :] = x
-        if self.method is step_formulas.RK4:
-            return [x]
-        q, v = self._state(x)
-        momenta = self.system.function(motion_equations.MOMENTA)(q, v)
-        return [np.concatenate([q, momenta, x[..., self.n :]], axis=-1), np.zeros(q.shape[:-1])]
+        return states
 
     def _store(self, reported: Floats, made: tuple[Floats, ...]) -> None:
         """Keep the rows to report, as states x = (q, v)."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, count, finite, floats, positive
 from eslabon.errors import InputError
 from eslabon.model import Model
@@ -158,10 +159,14 @@ class Sampler:
 
     def rows(self, t: Floats, h: Floats) -> Floats:
         """What is due at the ends of steps of lengths h, and its noise: (..., times, 2 + width)."""
-        due = self.due(t, h)
-        noise = self.noise_at(t, *due)
-        flags = np.broadcast_to(np.stack(due, axis=-1), (*noise.shape[:-1], 2))
-        return np.concatenate([flags, noise], axis=-1)
+        return self._rows(t, *self.due(t, h))
+
+    def first(self, t: Floats) -> Floats:
+        """The same at the start."""
+        return self._rows(t, np.array([True]), np.array([False]))
+
+    def _rows(self, t: Floats, sample: np.ndarray, release: np.ndarray) -> Floats:
+        return joined(np.stack([sample, release], axis=-1).astype(float), self.noise_at(t, sample, release))
 
     def check(self, t: Floats, every: int) -> None:
         """Refuse steps, `every` of them between two of the times t, that do not end where the law is sampled or acts."""
@@ -216,9 +221,8 @@ def sampler_of(m: Model, given: Sampled, start: float) -> Sampler:
         sizes,
     )
     state = np.zeros(0) if given.state is None else given.state
-    law = (
-        Traced(given.law.law, given.state).graph(m) if isinstance(given.law, Traced) else Called(given.law, m.nu, state)
-    )
+    own = given.law
+    law = own.with_state(given.state).graph(m) if isinstance(own, Traced) else Called(own, m.nu, state)
     return Sampler(law, given.period, given.delay, start, sampling, noise)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,10 @@ class Traced:
 
     def __call__(self, *arguments: Any) -> Any:
         return self.law(*arguments)
+
+    def with_state(self, state: Floats | None) -> Self:
+        """The same law with other states at the start."""
+        return replace(self, state=state)
 
     def graph(self, m: Model) -> Law:
         """The law as it is now, in symbols."""
