@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,29 @@ from eslabon.plotting import new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from eslabon.simulate.simulated_motion import Motion
+
 POSITION = {"rad/s": "rad", "m/s": "m"}  # the units that go with a velocity's
 TITLES = {"rad": "angles", "m": "positions", "rad/s": "angular rates", "m/s": "speeds"}
 SHOWN = 30  # trajectories of many, evenly chosen
+# What a run adds to an observer's law: options of `simulate.sampled`.
+SENSING = ("noise", "velocity_noise", "force_noise", "seed", "quantisation", "rate_limit")
+
+
+class Samples(NamedTuple):
+    """A motion at the times of samples: its states, and those of its law."""
+
+    t: Floats
+    q: Floats
+    v: Floats
+    x: Floats
+
+
+def at_samples(motion: Motion, period: float) -> Samples:
+    """Those of a motion's times at which a law that is asked once a period, from the start on, was asked."""
+    part = (motion.t - motion.t[0]) / period
+    own = np.abs(part - np.round(part)) < 1e-6
+    return Samples(motion.t[own], motion.q[..., own, :], motion.v[..., own, :], motion.x[..., own, :])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

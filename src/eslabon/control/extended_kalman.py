@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
-from eslabon.arguments import Floats, choice, count, finite, positive, states
+from eslabon.arguments import Floats, choice, count, finite, known_words, positive, states
 from eslabon.control.covariances import covariance as covariance_of
-from eslabon.control.estimates import Estimates, positions, state_units
+from eslabon.control.estimates import SENSING, Estimates, at_samples, positions, state_units
 from eslabon.control.kalman_formulas import packed, unpacked
 from eslabon.control.measurements import sensors
 from eslabon.coordinates.massless import refuse_massless, structure
-from eslabon.coordinates.partition import partition_by
-from eslabon.errors import InputError, ModelError
+from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
+from eslabon.errors import AssemblyError, InputError, ModelError, shown
 from eslabon.graph.evaluator import evaluate
 from eslabon.linear.measured import state_names
 from eslabon.model import Model
 from eslabon.model.configuration import difference, normalize
 from eslabon.simulate.memory import within
-from eslabon.simulate.projection import project
+from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Law, Traced
@@ -73,10 +73,11 @@ class ExtendedKalmanFilter:
         """
         if not self.m.nu:
             raise ModelError(f"{self.m.name} has no actuators that a law could drive; use follow.")
-        if control is not None and not callable(control):
-            raise InputError(f"control is a law of t, q and v; it is {control!r}.")
         if isinstance(control, Sampled) or (isinstance(control, Traced) and control.state is not None):
             raise InputError("control is a law of t, q and v without states or samples of its own; the filter has both.")
+        if control is not None and not callable(control):
+            raise InputError(f"control is a law of t, q and v; it is {shown(control)}.")
+        known_words(options, SENSING, "the law has no option", InputError)
         late = positive(delay, "delay", zero=True)
         if late > self.period * (1 + 1e-9):
             raise InputError(f"delay is {late:g} s; it is at most the filter's period of {self.period:g} s.")
@@ -99,13 +100,13 @@ class ExtendedKalmanFilter:
 
         m, size = self.m, self.design.size(self.m)
         filtering = Filter(m, self.design)
-        after = filtering.update(t, Belief.of(m, x[:size], self.design.n), q, v)
+        after = filtering.update(Belief.of(m, x[:size], self.design.n), q, v)
         tau = casadi.SX.zeros(m.nu) if law is None else _column(law(t, after.q, after.v), m)
         tau, following = within(tau, limit), after
         if delay:
-            following = filtering.predict(t, following, x[2 * size :], delay)
+            following = filtering.predict(following, x[2 * size :], delay)
         if delay < self.period:
-            following = filtering.predict(t + delay, following, tau, self.period - delay)
+            following = filtering.predict(following, tau, self.period - delay)
         return tau, casadi.vertcat(following.joined(), after.joined(), tau)
 
     def follow(
@@ -127,6 +128,8 @@ class ExtendedKalmanFilter:
         times = finite(t, "t")
         if times.ndim != 1 or len(times) < 2 or not np.allclose(np.diff(times), self.period, rtol=1e-6):
             raise InputError(f"t are two times or more, the filter's period of {self.period:g} s apart.")
+        if v is None and any(y.order for y in self.design.outputs):
+            raise InputError(f"the outputs {', '.join(self.outputs)} have velocities among them; give what was measured of v.")
         given = (
             states(q, "q", m.nq, m.name), np.zeros((len(times), m.nv)) if v is None else states(v, "v", m.nv, m.name, "velocities"),
             np.zeros((len(times), m.nu)) if tau is None else states(tau, "tau", m.nu, m.name, "actuators"),
@@ -136,18 +139,20 @@ class ExtendedKalmanFilter:
                 raise InputError(f"{name} has shape {x.shape}; a record of {len(times)} times is (..., {len(times)}, {x.shape[-1]}).")
         seen_q, seen_v, forces = given
         before = np.concatenate([forces[..., :1, :], forces[..., :-1, :]], axis=-2)  # those since the sample before
-        rows = joined(times[:, None], before, normalize(m, seen_q), seen_v)
+        rows = joined(before, normalize(m, seen_q), seen_v)
         first = evaluate(m, FIRST, design=self.design)(self._belief(q0, v0, covariance), rows[..., 0, :])
         later = evaluate(m, RECORDED, design=self.design)(first, rows[..., 1:, :])
         made = np.concatenate([np.broadcast_to(first[..., None, :], (*later.shape[:-2], 1, later.shape[-1])), later], axis=-2)
         return self._followed(times, made[..., self.design.size(m) :])
 
     def estimates(self, motion: Motion) -> Estimates:
-        """What the filter made of a motion that its law drove, beside the truth, with its own standard deviations."""
+        """What the filter made of a motion that its law drove, beside the truth, with its own standard deviations, at those of the
+        motion's times that are samples."""
         m, size = self.m, self.design.size(self.m)
         expected = 2 * size + m.nu
         if motion.x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
             raise InputError(f"{motion!r} was not driven by this filter's law: it has {motion.x.shape[-1]} states of a law, not {expected}.")
+        motion = at_samples(motion, self.period)
         return self._followed(motion.t, motion.x[..., size : 2 * size]).beside(motion)
 
     def _followed(self, t: Floats, x: Floats) -> FollowedState:
@@ -159,7 +164,10 @@ class ExtendedKalmanFilter:
         m = self.m
         q = normalize(m, states(q0, "q0", m.nq, m.name))
         v = np.zeros(m.nv) if v0 is None else states(v0, "v0", m.nv, m.name, "velocities")
-        x = project(m, joined(q, v))
+        x = project(m, project(m, joined(q, v)))
+        if m.closed and not (worst := float(np.max(evaluate(m, VIOLATIONS)(x)[0]))) <= CLOSURE_TOLERANCE:
+            raise AssemblyError(f"q0 violates loop closure of {m.name} by {worst:.3g} (m or rad) even when projected; assemble it from "
+                "the actuated joints.")  # fmt: skip
         P = covariance_of(covariance, "covariance", self.design.n, "states")
         return joined(x, packed(P))
 
@@ -257,6 +265,8 @@ def extended_kalman_filter(
 
     if not m.nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to estimate.")
+    if m.rheonomic:
+        raise ModelError(f"the constraints of {m.name} depend on the time, which its state does not tell; leave its drives out.")
     refuse_massless(m.plain)
     own = structure(m.plain).partition if independent is None else partition_by(m, independent, "elimination")
     p = ordered(m, own)

@@ -97,18 +97,18 @@ class Filter:
 
     # -- the two steps ------------------------------------------------------------------------------------------------
 
-    def predict(self, t: SX, belief: Belief, tau: SX, duration: float) -> Belief:
+    def predict(self, belief: Belief, tau: SX, duration: float) -> Belief:
         """What is believed after a time under constant forces."""
         h = duration / self.design.steps
-        for k in range(self.design.steps):
-            belief = self._step(t + k * h, belief, tau, h)
+        for _ in range(self.design.steps):
+            belief = self._step(belief, tau, h)
         return belief
 
-    def update(self, t: SX, belief: Belief, q: SX, v: SX) -> Belief:
+    def update(self, belief: Belief, q: SX, v: SX) -> Belief:
         """What is believed after the outputs of a state (q, v) were measured."""
         C, R = self.design.constant_outputs, casadi.SX(casadi.DM(self.design.measurement))
         if C is None:
-            C = casadi.reshape(self._call(self._output_matrix, t, casadi.vertcat(*belief[:2])), len(self.design.outputs), self.design.n)
+            C = casadi.reshape(self._call(self._output_matrix, casadi.vertcat(*belief[:2])), len(self.design.outputs), self.design.n)
         gain, P = corrected(belief.P, C, R)
         moved = gain @ displacement(self.m, q, v, belief.q, belief.v, self.design.outputs)
         n = self.design.n // 2
@@ -116,28 +116,27 @@ class Filter:
         dv[list(self.design.partition.independent), :] = moved[n:]
         shift = moved[:n]
         if self.design.partition.dependent:
-            shift = casadi.reshape(self._call(self._independent_map, t, belief.q), self.m.nv, n) @ shift
-        return Belief(*self._closed(t, integrate(self.m, belief.q, shift), belief.v + dv), P)
+            shift = casadi.reshape(self._call(self._independent_map, belief.q), self.m.nv, n) @ shift
+        return Belief(*self._closed(integrate(self.m, belief.q, shift), belief.v + dv), P)
 
-    def _step(self, t: SX, belief: Belief, tau: SX, h: float) -> Belief:
+    def _step(self, belief: Belief, tau: SX, h: float) -> Belief:
         m, n, x = self.m, self.design.n, casadi.vertcat(*belief[:2])
-        stages = step_formulas.RK4.stages
-        rate = self._call(self._rates, t, x, tau)
-        after = step_formulas.rk4(lambda k, x: self._call(self._rates, t + stages[k] * h, x, tau) if k else rate, x, h)
+        rate = self._call(self._rates, x, tau)
+        after = step_formulas.rk4(lambda k, x: self._call(self._rates, x, tau) if k else rate, x, h)
         middle = x + h / 2 * rate
         middle = casadi.vertcat(normalize(m, middle[: m.nq]), middle[m.nq :])
-        both = casadi.reshape(self._call(self._linear_model, t + h / 2, middle, tau), n, n + n)
+        both = casadi.reshape(self._call(self._linear_model, middle, tau), n, n + n)
         P = _spread(belief.P, both[:, :n], both[:, n:], h)
-        return Belief(*self._closed(t + h, normalize(m, after[: m.nq]), after[m.nq :]), P)
+        return Belief(*self._closed(normalize(m, after[: m.nq]), after[m.nq :]), P)
 
     # -- what is called -----------------------------------------------------------------------------------------------
 
-    def _rates(self, t: SX, x: SX, tau: SX) -> SX:
-        return motion_equations.rates(self.m, t, x, tau)
+    def _rates(self, x: SX, tau: SX) -> SX:
+        return motion_equations.rates(self.m, zeros(1), x, tau)
 
-    def _linear_model(self, t: SX, x: SX, tau: SX) -> SX:
+    def _linear_model(self, x: SX, tau: SX) -> SX:
         """A, and the intensity of process noise along the states."""
-        m, n, through = self.m.with_time(t), self.design.n, self.design.through
+        m, n, through = self.m, self.design.n, self.design.through
         q, v = x[: m.nq], x[m.nq :]
         made = linearized(m, q, v, tau, self.design.partition, structure=structure(m.plain))
         W = casadi.SX(casadi.DM(self.design.process))
@@ -146,44 +145,44 @@ class Filter:
         G = made[5] if through == "forces" else casadi.vertcat(zeros(n // 2, n // 2), casadi.SX.eye(n // 2))
         return casadi.vec(casadi.horzcat(made[4], G @ W @ G.T))
 
-    def _output_matrix(self, t: SX, x: SX) -> SX:
-        m = self.m.with_time(t)
-        q, v, d = x[: m.nq], x[m.nq :], self.design
+    def _output_matrix(self, x: SX) -> SX:
+        m, d = self.m, self.design
+        q, v = x[: m.nq], x[m.nq :]
         made = linearized(m, q, v, zeros(m.nu), d.partition, d.outputs, structure=structure(m.plain))
         return casadi.vec(made[10])
 
-    def _independent_map(self, t: SX, q: SX) -> SX:
+    def _independent_map(self, q: SX) -> SX:
         """N of dq = N x: how all joints move with the independent ones."""
         i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
         N = zeros(self.m.nv, len(i))
         N[i, :] = casadi.SX.eye(len(i))
-        J = equations(self.m.with_time(t), q, None, self.design.partition.rows).J
+        J = equations(self.m, q, None, self.design.partition.rows).J
         N[e, :] = -Square(J[:, e]).solve(J[:, i])
         return casadi.vec(N)
 
-    def _closing(self, t: SX, q: SX) -> SX:
+    def _closing(self, q: SX) -> SX:
         """Newton's correction of the dependent coordinates."""
         e = list(self.design.partition.dependent)
-        phi, J, _, _ = equations(self.m.with_time(t), q, None, self.design.partition.rows)
+        phi, J, _, _ = equations(self.m, q, None, self.design.partition.rows)
         shift = zeros(self.m.nv)
         shift[e, :] = -Square(J[:, e]).solve(phi)
         return integrate(self.m, q, shift)
 
-    def _following(self, t: SX, q: SX, v: SX) -> SX:
+    def _following(self, q: SX, v: SX) -> SX:
         """The velocities, the dependent ones as the loops ask for."""
         i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
-        _, J, _, rate = equations(self.m.with_time(t), q, None, self.design.partition.rows)
+        J = equations(self.m, q, None, self.design.partition.rows).J
         made = casadi.SX(v)
-        made[e, :] = -Square(J[:, e]).solve(rate + J[:, i] @ v[i, :])
+        made[e, :] = -Square(J[:, e]).solve(J[:, i] @ v[i, :])
         return made
 
-    def _closed(self, t: SX, q: SX, v: SX) -> tuple[SX, SX]:
+    def _closed(self, q: SX, v: SX) -> tuple[SX, SX]:
         """A state whose independent part is the given one and which keeps the loops closed."""
         if not self.m.closed:
             return q, v
         for _ in range(CLOSINGS):
-            q = self._call(self._closing, t, q)
-        return q, self._call(self._following, t, q, v)
+            q = self._call(self._closing, q)
+        return q, self._call(self._following, q, v)
 
 
 def _spread(P: SX, A: SX, W: SX, h: float) -> SX:
@@ -197,19 +196,19 @@ def _spread(P: SX, A: SX, W: SX, h: float) -> SX:
 
 
 def recorded_step(m: Model, x: SX, u: SX, design: Design) -> SX:
-    """Beliefs before and after a measurement, from those at the measurement before: u is the time, its forces, and what was
+    """Beliefs before and after a measurement, from those at the measurement before: u are the forces since then, and what is
     measured now."""
     filtering, size, n = Filter(m, design), design.size(m), design.n
-    t, tau, q, v = u[0], u[1 : 1 + m.nu, :], u[1 + m.nu : 1 + m.nu + m.nq], u[1 + m.nu + m.nq :]
-    before = filtering.predict(t - design.period, Belief.of(m, x[size:], n), tau, design.period)
-    after = filtering.update(t, before, q, v)
+    tau, q, v = u[: m.nu, :], u[m.nu : m.nu + m.nq], u[m.nu + m.nq :]
+    before = filtering.predict(Belief.of(m, x[size:], n), tau, design.period)
+    after = filtering.update(before, q, v)
     return casadi.densify(casadi.vertcat(before.joined(), after.joined()))
 
 
 def first_step(m: Model, x: SX, u: SX, design: Design) -> SX:
     """The same at the first measurement, x being what is believed before it."""
-    t, q, v = u[0], u[1 + m.nu : 1 + m.nu + m.nq], u[1 + m.nu + m.nq :]
-    after = Filter(m, design).update(t, Belief.of(m, x, design.n), q, v)
+    q, v = u[m.nu : m.nu + m.nq], u[m.nu + m.nq :]
+    after = Filter(m, design).update(Belief.of(m, x, design.n), q, v)
     return casadi.densify(casadi.vertcat(x, after.joined()))
 
 
@@ -218,7 +217,7 @@ def _sizes(m: Model, design: Design) -> tuple[int]:
 
 
 _X = Argument("x", _sizes)
-_U = Argument("u", lambda m, **_: (1 + m.nu + m.nq + m.nv,))
+_U = Argument("u", lambda m, **_: (m.nu + m.nq + m.nv,))
 FIRST = Formula(
     "extended_kalman_first", first_step, (Argument("x", lambda m, design: (design.size(m),)), _U), (_X,), {"design": None},
     seldom=True,

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
-from eslabon.arguments import Floats, finite, positive, states
+from eslabon.arguments import Floats, finite, known_words, positive, states
 from eslabon.control.control_law import ControlLaw
-from eslabon.control.estimates import Estimates, state_units
+from eslabon.control.estimates import SENSING, Estimates, at_samples, state_units
 from eslabon.control.kalman import KalmanFilter
 from eslabon.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.control.observers import Observer
@@ -80,16 +80,18 @@ class OutputFeedback:
                 raise InputError(f"a law in continuous time has no {next(iter(options))!r}; design the observer with a period.")
             return ControlLaw(traced(self._continuous).law, own, m=self.m, title="output feedback")
         before = np.zeros(self.m.nu) - self.model.tau  # until the first forces act there are none
+        known_words(options, SENSING, "the law has no option", InputError)
         state = joined(own, estimate, before)
         return sampled(traced(self._stepwise), self.period, delay=self.delay, state=state, **options)
 
     def estimates(self, motion: Motion) -> Estimates:
-        """What the observer made of a motion that the law drove."""
+        """What the observer made of a motion that the law drove; with a period at those of its times that are samples."""
         m, lm, n = self.m, self.model, len(self.model.states)
         i, size = list(lm.layout.partition.independent), self.observer.size
         expected = size + (0 if self.period is None else n + m.nu)
         if motion.x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
             raise InputError(f"{motion!r} was not driven by this law: it has {motion.x.shape[-1]} states of a law, not {expected}.")
+        motion = motion if self.period is None else at_samples(motion, self.period)
         x = np.concatenate([difference(m, motion.q, lm.q)[..., i], (motion.v - lm.v)[..., i]], axis=-1)
         if self.period is None:
             y = evaluate(m, DISPLACEMENT, outputs=self.outputs)(motion.q, motion.v, lm.q, lm.v)
@@ -219,6 +221,8 @@ def output_feedback(
     if not isinstance(observer, Observer | KalmanFilter):
         raise InputError(f"observer is what luenberger, reduced_order, kalman or kalman_filter gives; it is a {type(observer).__name__}.")
     m = model.layout.model
+    if m.rheonomic:
+        raise InputError(f"the constraints of {m.name} depend on the time, and its linear model with it; leave its drives out.")
     if not m.nu:
         raise InputError(f"{m.name} has no actuators that a controller could drive.")
     _, outputs = sensors(m, model.outputs, model.layout.partition.independent)
