@@ -20,10 +20,11 @@ Size = Callable[[Model], tuple[int, ...]]
 
 def _room(name: str) -> ModuleType:
     """A room of formulas. It loads CasADi, which code kept on disk does not need: so only when a formula is traced."""
-    from eslabon.dynamics import linearized, loops, trees
+    from eslabon.dynamics import derivatives, linearized, loops, trees
     from eslabon.kinematics import closure, frames
 
-    return {"frames": frames, "closure": closure, "trees": trees, "loops": loops, "linearized": linearized}[name]
+    rooms = (frames, closure, trees, loops, derivatives, linearized)
+    return {room.__name__.rpartition(".")[2]: room for room in rooms}[name]
 
 
 def constraints(m: Model) -> int:
@@ -50,7 +51,7 @@ def structure_of(m: Model) -> Mapping[str, Any]:
 
 def _formula(
     name: str, room: str, inputs: str, shape: Size | Mapping[str, Size], options: Mapping[str, Any] = NOTHING,
-    external: bool = False, checks: tuple[Argument, ...] = (),
+    external: bool = False, checks: tuple[Argument, ...] = (), derivative: str = "",
 ) -> Formula:  # fmt: skip
     sizes = shape if isinstance(shape, Mapping) else {name: shape}
     values = [Argument(x, lambda m, size=size, **_: size(m)) for x, size in sizes.items()]
@@ -58,6 +59,7 @@ def _formula(
         name, lambda *x, **more: getattr(_room(room), name)(*x, **more), tuple(inputs.split()), (*values, *checks), options,
         external, structure_of if checks else None, len(checks), guarded=True,
         timed=checks == CLOSURE or room == "closure",
+        derivative=(lambda *x, **more: getattr(_room("derivatives"), derivative)(*x, **more)) if derivative else None,
     )  # fmt: skip
 
 
@@ -90,8 +92,10 @@ QUANTITIES = {
         _formula("velocity", "frames", "q v", lambda m: (6,), AXES),
         _formula("acceleration", "frames", "q v a", lambda m: (6,), AXES),
         _formula("position_hessian", "frames", "q", lambda m: (3, m.nv, m.nv), FRAME),
-        _formula("inverse_dynamics", "trees", "q v a", lambda m: (m.nu,), FORMULATION, external=True),
-        _formula("forward_dynamics", "trees", "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS),
+        _formula("inverse_dynamics", "trees", "q v a", lambda m: (m.nu,), FORMULATION, True, (), "of_inverse_dynamics"),
+        _formula(
+            "forward_dynamics", "trees", "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS, "of_forward_dynamics"
+        ),
         _formula("mass_matrix", "trees", "q", lambda m: (m.nv, m.nv)),
         _formula("coriolis_matrix", "trees", "q v", lambda m: (m.nv, m.nv)),
         _formula("gravity_forces", "trees", "q", lambda m: (m.nv,)),
@@ -121,7 +125,9 @@ CLOSED = {
     formula.name: formula
     for formula in (
         _formula("inverse_dynamics", "loops", "q v a", lambda m: (m.nu,), WEIGHTED, True, CLOSURE),
-        _formula("forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE),
+        _formula(
+            "forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE, "of_forward_dynamics"
+        ),
         _formula("reactions", "loops", "q v a", _wrenches, SOLVED, True, CLOSURE),
         _formula("reactions_under_forces", "loops", "q v tau", _wrenches, SOLVED, True, CLOSURE),
         _formula("coupling_forces", "loops", "q v a", _couplings, SOLVED, True, CLOSURE),
