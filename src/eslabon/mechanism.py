@@ -722,6 +722,14 @@ class Mechanism(model.Model):
             self._verbs["linearize",] = ready(self)
         return made
 
+    def to_control_nonlinear(self, guess: ArrayLike | str | None = None) -> Any:
+        """The equations of motion as a `control.NonlinearIOSystem`, for python-control to simulate and trim: inputs are the
+        actuators' forces, outputs the positions and velocities of all joints; with loops the states are those of independent
+        joints, and `guess` says on which branch the others are assembled (see `eslabon.control.nonlinear_system`)."""
+        from eslabon.control.nonlinear_system import nonlinear_system
+
+        return nonlinear_system(self, guess)
+
     # -- simulation ---------------------------------------------------------------------------------------------
 
     def simulate(

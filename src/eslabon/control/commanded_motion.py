@@ -44,9 +44,7 @@ def fully_actuated(m: Model) -> bool:
 
 def require_full(m: Model, what: str) -> None:
     """Refuse a mechanism with motions that no actuator determines."""
-    loose = [
-        velocity_names(m)[k] for k in structure(m.plain).partition.independent if k not in m.actuated_velocities
-    ]
+    loose = [velocity_names(m)[k] for k in structure(m.plain).partition.independent if k not in m.actuated_velocities]
     if loose:
         raise ModelError(
             f"{what} of {m.name}: its actuators leave {', '.join(loose)} uncontrolled; actuate it too, or use "

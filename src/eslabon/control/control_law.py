@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import Floats, finite, states, text
+from eslabon.arguments import finite, states, text
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.simulate.traced_laws import Law, Traced, law_at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -54,13 +55,19 @@ def _gramian(A: Floats, B: Floats, horizon: float | None) -> Floats:
                 "horizon in seconds."
             )
         return _symmetric(solve_continuous_lyapunov(A, -B @ B.T))
-    # Van Loan: the exponential of [[-A, B B^T], [0, A^T]] holds exp(A T)^-1 W beside exp(A T)^T.
+    # Van Loan over a short time: the exponential of [[-A, B B^T], [0, A^T]] holds exp(A t)^-1 W beside exp(A t)^T; then twice
+    # the time again and again, W(2 t) = W(t) + exp(A t) W(t) exp(A t)^T, in which nothing cancels.
     n, T = len(A), positive(horizon, "horizon")
-    whole = expm(T * np.block([[-A, B @ B.T], [np.zeros((n, n)), A.T]]))
-    W = _symmetric(whole[n:, n:].T @ whole[:n, n:])
+    halvings = math.ceil(math.log2(max(1.0, T * float(np.linalg.norm(A, 2)))))
+    whole = expm(T / 2**halvings * np.block([[-A, B @ B.T], [np.zeros((n, n)), A.T]]))
+    turn = whole[n:, n:].T
+    W = turn @ whole[:n, n:]
+    with np.errstate(all="ignore"):
+        for _ in range(halvings):
+            W, turn = _symmetric(W + turn @ W @ turn.T), turn @ turn
     if not np.isfinite(W).all():
         raise InputError(f"the Gramian over {T:g} s exceeds all numbers; take a shorter horizon.")
-    return W
+    return _symmetric(W)
 
 
 def _symmetric(W: Floats) -> Floats:

@@ -69,9 +69,9 @@ def _of(system: Any, second: str, pair: str) -> System:
         raise InputError(f"the linear system has no {'inputs' if second == 'B' else 'outputs'}: {second} is empty.")
     B, C = arrays.get("B"), arrays.get("C")
     return System(
-        A, B, C, _names(system, ("states", "state_labels"), "x", n),
-        _names(system, ("inputs", "input_labels"), "u", 0 if B is None else B.shape[1]),
-        _names(system, ("outputs", "output_labels"), "y", 0 if C is None else C.shape[0]),
+        A, B, C, _names(system, ("state_labels", "states"), "x", n),
+        _names(system, ("input_labels", "inputs"), "u", 0 if B is None else B.shape[1]),
+        _names(system, ("output_labels", "outputs"), "y", 0 if C is None else C.shape[0]),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 FIRST, MOST = 16, 512  # pieces of a table of a path, to begin with and at most
 CLOSE = 1e-8  # of the range of a path: how near its table comes
 ENDLESS = (-np.inf, np.inf)
+HELD = "a configuration"
 
 
 class State(NamedTuple):
@@ -51,6 +53,11 @@ class Reference:
     title: str
     motion: Callable[[Any], State]  # of a symbol
     numbers: Callable[[Floats], State]  # of times within the span
+
+    @property
+    def held(self) -> bool:
+        """Whether it is one configuration for all times."""
+        return self.title == HELD
 
     def __repr__(self) -> str:
         what = "all coordinates" if self.whole else "the actuated coordinates"
@@ -89,7 +96,7 @@ class Reference:
         told, m = self.at(t), self.m
         if self.whole:
             return told
-        if not m.closed:
+        if not m.closed or m.rheonomic:
             raise ModelError(
                 f"the reference tells the actuated joints of {m.name} alone, and the others do not follow from them; give "
                 "all coordinates."
@@ -193,16 +200,20 @@ def _held(m: Model, configuration: Any) -> Reference:
     def numbers(t: Floats) -> State:
         return State(*(np.broadcast_to(x, (*t.shape, len(x))).copy() for x in (q, rest, rest)))
 
-    return Reference(m, whole, ENDLESS, "a configuration", symbols, numbers)
+    return Reference(m, whole, ENDLESS, HELD, symbols, numbers)
 
 
 def _of_function(m: Model, function: Callable[[Any], Any]) -> Reference:
     import casadi
 
+    from eslabon.graph.program import read
+
     t = casadi.SX.sym("t")
     try:
         given = function(t)
         q = casadi.SX(casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given)
+        if any(math.isnan(i.value) for i in read(casadi.Function("reference", [t], [q])).instructions):
+            raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
     except Exception as error:
         raise InputError(
             f"the reference cannot be called with a symbol ({type(error).__name__}: {str(error).splitlines()[0]}); write it "
@@ -227,7 +238,9 @@ def _of_path(m: Model, path: JointPath) -> Reference:
     """A table of a path, its pieces halved until they are near."""
     whole = _whole(m, path.position(0.0).shape[-1])
     if not _plain(m, whole):
-        raise InputError(f"joints of {m.name} turn by quaternions, which no joint path tells; give samples (t, q, v, a).")
+        raise InputError(
+            f"joints of {m.name} turn by quaternions, which no joint path tells; give samples (t, q, v, a)."
+        )
     pieces = FIRST
     while True:
         t = _divided(path.breaks, pieces)
@@ -279,9 +292,7 @@ def _of_table(m: Model, whole: bool, table: PPoly, title: str) -> Reference:
     )  # fmt: skip
 
 
-def _of_orientations(
-    m: Model, whole: bool, t: Floats, q: Floats, v: Floats, a: Floats, title: str
-) -> Reference:
+def _of_orientations(m: Model, whole: bool, t: Floats, q: Floats, v: Floats, a: Floats, title: str) -> Reference:
     """The same where quaternions are among the coordinates: these are interpolated, brought back to unit length, and go with
     velocities from a table of their own."""
     if not whole:
@@ -296,7 +307,12 @@ def _of_orientations(
         return State(normalize(m, piecewise(table, time)[0]), *_rested(speeds, time))
 
     return Reference(
-        m, whole, (float(t[0]), float(t[-1])), title, symbols, lambda t: State(normalize(m, table(t)), speeds(t), rates(t))
+        m,
+        whole,
+        (float(t[0]), float(t[-1])),
+        title,
+        symbols,
+        lambda t: State(normalize(m, table(t)), speeds(t), rates(t)),
     )
 
 

@@ -34,9 +34,7 @@ class Regulator:
         return f"<Regulator: {self.K.shape[0]} inputs, {self.K.shape[1]} states, slowest pole at {shown_pole(slowest)}>"
 
 
-def lqr(
-    system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, discrete: bool = False
-) -> Regulator:
+def lqr(system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, discrete: bool = False) -> Regulator:
     """The gains of u = -K x for which the integral of x^T Q x + u^T R u + 2 x^T N u is least: K = R^-1 (B^T S + N^T) with
     Riccati's A^T S + S A - (S B + N) R^-1 (B^T S + N^T) + Q = 0.
 
@@ -69,7 +67,7 @@ def lqr(
         K = np.linalg.solve(price + B.T @ S @ B, B.T @ S @ A + both.T)
     else:
         K = np.linalg.solve(price, B.T @ S + both.T)
-    poles = np.linalg.eigvals(A - B @ K)
+    poles = np.linalg.eigvals(A - B @ K).astype(complex)
     growing = np.abs(poles).max() >= 1 if discrete else poles.real.max() >= 0
     if growing:
         raise SingularityError(_why(made, B, discrete))
@@ -153,9 +151,7 @@ def finite_horizon_lqr(
             raise InputError(f"{name} has shape {x.shape}; {shape} or {(len(times), *shape)} is expected.")
     weight, price = cost(Q, "Q", n, zero=True), cost(R, "R", m)
     last = np.zeros((n, n)) if end is None else cost(end, "end", n, zero=True)
-    at_A, at_B = (
-        CubicSpline(times, np.broadcast_to(x, (len(times), *x.shape[-2:]))) for x in (dynamics, inputs)
-    )
+    at_A, at_B = (CubicSpline(times, np.broadcast_to(x, (len(times), *x.shape[-2:]))) for x in (dynamics, inputs))
 
     def rate(s: float, y: Floats) -> Floats:
         S, a, b = y.reshape(n, n), at_A(s), at_B(s)

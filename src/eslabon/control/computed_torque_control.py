@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from eslabon.control.commanded_motion import commanded, forces_for
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.gains import numbers
-from eslabon.control.reference import reference as reference_of
+from eslabon.control.reference_motion import reference as reference_of
 from eslabon.model import Model
 from eslabon.model.configuration import difference
 

@@ -75,7 +75,7 @@ def place(
         raise InputError(f"G belongs to Sylvester's form; leave it out, or leave out method={method!r}.")
     else:
         K, condition = _scipy(made.A, B, asked, method)
-    found = np.linalg.eigvals(made.A - B @ K)
+    found = np.linalg.eigvals(made.A - B @ K).astype(complex)
     _require_placed(asked, found)
     return PlacedPoles(K, found[np.lexsort((found.imag, found.real))], condition, method)
 
@@ -169,43 +169,47 @@ def _sylvester(
     A: Floats, B: Floats, poles: np.ndarray, G: Floats | None, rng: np.random.Generator
 ) -> tuple[Floats, float]:
     """K = G T^-1 with A T - T Lambda = B G, for the best of several G."""
-    from scipy.linalg import solve_sylvester
+    from scipy.linalg import matrix_balance, solve_sylvester
 
+    A, (scale, _) = matrix_balance(A, permute=False, separate=True)  # T in states of about one size
+    B = B / scale[:, None]
     first = _apart(A, B, poles, rng)
-    moved, form = A - B @ first, _real_form(poles, np.linalg.matrix_rank(B))
-    best: tuple[Floats, float] = (first, np.inf)
-    size = np.linalg.norm(form, 2) or 1.0
-    for trial in [G] if G is not None else [rng.normal(size=B.T.shape) for _ in range(TRIALS)]:
+    moved, form = A - B @ first, _real_form(poles, int(np.linalg.matrix_rank(B)))
+    best, least = first, np.inf
+    size = float(np.linalg.norm(form, 2)) or 1.0
+    trials: list[Floats] = [G] if G is not None else list(rng.standard_normal((TRIALS, *B.T.shape)))
+    for trial in trials:
         T = solve_sylvester(moved / size, -form / size, B @ trial / size)
         condition = float(np.linalg.cond(T)) if np.isfinite(T).all() else np.inf
-        if condition < best[1]:
-            best = first + np.linalg.solve(T.T, trial.T).T, condition
-    if not best[1] < 1e14:
+        if condition < least:
+            best, least = first + np.linalg.solve(T.T, trial.T).T, condition
+    if not least < 1e14:
         raise SingularityError(
             "Sylvester's T is singular for " + ("this G; leave it out, and good ones are looked for." if G is not None else
             "every G that was tried, so that these poles cannot be placed; ask for others.")
         )  # fmt: skip
-    return best
+    return best / scale, least
 
 
 def _apart(A: Floats, B: Floats, poles: np.ndarray, rng: np.random.Generator) -> Floats:
     """Gains after which no pole of the system is one that is asked for; none, if that is so already."""
     size = max(1e-300, float(np.abs(poles).max()), float(np.abs(np.linalg.eigvals(A)).max()))
-    K = np.zeros(B.T.shape)
+    K = np.zeros_like(B.T)
     for k in range(20):
         own = np.linalg.eigvals(A - B @ K)
         if np.abs(own[:, None] - poles[None, :]).min() > 1e-3 * size:
             break
-        push = rng.normal(size=B.T.shape)
-        K = push * (0.3 * 1.3**k * size / (np.linalg.norm(B @ push, 2) or 1.0))
+        push = rng.standard_normal(B.T.shape)
+        K = np.asarray(push * (0.3 * 1.3**k * size / (float(np.linalg.norm(B @ push, 2)) or 1.0)))
     return K
 
 
 def _real_form(poles: np.ndarray, inputs: int) -> Floats:
     """Lambda: real poles on the diagonal and pairs in 2x2 blocks; of a pole that repeats, at most as many blocks for themselves
     as there are inputs, and the others chained to them."""
-    n = len(poles)
-    form, k, seen = np.zeros((n, n)), 0, {}  # type: tuple[Floats, int, dict[complex, list[int]]]
+    n, k = len(poles), 0
+    form = np.zeros((n, n))
+    seen: dict[complex, list[int]] = {}
     size = max(1.0, float(np.abs(poles).max()))
     while k < n:
         s, wide = poles[k], 2 if poles[k].imag else 1

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from eslabon.control.commanded_motion import actuators, commanded, require_full, spread
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.gains import matrix
-from eslabon.control.reference import reference as reference_of
+from eslabon.control.reference_motion import reference as reference_of
 from eslabon.dynamics.trees import joint_forces
 from eslabon.formulations.symbols import zeros
 from eslabon.model import Model
