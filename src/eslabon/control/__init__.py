@@ -10,16 +10,13 @@ from eslabon.control.control_law import ControlLaw, law
 from eslabon.control.estimates import Estimates
 from eslabon.control.extended_kalman import ExtendedKalmanFilter, extended_kalman_filter
 from eslabon.control.gramians import controllability_gramian, observability_gramian
-from eslabon.control.kalman import KalmanFilter, kalman, kalman_filter
-from eslabon.control.lqr import FiniteHorizon, Regulator, finite_horizon_lqr, lqr
+from eslabon.control.kalman_filters import KalmanFilter, kalman, kalman_filter
 from eslabon.control.modal_control import ModalLaw, modal
 from eslabon.control.nonlinear_system import nonlinear_system
 from eslabon.control.observers import Observer, luenberger, reduced_order
-from eslabon.control.output_feedback import OutputFeedback, output_feedback
+from eslabon.control.output_feedback_control import OutputFeedback, output_feedback
 from eslabon.control.pd_control import pd_gravity
-from eslabon.control.pd_gravity import pd_gravity
 from eslabon.control.perturbed_inertias import Perturbed, perturbed
-from eslabon.control.place import PlacedPoles, place
 from eslabon.control.pole_placement import PlacedPoles, place
 from eslabon.control.ranks import KalmanRank, controllability, observability
 from eslabon.control.reference_motion import Reference, reference

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import times
 from eslabon.arguments import Floats, finite
-from eslabon.control.place import place
 from eslabon.control.plant import Plant, number, plant_of
+from eslabon.control.pole_placement import place
 from eslabon.errors import InputError, MissingDependencyError, shown
 
 

@@ -18,7 +18,7 @@ from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, finite, known_words, positive, states
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.estimates import SENSING, Estimates, at_samples, state_units
-from eslabon.control.kalman import KalmanFilter
+from eslabon.control.kalman_filters import KalmanFilter
 from eslabon.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.control.observers import Observer
 from eslabon.control.plant import held, transition
