@@ -51,7 +51,7 @@ def starts(m, q, deviations, count, seed=0):
     """Closed states about one, with independent coordinates and velocities off by random errors."""
     rng = np.random.default_rng(seed)
     f = extended_kalman_filter(m, 1.0, 1.0, T, through="states")
-    lm = m.linearize(q, independent=[x for x in f.states[: f.design.n // 2]] if m.closed else None)
+    lm = m.linearize(q, independent=list(f.states[: f.design.n // 2]) if m.closed else None)
     error = rng.normal(size=(count, f.design.n)) * deviations
     shift = error[:, : f.design.n // 2] @ lm.position_map.T
     v = error @ lm.velocity_map.T
@@ -126,9 +126,18 @@ def test_errors_are_carried_by_the_derivative_of_the_flow(make):
     t = h * np.arange(count)
     ends = m.simulate(x[:, : m.nq], x[:, m.nq :], t, method="rk4", step=h)
     i = list(f.design.partition.independent)
-    change = np.concatenate([difference(m, ends.q[:n, -1], ends.q[n:, -1])[:, i], (ends.v[:n, -1] - ends.v[n:, -1])[:, i]], axis=-1)
+    change = np.concatenate(
+        [difference(m, ends.q[:n, -1], ends.q[n:, -1])[:, i], (ends.v[:n, -1] - ends.v[n:, -1])[:, i]], axis=-1
+    )
     Phi = change.T / (2 * step)
-    found = f.follow(t, np.broadcast_to(q0[0], (count, m.nq)), np.broadcast_to(v0[0], (count, m.nv)), q0=q0[0], v0=v0[0], covariance=1.0)
+    found = f.follow(
+        t,
+        np.broadcast_to(q0[0], (count, m.nq)),
+        np.broadcast_to(v0[0], (count, m.nv)),
+        q0=q0[0],
+        v0=v0[0],
+        covariance=1.0,
+    )
     wanted = Phi @ Phi.T
     np.testing.assert_allclose(found.covariance[-1], wanted, atol=1e-3 * np.abs(wanted).max())
 
@@ -244,14 +253,20 @@ def test_driven_or_open_mechanisms_are_refused():
     m, q = loop()
     f = extended_kalman_filter(m, 1.0, 1.0, T)
     with pytest.raises(es.AssemblyError, match="even when projected"):
-        f.law(None, q + [1.0, 0.0, -1.0, 2.0])
+        f.law(None, q + np.array([1.0, 0.0, -1.0, 2.0]))
 
 
 def test_nothing_moves_or_nothing_drives():
     fixed = es.Builder("still").body("a", 1.0).joint("j", "fixed", "ground", "a").build()
     with pytest.raises(es.ModelError, match="nothing to estimate"):
         extended_kalman_filter(fixed, 1.0, 1.0, T)
-    free = es.Builder("swing").body("a", 1.0, com=(1, 0, 0)).joint("j", "revolute", "ground", "a", axis="y").actuate().build()
+    free = (
+        es.Builder("swing")
+        .body("a", 1.0, com=(1, 0, 0))
+        .joint("j", "revolute", "ground", "a", axis="y")
+        .actuate()
+        .build()
+    )
     with pytest.raises(es.InputError, match="through='accelerations'"):
         extended_kalman_filter(free, 1.0, 1.0, T)
     f = extended_kalman_filter(free, 1e-4, 1e-6, T, through="accelerations", outputs=["j"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import control
 import numpy as np
 import pytest
 from scipy.linalg import expm, solve_discrete_lyapunov
 
+import control
 import eslabon as es
 from eslabon.control.plant import gathered, held
 
@@ -86,7 +86,9 @@ def test_errors_die_out_at_the_asked_rate(kind, period):
     e = -x[:, 0] @ o.Z.T
     wanted = np.stack([e @ np.linalg.matrix_power(step, k).T @ o.M.T for k in range(count)], axis=1)
     # In continuous time the record's outputs are joined by straight lines, which is all that separates the two.
-    np.testing.assert_allclose(-error, wanted, atol=(1e-8 if period else 2e-4) * np.abs(x).max() * (1 + np.abs(o.G).max()))
+    np.testing.assert_allclose(
+        -error, wanted, atol=(1e-8 if period else 2e-4) * np.abs(x).max() * (1 + np.abs(o.G).max())
+    )
 
 
 def test_kalman_bucy_and_kalman_are_those_of_python_control():
@@ -98,7 +100,9 @@ def test_kalman_bucy_and_kalman_are_those_of_python_control():
     assert matched(made.poles, poles) < 1e-6
     steps = es.control.kalman(SYSTEM, W, V, period=T)
     L, before, _ = control.dlqe(expm(A * T), np.eye(5), C, gathered(A, W, T), V)
-    np.testing.assert_allclose(steps.gains, L if L.shape == (5, 2) and np.allclose(steps.gains, L) else expm(A * T) @ L, rtol=1e-7)
+    np.testing.assert_allclose(
+        steps.gains, L if L.shape == (5, 2) and np.allclose(steps.gains, L) else expm(A * T) @ L, rtol=1e-7
+    )
     after = before - before @ C.T @ np.linalg.solve(C @ before @ C.T + V, C @ before)
     np.testing.assert_allclose(steps.covariance, after, rtol=1e-7)
 
@@ -113,7 +117,9 @@ def test_discrete_filters_become_continuous_ones():
     assert off[1] < 0.2 * off[0] < 0.2
     full = es.control.luenberger(SYSTEM, POLES)
     np.testing.assert_allclose(
-        np.sort_complex(np.log(es.control.luenberger(SYSTEM, POLES, period=T).poles) / T), np.sort_complex(full.poles), atol=1e-5
+        np.sort_complex(np.log(es.control.luenberger(SYSTEM, POLES, period=T).poles) / T),
+        np.sort_complex(full.poles),
+        atol=1e-5,
     )
 
 
@@ -127,7 +133,14 @@ def test_gathered_noise_is_the_integral():
 
 def test_covariances_are_those_of_simulated_errors():
     """Of 4000 noisy experiments, from a random start on: early, and settled."""
-    rng, W, V, P0, runs, steps = np.random.default_rng(2), np.diag([1.0, 0.5, 0.2, 1.0, 0.1]), np.diag([0.2, 0.3]), 0.5, 4000, 150
+    rng, W, V, P0, runs, steps = (
+        np.random.default_rng(2),
+        np.diag([1.0, 0.5, 0.2, 1.0, 0.1]),
+        np.diag([0.2, 0.3]),
+        0.5,
+        4000,
+        150,
+    )
     made = es.control.kalman_filter(SYSTEM, W, V, P0, period=T)
     Ad, Q = expm(A * T), np.linalg.cholesky(gathered(A, W, T))
     x, y = np.zeros((runs, steps, 5)), np.zeros((runs, steps, 2))
@@ -179,7 +192,11 @@ def test_separation_principle(lm):
     n, ny = len(lm.states), len(lm.outputs)
     K = es.control.lqr(lm, 1.0, 0.1).K
     speeds = -np.linspace(20, 30, n)
-    for o in (es.control.luenberger(lm, speeds), es.control.reduced_order(lm, speeds[: n - ny]), es.control.kalman(lm, 1.0, 1e-3)):
+    for o in (
+        es.control.luenberger(lm, speeds),
+        es.control.reduced_order(lm, speeds[: n - ny]),
+        es.control.kalman(lm, 1.0, 1e-3),
+    ):
         feedback = es.control.output_feedback(lm, K, o)
         wanted = [*np.linalg.eigvals(lm.A - lm.B @ K), *o.poles]
         assert matched(feedback.poles, wanted) < 1e-5 * np.abs(wanted).max()
@@ -205,7 +222,8 @@ def small_response(feedback, x0, times):
 
 
 @pytest.mark.parametrize(
-    ("name", "delay"), [("five_bar", None), ("five_bar", 0.0), ("cart_pole", 0.0), ("cart_pole", 0.008), ("cart_pole", 0.02)]
+    ("name", "delay"),
+    [("five_bar", None), ("five_bar", 0.0), ("cart_pole", 0.0), ("cart_pole", 0.008), ("cart_pole", 0.02)],
 )
 def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay):
     """To first order: small deviations, which the observer does not know at the start."""

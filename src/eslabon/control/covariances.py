@@ -23,7 +23,9 @@ def covariance(value: Any, name: str, n: int, noun: str, definite: bool = False)
     """
     given = finite(value, name)
     if given.shape not in ((), (n,), (n, n)):
-        raise InputError(f"{name} is a variance, one for each of the {n} {noun}, or a {n}x{n} matrix; its shape is {given.shape}.")
+        raise InputError(
+            f"{name} is a variance, one for each of the {n} {noun}, or a {n}x{n} matrix; its shape is {given.shape}."
+        )
     matrix = given.copy() if given.ndim == 2 else np.diag(np.broadcast_to(given, n)).copy()
     size = float(np.abs(matrix).max(initial=0.0))
     if (np.abs(matrix - matrix.T) > 1e-9 * size).any():
@@ -31,7 +33,11 @@ def covariance(value: Any, name: str, n: int, noun: str, definite: bool = False)
     matrix = (matrix + matrix.T) / 2
     least = float(np.linalg.eigvalsh(matrix).min(initial=np.inf))
     if least < -1e-9 * size:
-        raise InputError(f"{name} is no covariance: it has the eigenvalue {least:g}, and variances are not less than zero.")
+        raise InputError(
+            f"{name} is no covariance: it has the eigenvalue {least:g}, and variances are not less than zero."
+        )
     if definite and least <= 1e-15 * size:
-        raise InputError(f"{name} is singular: some combination of the {n} {noun} would be without noise; give each a variance.")
+        raise InputError(
+            f"{name} is singular: some combination of the {n} {noun} would be without noise; give each a variance."
+        )
     return matrix

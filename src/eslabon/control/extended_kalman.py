@@ -74,7 +74,9 @@ class ExtendedKalmanFilter:
         if not self.m.nu:
             raise ModelError(f"{self.m.name} has no actuators that a law could drive; use follow.")
         if isinstance(control, Sampled) or (isinstance(control, Traced) and control.state is not None):
-            raise InputError("control is a law of t, q and v without states or samples of its own; the filter has both.")
+            raise InputError(
+                "control is a law of t, q and v without states or samples of its own; the filter has both."
+            )
         if control is not None and not callable(control):
             raise InputError(f"control is a law of t, q and v; it is {shown(control)}.")
         known_words(options, SENSING, "the law has no option", InputError)
@@ -129,20 +131,26 @@ class ExtendedKalmanFilter:
         if times.ndim != 1 or len(times) < 2 or not np.allclose(np.diff(times), self.period, rtol=1e-6):
             raise InputError(f"t are two times or more, the filter's period of {self.period:g} s apart.")
         if v is None and any(y.order for y in self.design.outputs):
-            raise InputError(f"the outputs {', '.join(self.outputs)} have velocities among them; give what was measured of v.")
+            raise InputError(
+                f"the outputs {', '.join(self.outputs)} have velocities among them; give what was measured of v."
+            )
         given = (
             states(q, "q", m.nq, m.name), np.zeros((len(times), m.nv)) if v is None else states(v, "v", m.nv, m.name, "velocities"),
             np.zeros((len(times), m.nu)) if tau is None else states(tau, "tau", m.nu, m.name, "actuators"),
         )  # fmt: skip
         for x, name in zip(given, ("q", "v", "tau"), strict=True):
             if x.shape[-2:-1] != (len(times),):
-                raise InputError(f"{name} has shape {x.shape}; a record of {len(times)} times is (..., {len(times)}, {x.shape[-1]}).")
+                raise InputError(
+                    f"{name} has shape {x.shape}; a record of {len(times)} times is (..., {len(times)}, {x.shape[-1]})."
+                )
         seen_q, seen_v, forces = given
         before = np.concatenate([forces[..., :1, :], forces[..., :-1, :]], axis=-2)  # those since the sample before
         rows = joined(before, normalize(m, seen_q), seen_v)
         first = evaluate(m, FIRST, design=self.design)(self._belief(q0, v0, covariance), rows[..., 0, :])
         later = evaluate(m, RECORDED, design=self.design)(first, rows[..., 1:, :])
-        made = np.concatenate([np.broadcast_to(first[..., None, :], (*later.shape[:-2], 1, later.shape[-1])), later], axis=-2)
+        made = np.concatenate(
+            [np.broadcast_to(first[..., None, :], (*later.shape[:-2], 1, later.shape[-1])), later], axis=-2
+        )
         return self._followed(times, made[..., self.design.size(m) :])
 
     def estimates(self, motion: Motion) -> Estimates:
@@ -151,9 +159,11 @@ class ExtendedKalmanFilter:
         m, size = self.m, self.design.size(self.m)
         expected = 2 * size + m.nu
         if motion.x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
-            raise InputError(f"{motion!r} was not driven by this filter's law: it has {motion.x.shape[-1]} states of a law, not {expected}.")
-        motion = at_samples(motion, self.period)
-        return self._followed(motion.t, motion.x[..., size : 2 * size]).beside(motion)
+            raise InputError(
+                f"{motion!r} was not driven by this filter's law: it has {motion.x.shape[-1]} states of a law, not {expected}."
+            )
+        samples = at_samples(motion, self.period)
+        return self._followed(samples.t, samples.x[..., size : 2 * size]).beside(samples)
 
     def _followed(self, t: Floats, x: Floats) -> FollowedState:
         m = self.m
@@ -207,10 +217,16 @@ class FollowedState:
         )  # fmt: skip
         error = np.concatenate([difference(m, motion.q, self.q)[..., i], (motion.v - self.v)[..., i]], axis=-1)
         deviation = np.sqrt(np.maximum(np.diagonal(self.covariance, axis1=-2, axis2=-1), 0.0))
-        return Estimates(self.t, x, x_hat, error, f.states, state_units(m, tuple(i)), m.name, deviation, self.covariance)
+        return Estimates(
+            self.t, x, x_hat, error, f.states, state_units(m, tuple(i)), m.name, deviation, self.covariance
+        )
 
     def __repr__(self) -> str:
         return f"<{len(self.t):,} estimates by {self.filter!r}>"
+
+
+def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in matrix.tolist())
 
 
 def _column(tau: Any, m: Model) -> Any:
@@ -218,7 +234,9 @@ def _column(tau: Any, m: Model) -> Any:
 
     made = casadi.SX(casadi.vertcat(*np.ravel(tau)) if isinstance(tau, list | tuple | np.ndarray) else tau)
     if made.shape != (m.nu, 1):
-        raise InputError(f"the control law gives {'x'.join(map(str, made.shape))} forces; {m.name} has {m.nu} actuators.")
+        raise InputError(
+            f"the control law gives {'x'.join(map(str, made.shape))} forces; {m.name} has {m.nu} actuators."
+        )
     return made
 
 
@@ -266,7 +284,9 @@ def extended_kalman_filter(
     if not m.nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to estimate.")
     if m.rheonomic:
-        raise ModelError(f"the constraints of {m.name} depend on the time, which its state does not tell; leave its drives out.")
+        raise ModelError(
+            f"the constraints of {m.name} depend on the time, which its state does not tell; leave its drives out."
+        )
     refuse_massless(m.plain)
     own = structure(m.plain).partition if independent is None else partition_by(m, independent, "elimination")
     p = ordered(m, own)
@@ -280,6 +300,5 @@ def extended_kalman_filter(
     noises = {"forces": m.nu, "accelerations": n, "states": 2 * n}[through]
     W = covariance_of(process, "process", noises, "noises")
     V = covariance_of(measurement, "measurement", len(sensed), "outputs", definite=True)
-    rows = [tuple(map(tuple, x.tolist())) for x in (W, V)]
-    design = Design(p, sensed, through, *rows, positive(period, "period"), count(steps, "steps", 1))
+    design = Design(p, sensed, through, _rows(W), _rows(V), positive(period, "period"), count(steps, "steps", 1))
     return ExtendedKalmanFilter(m, design, state_names(m, p.independent), names)

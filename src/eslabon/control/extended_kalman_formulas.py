@@ -108,7 +108,9 @@ class Filter:
         """What is believed after the outputs of a state (q, v) were measured."""
         C, R = self.design.constant_outputs, casadi.SX(casadi.DM(self.design.measurement))
         if C is None:
-            C = casadi.reshape(self._call(self._output_matrix, casadi.vertcat(*belief[:2])), len(self.design.outputs), self.design.n)
+            C = casadi.reshape(
+                self._call(self._output_matrix, casadi.vertcat(*belief[:2])), len(self.design.outputs), self.design.n
+            )
         gain, P = corrected(belief.P, C, R)
         moved = gain @ displacement(self.m, q, v, belief.q, belief.v, self.design.outputs)
         n = self.design.n // 2
@@ -125,7 +127,7 @@ class Filter:
         after = step_formulas.rk4(lambda k, x: self._call(self._rates, x, tau) if k else rate, x, h)
         middle = x + h / 2 * rate
         middle = casadi.vertcat(normalize(m, middle[: m.nq]), middle[m.nq :])
-        both = casadi.reshape(self._call(self._linear_model, middle, tau), n, n + n)
+        both: SX = casadi.reshape(self._call(self._linear_model, middle, tau), n, n + n)
         P = _spread(belief.P, both[:, :n], both[:, n:], h)
         return Belief(*self._closed(normalize(m, after[: m.nq]), after[m.nq :]), P)
 

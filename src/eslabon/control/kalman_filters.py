@@ -166,9 +166,9 @@ class KalmanFilter:
     def follow(self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None) -> Floats:
         """The estimates (..., times, n) from records of outputs (..., times, ny) and inputs (..., times, nu); as for an
         `Observer`."""
-        from eslabon.control.records import followed
+        from eslabon.control.records import sampled
 
-        return followed(self, t, y, u, start)
+        return sampled(self, t, y, u, start)
 
     def _parts(self, z: Any) -> tuple[Any, Any]:
         n = self.plant.n

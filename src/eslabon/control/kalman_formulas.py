@@ -58,10 +58,10 @@ def unpacked(x: Any, n: int) -> Any:
     if is_symbolic(x):
         import casadi
 
-        P = casadi.SX.zeros(n, n)
+        matrix = casadi.SX.zeros(n, n)
         for place, (i, k) in enumerate(zip(rows, columns, strict=True)):
-            P[i, k] = P[k, i] = x[place]
-        return P
+            matrix[i, k] = matrix[k, i] = x[place]
+        return matrix
     P = np.empty((*x.shape[:-1], n, n))
     P[..., rows, columns] = P[..., columns, rows] = x
     return P

@@ -90,9 +90,9 @@ class Observer:
         t : (times,), evenly spaced.
         start : the estimate at the start, (..., n); left out, zero.
         """
-        from eslabon.control.records import followed
+        from eslabon.control.records import continuous, sampled
 
-        return followed(self, t, y, u, start)
+        return (sampled if self.period else continuous)(self, t, y, u, start)
 
     def to_control(self) -> Any:
         """The observer as python-control's `StateSpace`: inputs and outputs of the plant go in, estimates come out.
@@ -145,18 +145,14 @@ def luenberger(
     plant = plant_of(system).sampled(period)
     if (poles is None) == (gains is None):
         raise InputError("an observer is given its poles or its gains: one of the two.")
-    L = (
-        placed(plant, plant.A, plant.C, poles, "observer")
-        if gains is None
-        else _gains(gains, (plant.n, len(plant.C)))
-    )
+    L = placed(plant, plant.A, plant.C, poles, "observer") if gains is None else _gains(gains, (plant.n, len(plant.C)))
     return full_order("Luenberger observer", plant, L)
 
 
 def full_order(title: str, plant: Plant, L: Floats, covariance: Floats | None = None) -> Observer:
     """The observer of full order with gains L. In discrete time z is predicted, and x_hat = z + A^-1 L (y - C z)."""
-    now = np.linalg.solve(plant.A, L) if plant.period else np.zeros_like(L)
-    one = np.eye(plant.n)
+    now: Floats = np.asarray(np.linalg.solve(plant.A, L), dtype=float) if plant.period else np.zeros_like(L)
+    one: Floats = np.eye(plant.n)
     return Observer(title, plant, L, plant.A - L @ plant.C, L, one, one - now @ plant.C, now, covariance=covariance)
 
 
@@ -188,15 +184,13 @@ def reduced_order(
     S = null_space(C)
     rest = S.shape[1]
     if rest != plant.n - ny:
-        raise InputError(f"the {ny} outputs {', '.join(plant.outputs)} depend on one another: leave out those that say the same.")
+        raise InputError(
+            f"the {ny} outputs {', '.join(plant.outputs)} depend on one another: leave out those that say the same."
+        )
     if not rest:
         raise InputError("every state is measured; nothing is left to be observed.")
     inner, seen = S.T @ A @ S, C @ A @ S
-    L = (
-        placed(plant, inner, seen, poles, "observer of reduced order")
-        if gains is None
-        else _gains(gains, (rest, ny))
-    )
+    L = placed(plant, inner, seen, poles, "observer of reduced order") if gains is None else _gains(gains, (rest, ny))
     back, Z = np.linalg.pinv(C), S.T - L @ C
     F = inner - L @ seen
     return Observer("reduced-order observer", plant, L, F, (Z @ A - F @ Z) @ back, Z, S, back + S @ L)
@@ -205,7 +199,9 @@ def reduced_order(
 def _gains(given: ArrayLike, shape: tuple[int, int]) -> Floats:
     gains = finite(given, "gains")
     if gains.shape != shape:
-        raise InputError(f"gains have shape {gains.shape}; a row for each state and a column for each output is {shape}.")
+        raise InputError(
+            f"gains have shape {gains.shape}; a row for each state and a column for each output is {shape}."
+        )
     return gains
 
 

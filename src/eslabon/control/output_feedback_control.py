@@ -73,11 +73,15 @@ class OutputFeedback:
             of `es.simulate.sampled`.
         """
         n = len(self.model.states)
-        estimate = np.zeros(n) if start is None else states(start, "start", n, self.m.name, "states of the linear model")
+        estimate = (
+            np.zeros(n) if start is None else states(start, "start", n, self.m.name, "states of the linear model")
+        )
         own = self.observer.start(estimate)
         if self.period is None:
             if options:
-                raise InputError(f"a law in continuous time has no {next(iter(options))!r}; design the observer with a period.")
+                raise InputError(
+                    f"a law in continuous time has no {next(iter(options))!r}; design the observer with a period."
+                )
             return ControlLaw(traced(self._continuous).law, own, m=self.m, title="output feedback")
         before = np.zeros(self.m.nu) - self.model.tau  # until the first forces act there are none
         known_words(options, SENSING, "the law has no option", InputError)
@@ -90,24 +94,28 @@ class OutputFeedback:
         i, size = list(lm.layout.partition.independent), self.observer.size
         expected = size + (0 if self.period is None else n + m.nu)
         if motion.x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
-            raise InputError(f"{motion!r} was not driven by this law: it has {motion.x.shape[-1]} states of a law, not {expected}.")
-        motion = motion if self.period is None else at_samples(motion, self.period)
-        x = np.concatenate([difference(m, motion.q, lm.q)[..., i], (motion.v - lm.v)[..., i]], axis=-1)
+            raise InputError(
+                f"{motion!r} was not driven by this law: it has {motion.x.shape[-1]} states of a law, not {expected}."
+            )
+        run = motion if self.period is None else at_samples(motion, self.period)
+        x = np.concatenate([difference(m, run.q, lm.q)[..., i], (run.v - lm.v)[..., i]], axis=-1)
         if self.period is None:
-            y = evaluate(m, DISPLACEMENT, outputs=self.outputs)(motion.q, motion.v, lm.q, lm.v)
-            x_hat = self.observer.estimate(motion.x, y)
+            y = evaluate(m, DISPLACEMENT, outputs=self.outputs)(run.q, run.v, lm.q, lm.v)
+            x_hat = self.observer.estimate(run.x, y)
         else:
-            x_hat = motion.x[..., size : size + n]
+            x_hat = run.x[..., size : size + n]
         P = getattr(self.observer, "covariance", None)
         spread = None if P is None else np.broadcast_to(P, (*x.shape, n))
         deviation = None if P is None else np.broadcast_to(np.sqrt(np.diag(P)), x.shape)
         units = state_units(m, tuple(i))
-        return Estimates(motion.t, x, x_hat, x - x_hat, lm.states, units, m.name, deviation, spread)
+        return Estimates(run.t, x, x_hat, x - x_hat, lm.states, units, m.name, deviation, spread)
 
     def to_control(self) -> Any:
         """The compensator as python-control's `StateSpace`: outputs go in, changes of the forces come out."""
         if not isinstance(self.observer, Observer):
-            raise InputError("the gains of this filter change with the time; the settled one, from kalman, is a StateSpace.")
+            raise InputError(
+                "the gains of this filter change with the time; the settled one, from kalman, is a StateSpace."
+            )
         try:
             import control
         except ImportError:
@@ -167,7 +175,9 @@ class OutputFeedback:
     def _closed_loop(self) -> Floats:
         """(x, z), and with a delay the forces before, without saturation."""
         if not isinstance(self.observer, Observer):
-            raise InputError("the gains of this filter change with the time, so that the loop has no poles; kalman gives settled ones.")
+            raise InputError(
+                "the gains of this filter change with the time, so that the loop has no poles; kalman gives settled ones."
+            )
         o, lm, K = self.observer, self.model, self.gains
         A = lm.A if self.period is None else transition(lm.A, self.period)
         later, sooner = self._input_matrices()
@@ -213,26 +223,40 @@ def output_feedback(
     True
     """
     if not isinstance(model, LinearModel):
-        raise InputError(f"model is a linear model of a mechanism, as m.linearize gives it; it is a {type(model).__name__}.")
+        raise InputError(
+            f"model is a linear model of a mechanism, as m.linearize gives it; it is a {type(model).__name__}."
+        )
     if model.batch:
-        raise InputError(f"there are {int(np.prod(model.batch))} linear models of {model.name} here; a controller is for one, such as lm[0].")
+        raise InputError(
+            f"there are {int(np.prod(model.batch))} linear models of {model.name} here; a controller is for one, such as lm[0]."
+        )
     if not model.equilibrium:
-        raise InputError(f"{model.name} is not at an equilibrium where it is linearized, so that no constant forces hold it there.")
+        raise InputError(
+            f"{model.name} is not at an equilibrium where it is linearized, so that no constant forces hold it there."
+        )
     if not isinstance(observer, Observer | KalmanFilter):
-        raise InputError(f"observer is what luenberger, reduced_order, kalman or kalman_filter gives; it is a {type(observer).__name__}.")
+        raise InputError(
+            f"observer is what luenberger, reduced_order, kalman or kalman_filter gives; it is a {type(observer).__name__}."
+        )
     m = model.layout.model
     if m.rheonomic:
-        raise InputError(f"the constraints of {m.name} depend on the time, and its linear model with it; leave its drives out.")
+        raise InputError(
+            f"the constraints of {m.name} depend on the time, and its linear model with it; leave its drives out."
+        )
     if not m.nu:
         raise InputError(f"{m.name} has no actuators that a controller could drive.")
     _, outputs = sensors(m, model.outputs, model.layout.partition.independent)
     _check_fit(model, observer)
     K = finite(getattr(gains, "K", gains), "gains")
     if K.shape != (m.nu, len(model.states)):
-        raise InputError(f"gains have shape {K.shape}; a row for each actuator and a column for each state is {(m.nu, len(model.states))}.")
+        raise InputError(
+            f"gains have shape {K.shape}; a row for each actuator and a column for each state is {(m.nu, len(model.states))}."
+        )
     late = positive(delay, "delay", zero=True)
     if late > (observer.period or 0.0) * (1 + 1e-9):
-        raise InputError(f"delay is {late:g} s; it is at most a period, and the observer's is {observer.period or 0:g} s.")
+        raise InputError(
+            f"delay is {late:g} s; it is at most a period, and the observer's is {observer.period or 0:g} s."
+        )
     return OutputFeedback(model, K, observer, late, effort_limits(m, saturate), outputs)
 
 
@@ -241,5 +265,9 @@ def _check_fit(model: LinearModel, observer: Observer | KalmanFilter) -> None:
     plant = observer.plant
     A = model.A if plant.period is None else transition(model.A, plant.period)
     for own, other, name in ((plant.A, A, "A"), (plant.C, model.C, "C")):
-        if own.shape != other.shape or not np.allclose(own, other, rtol=1e-6, atol=1e-9 * (1 + np.abs(other).max(initial=0.0))):
-            raise InputError(f"the observer was designed for another linear model: its {name} is not that of {model!r}.")
+        if own.shape != other.shape or not np.allclose(
+            own, other, rtol=1e-6, atol=1e-9 * (1 + np.abs(other).max(initial=0.0))
+        ):
+            raise InputError(
+                f"the observer was designed for another linear model: its {name} is not that of {model!r}."
+            )

@@ -35,7 +35,9 @@ class Plant:
         if period is None:
             return self
         if self.period is not None:
-            raise InputError(f"the system is in discrete time already, with a period of {self.period:g} s; leave period out.")
+            raise InputError(
+                f"the system is in discrete time already, with a period of {self.period:g} s; leave period out."
+            )
         h = positive(period, "period")
         return replace(self, A=transition(self.A, h), B=held(self.A, self.B, h), period=h)
 
@@ -103,10 +105,13 @@ def plant_of(system: Any) -> Plant:
     n, (ny, nu) = len(A), D.shape
     for x, name, shape in ((A, "A", (n, n)), (B, "B", (n, nu)), (C, "C", (ny, n))):
         if x.shape != shape or not n:
-            raise InputError(f"{name} has shape {x.shape}, which does not fit A {A.shape}, B {B.shape}, C {C.shape} and D {D.shape}.")
+            raise InputError(
+                f"{name} has shape {x.shape}, which does not fit A {A.shape}, B {B.shape}, C {C.shape} and D {D.shape}."
+            )
     if not ny:
         raise InputError("the linear system has no outputs, from which its state could be estimated.")
-    return Plant(A, B, C, D, *_names(system, (n, nu, ny)), _period(system))
+    states, inputs, outputs = _names(system, (n, nu, ny))
+    return Plant(A, B, C, D, states, inputs, outputs, _period(system))
 
 
 def _matrix(value: Any, name: str) -> Floats:
@@ -135,5 +140,7 @@ def _period(system: Any) -> float | None:
     """That of python-control's systems in discrete time; 0 and None are continuous, True says none."""
     dt = getattr(system, "dt", None)
     if dt is True:
-        raise InputError("the system is in discrete time, but its dt=True does not say how long a period is; give a dt in seconds.")
+        raise InputError(
+            "the system is in discrete time, but its dt=True does not say how long a period is; give a dt in seconds."
+        )
     return float(dt) if dt else None

@@ -12,6 +12,7 @@ from eslabon.control.plant import held, transition
 from eslabon.errors import InputError
 
 if TYPE_CHECKING:
+    from eslabon.control.kalman_filters import KalmanFilter
     from eslabon.control.observers import Observer
 
 
@@ -26,7 +27,9 @@ def record(t: Any, y: Any, u: Any, start: Any, sizes: tuple[int, int, int]) -> t
     start = np.zeros(n) if start is None else states(start, "start", n, "the system", "states")
     for x, name in ((y, "y"), (u, "u")):
         if x.shape[-2:-1] != (len(t),):
-            raise InputError(f"{name} has shape {x.shape}; a record of {len(t)} times is (..., {len(t)}, {x.shape[-1]}).")
+            raise InputError(
+                f"{name} has shape {x.shape}; a record of {len(t)} times is (..., {len(t)}, {x.shape[-1]})."
+            )
     try:
         batch = np.broadcast_shapes(y.shape[:-2], u.shape[:-2], start.shape[:-1])
     except ValueError:
@@ -37,22 +40,26 @@ def record(t: Any, y: Any, u: Any, start: Any, sizes: tuple[int, int, int]) -> t
     return float(t[1] - t[0]), y, u, np.broadcast_to(start, (*batch, n))
 
 
-def followed(observer: Observer, t: Any, y: Any, u: Any, start: Any) -> Floats:
-    """The estimates of a linear observer along a record."""
+def sampled(observer: Observer | KalmanFilter, t: Any, y: Any, u: Any, start: Any) -> Floats:
+    """The estimates of an observer in discrete time along a record of samples."""
     p = observer.plant
     h, y, u, start = record(t, y, u, start, (p.n, len(p.C), p.B.shape[1]))
+    if p.period is None or not np.isclose(h, p.period, rtol=1e-6):
+        raise InputError(f"the record has a sample every {h:g} s; the observer was designed for {p.period:g} s.")
+    z, made = observer.start(start), []
+    for now, drive in zip(y - product(p.D, u), product(p.B, u), strict=True):
+        made.append(observer.estimate(z, now))
+        z = observer.advance(z, now, made[-1], drive)
+    return np.stack(made, axis=-2)
+
+
+def continuous(observer: Observer, t: Any, y: Any, u: Any, start: Any) -> Floats:
+    """The estimates of an observer in continuous time: between two times of the record the outputs run straight and the inputs are
+    held, for which each step is exact."""
+    p, F, G = observer.plant, observer.F, observer.G
+    h, y, u, start = record(t, y, u, start, (p.n, len(p.C), p.B.shape[1]))
     z, y = observer.start(start), y - product(p.D, u)
-    if p.period:
-        if not np.isclose(h, p.period, rtol=1e-6):
-            raise InputError(f"the record has a sample every {h:g} s; the observer was designed for {p.period:g} s.")
-        made = []
-        for now, drive in zip(y, product(p.B, u), strict=True):
-            made.append(observer.estimate(z, now))
-            z = observer.advance(z, now, made[-1], drive)
-        return np.stack(made, axis=-2)
-    # Between two times the outputs run straight and the inputs are held: exact with a ramp as one more state.
-    step, constant = transition(observer.F, h), held(observer.F, observer.G, h)
-    forced, ramp = held(observer.F, observer.Z @ p.B, h), _ramp(observer.F, observer.G, h)
+    step, constant, ramp, forced = transition(F, h), held(F, G, h), _ramp(F, G, h), held(F, observer.Z @ p.B, h)
     made = [observer.estimate(z, y[0])]
     for k in range(len(y) - 1):
         z = product(step, z) + product(constant, y[k]) + product(ramp, y[k + 1] - y[k]) + product(forced, u[k])

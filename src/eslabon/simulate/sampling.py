@@ -85,12 +85,11 @@ def sampled(
     rates = None if rate_limit is None else frozen(floats(rate_limit, "rate_limit"))
     if (increments < 0).any() or (rates is not None and not (rates > 0).all()):
         raise InputError("quantisation is not less than zero, and rate_limit greater; leave out what is not meant.")
-    deviations = [
-        _deviations(x, name)
-        for x, name in ((noise, "noise"), (velocity_noise, "velocity_noise"), (force_noise, "force_noise"))
-    ]
     start = None if state is None else states_at_start(state)
-    return Sampled(law, period, min(delay, period), start, increments, rates, *deviations, count(seed, "seed"))
+    return Sampled(
+        law, period, min(delay, period), start, increments, rates, _deviations(noise, "noise"),
+        _deviations(velocity_noise, "velocity_noise"), _deviations(force_noise, "force_noise"), count(seed, "seed"),
+    )  # fmt: skip
 
 
 def _deviations(given: ArrayLike, name: str) -> Floats:
