@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from eslabon.graph.calls import Call, Composed
 from eslabon.graph.matrices import Operator
@@ -30,6 +31,10 @@ def linked(f: Any) -> Program:
     return _Linker().program(f)
 
 
+# A law is linked for its digest, and again as a part of what it drives.
+_LINKED: WeakKeyDictionary[Composed, Program] = WeakKeyDictionary()
+
+
 class _Linker:
     """Reads every function once, however often it is called."""
 
@@ -37,10 +42,13 @@ class _Linker:
         self._read: dict[tuple[type, int], Program] = {}
 
     def program(self, f: Any) -> Program:
+        if isinstance(f, Composed):
+            if f not in _LINKED:
+                _LINKED[f] = self._composed(f)
+            return _LINKED[f]
         key = type(f), hash(f)
         if key not in self._read:
-            own = {Composed: self._composed, Operator: _operator}
-            self._read[key] = own.get(type(f), read)(f)
+            self._read[key] = _operator(f) if isinstance(f, Operator) else read(f)
         return self._read[key]
 
     def _composed(self, f: Composed) -> Program:
