@@ -12,9 +12,9 @@ import numpy as np
 import eslabon as es
 from eslabon import paths
 from eslabon.mechanism import Floats
-from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
+from eslabon.reproductions.report import FORMS, THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.tables import CENTRES, LENGTHS, MASSES, MIDDLE, MOMENTS, PERTURBED, START, Instant
-from eslabon.reproductions.verdicts import as_printed, greatest, number, numbers, statement
+from eslabon.reproductions.verdicts import as_printed, erratum, greatest, number, numbers, statement
 from eslabon.solvers.inverse import follow
 
 # -- the accuracy of the print ----------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ UPWARD = (
 ROUNDED = (
     "For a single instant the listing reads y, y', y'' with five decimals (L3021-3029; here y = {rounded} for {law:.9f}) "
     "and prints, in degrees, the angles it starts from (L3054), as it seems those of an earlier run along the law. So the "
-    "table's angles belong to the law, its rates and torques to the rounded task."
+    "tables' angles belong to the law, their rates and torques to the rounded task."
 )
 NO_SQUARE = (
     "Comes out if z'' lacks its term -0.03 (2 pi)² sin(2 pi beta) beta'² = {term:.2g} m/s², as if beta' were 0; see the next "
@@ -96,8 +96,7 @@ def as_tabled(at: Instant) -> Joints:
 def sections() -> tuple[Section, ...]:
     return (
         data(), whole_motion(),
-        *(instant(at) for at in (START, MIDDLE)), two_configurations(), *(physical(at) for at in (START, MIDDLE)),
-        *perturbation(),
+        *(instant(at) for at in (START, MIDDLE)), two_configurations(), gravity_sign(), *perturbation(),
     )  # fmt: skip
 
 
@@ -139,7 +138,7 @@ def _link(m: es.Mechanism, k: int) -> tuple[float, ...]:
 
 
 def _n(x: float) -> str:
-    return f"{round(float(x), 9) + 0.0:g}"
+    return f"{round(float(x), 9) + 0.0:.6g}"
 
 
 def whole_motion() -> Section:
@@ -217,40 +216,42 @@ def instant(at: Instant) -> Section:
 
 
 def two_configurations() -> Section:
-    """What shows that the tables mix two values of y."""
-    rows: list[Row] = []
+    """What shows that the tables mix two values of y; nothing is judged, for neither choice is a statement of the thesis."""
+    lines = []
     for at in (START, MIDDLE):
-        unrounded, tabled = on_the_law(at.t), as_tabled(at)
-        reason = ROUNDED.format(rounded=at.hand[0], law=float(law()(at.t)))
-        when = f"t = {at.t}: "
-        rows.append(number(f"{when}theta1, rounded", at.angle[0], np.degrees(tabled.q[0]), noise=ANGLES, reason=reason))
-        for k in (1, 2):
-            noise = _solved(unrounded.condition, unrounded.v)
-            rows.append(number(f"{when}theta'{k + 1}, law", at.rate[k], unrounded.v[k], noise=noise, reason=reason))
-        for k in (1, 2):
-            noise = _solved(unrounded.condition, unrounded.a)
-            rows.append(
-                number(f"{when}theta''{k + 1}, law", at.acceleration[k], unrounded.a[k], noise=noise, reason=reason)
-            )
-    text = (
-        "The other choice in each case: angles of the five printed decimals, and rates and accelerations of the law's own y. "
-        "Joints 2 and 3 at t = 0.05 s are then off by 0.5 and 0.2 %, far more than the noise; in the tables above they agree."
-    )
-    return Section("5.4, 5.6 Two configurations in one table", text, tuple(rows))
+        law_, tabled = on_the_law(at.t), as_tabled(at)
+        shown = [("theta1, deg", at.angle[0], np.degrees(law_.q[0]), np.degrees(tabled.q[0]))]
+        shown += [(f"theta'{k}, rad/s", at.rate[k - 1], law_.v[k - 1], tabled.v[k - 1]) for k in (2, 3)]
+        shown += [(f"theta''{k}, rad/s²", at.acceleration[k - 1], law_.a[k - 1], tabled.a[k - 1]) for k in (2, 3)]
+        lines += [(f"t = {at.t}: {what}", text, as_printed(x, text), as_printed(y, text)) for what, text, x, y in shown]
+    rounded = ROUNDED.format(rounded=START.hand[0], law=float(law()(START.t)))
+    text = f"{rounded} Below, both choices for what tells them apart."
+    found = Exhibit(("", "printed", "y of the law", "y of five decimals"), tuple(lines))
+    return Section("5.4, 5.6 Two configurations in one table", text, exhibits=(found,))
 
 
-def physical(at: Instant) -> Section:
-    """The same torques with gravity as it is."""
-    moving = as_tabled(at)
-    gravity, torque = robot().gravity_forces(moving.q), moving.torques(-9.81)
-    rows = [
-        *_column("f grav. ", at.gravity, gravity, SUM * greatest(gravity), UPWARD),
-        *_column("f ", at.torque, torque, SUM * greatest(torque), UPWARD),
-    ]
+def gravity_sign() -> Section:
+    """Which way gravity acts in the tables, and the torques with gravity as it is."""
+    departures, lines = [], []
+    for at in (START, MIDDLE):
+        moving = as_tabled(at)
+        printed = np.array([float(text) for text in (*at.gravity, *at.torque)])
+        weights = {g: np.r_[robot(g).gravity_forces(moving.q), moving.torques(g)] for g in (-9.81, 9.81)}
+        departures.append([greatest(printed - weights[g]) / greatest(printed) for g in (-9.81, 9.81)])
+        lines += [
+            (f"t = {at.t}: joint {k + 1}", at.gravity[k], _n(weights[-9.81][k]), at.torque[k], _n(weights[-9.81][k + 6]))
+            for k in range(6)
+        ]
+    text_sign, listing_sign = np.max(departures, axis=0)
+    rows = (
+        erratum("g, m/s² (L1678)", "(0, 0, -9.81)", "(0, 0, 9.81)", (text_sign, listing_sign), tolerance=1e-4, reason=UPWARD),
+    )  # fmt: skip
+    columns = ("N m", "f grav. printed", "g downward", "f printed", "g downward ")
     text = (
-        "The torques in N m with g = (0, 0, -9.81) as the text says: what the motors of a standing robot have to give."
+        "The greatest departure of both tables' torques, as a part of the greatest one, with either sign; half a unit of five "
+        "digits is 5e-5. Below, what the motors of a standing robot have to give, with g = (0, 0, -9.81)."
     )
-    return Section(f"Physical torques, t = {at.t} s", text, tuple(rows))
+    return Section("4.3 The sign of gravity", text, rows, FORMS, (Exhibit(columns, tuple(lines), "Torques"),))
 
 
 # -- the perturbed path of Table 5.4.1 --------------------------------------------------------------------------------
