@@ -196,7 +196,7 @@ def counts() -> Section:
     text = (
         "Multiplications and additions, sines and cosines apart: the thesis' table, which counts for any arm, beside "
         "`m.operations()` of a general 6R arm, in which no length, angle or inertia is special and gravity has any direction. A "
-        "row agrees if ours are no more. Ours start from the angles; forward dynamics takes 15 divisions besides. Recursive "
+        "row agrees if ours are no more. Ours start from the angles and regroup inertias once, beforehand; forward dynamics takes 15 divisions besides. Recursive "
         "Lagrange as Hollerbach has it is not among our formulations. Below also rojas_t3 and puma560, whose zeros and right "
         "angles save more than half; our Lagrange counts the kinematics too, which the thesis leaves out (section above)."
     )

@@ -90,6 +90,13 @@ def as_tabled(at: Instant) -> Joints:
     return joints([float(text) for text in at.hand])
 
 
+@cache
+def linear(at: Instant, gravity: float = 9.81) -> es.LinearModel:
+    """The exact linear model at an instant of the tables, with the listing's gravity unless another is given."""
+    moving = as_tabled(at)
+    return robot(gravity).linearize(moving.q, moving.v, a=moving.a)
+
+
 # -- sections ---------------------------------------------------------------------------------------------------------
 
 
