@@ -35,6 +35,7 @@ __all__ = [
     "GraphError",
     "InputError",
     "InverseKinematicsError",
+    "LinearModel",
     "Mechanism",
     "MissingDependencyError",
     "ModelError",
@@ -49,6 +50,7 @@ __all__ = [
     "check",
     "from_dh",
     "join",
+    "linear",
     "load",
     "paths",
     "reproductions",
@@ -58,6 +60,8 @@ __all__ = [
 
 
 _LATER = {
+    "LinearModel": "linear",
+    "linear": "",
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "study.file_check",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
+    from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
     from eslabon.solvers.identification import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
@@ -687,6 +688,29 @@ class Mechanism(model.Model):
         from eslabon.solvers.identification import base_parameters
 
         return base_parameters(self)
+
+    # -- linear models ------------------------------------------------------------------------------------------
+
+    def linearize(
+        self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, **options: Any
+    ) -> LinearModel:
+        """The exact linear model about a state of motion, at rest or not, of trees and of closed chains, as an
+        `es.LinearModel`: U, V, W, A, B, C, D, and the names of states, inputs and outputs. Many states go in one native call.
+
+        v left out is rest; tau left out are the forces that hold the state. Options: `a`, accelerations in place of tau;
+        `outputs`, names such as "tool.x", "theta3'" or "reaction(pin)"; `independent` coordinates by name; `external`,
+        `parameters`, `tolerance`, `t` (see `eslabon.linear.linearize`).
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> lm = m.linearize(m.home())
+        >>> lm.states
+        ('theta2', 'theta5', "theta2'", "theta5'")
+        """
+        from eslabon.linear.linearize import linearize
+
+        known_options("linearize", linearize, options)
+        return linearize(self, q, v, tau, **options)
 
     # -- simulation ---------------------------------------------------------------------------------------------
 

@@ -71,8 +71,8 @@ def inverse_dynamics(
 
 
 def actuation(m: Model, tau: SX) -> SX:
-    """The actuators' forces among those of all velocities."""
-    force = zeros(m.nv)
+    """The actuators' forces among those of all velocities, column by column."""
+    force = zeros(m.nv, tau.shape[1])
     force[list(m.actuated_velocities), :] = tau
     return force
 
