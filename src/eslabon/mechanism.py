@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from eslabon import model, read
 from eslabon.arguments import flag, known_options, renamed
-from eslabon.errors import ModelError, ModelWarning, ReadError, depth_of_user, shown
+from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
@@ -707,10 +707,20 @@ class Mechanism(model.Model):
         >>> lm.states
         ('theta2', 'theta5', "theta2'", "theta5'")
         """
+        usual = v is not None and tau is not None and not options
+        if usual:
+            try:
+                return self._verbs["linearize",](q, v, tau)
+            except (KeyError, SingularityError):
+                pass
         from eslabon.linear.linearize import linearize
+        from eslabon.linear.linearize import usual as ready
 
         known_options("linearize", linearize, options)
-        return linearize(self, q, v, tau, **options)
+        made = linearize(self, q, v, tau, **options)
+        if usual:
+            self._verbs["linearize",] = ready(self)
+        return made
 
     # -- simulation ---------------------------------------------------------------------------------------------
 

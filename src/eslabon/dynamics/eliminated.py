@@ -114,7 +114,7 @@ def eliminated(m: Model, q: SX, v: SX, external: External, structure: Structure,
             m, q, v, p, M, h, N, zeros(0, m.nv), zeros(0), None, reduced, [], reduced.condition(floor)
         )  # fmt: skip
     phi, J, gamma, rate = residual(m, q, v, p)
-    dependent = Square(J[:, e])
+    dependent = Square(J[:, e]).for_many()
     N[e, :] = -dependent.solve(J[:, i])
     reduced = factors(symmetric(N.T @ M @ N))
     condition = joint_condition(dependent.condition, reduced.condition(floor))

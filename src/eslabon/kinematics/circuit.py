@@ -25,13 +25,16 @@ Path = list[tuple[Joint, bool]]  # joints, and whether each is passed toward the
 
 @dataclass(frozen=True)
 class Circuit:
-    """The second frame in the first, and its relative twist J v = V with V' = J v' + drift, in the second frame."""
+    """The second frame in the first, and its relative twist J v = V with V' = J v' + drift, in the second frame; the path
+    that was walked, and where the second frame stands in the outer frame of each joint on it."""
 
     R: SX
     p: SX
     J: SX
     V: SX
     drift: SX
+    path: Path
+    seen: dict[str, Pose]
 
 
 def circuits(m: Model, q: SX, v: SX | None) -> list[Circuit]:
@@ -52,9 +55,11 @@ def _path(m: Model, loop: Loop) -> Path:
 def _walked(m: Model, q: SX, v: SX | None, loop: Loop, path: Path, poses: dict[str, Pose]) -> Circuit:
     here = _symbolic(fixed(loop.second.at))
     J, V, drift = casadi.SX(6, m.nv), casadi.SX(6, 1), casadi.SX(6, 1)
+    seen: dict[str, Pose] = {}
     for joint, inward in path:
         if not inward:
             here = relative(poses[joint.name], here)
+        seen[joint.name] = here
         if joint.nv:
             own, sign = coordinates(m, q, joint), 1 if inward else -1
             S = sign * twist_to_child(here, casadi.SX(joint.kind.motion(own)))
@@ -69,7 +74,7 @@ def _walked(m: Model, q: SX, v: SX | None, loop: Loop, path: Path, poses: dict[s
         if inward:
             here = compose(poses[joint.name], here)
     R, p = relative(_symbolic(fixed(loop.first.at)), here)
-    return Circuit(R, p, J, V, drift)
+    return Circuit(R, p, J, V, drift, path, seen)
 
 
 def held(kind: ClosureKind, x: Circuit, t: SX) -> tuple[SX, SX, SX, SX]:

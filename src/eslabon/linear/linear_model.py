@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, positive
 from eslabon.errors import InputError, MissingDependencyError
@@ -68,8 +69,15 @@ class LinearModel:
     position_map: Floats
     velocity_map: Floats
 
-    def __init__(self, layout: Layout, values: tuple[Floats, ...], q: Floats, v: Floats, tau: Floats) -> None:
-        self.layout, self._values, self.q, self.v, self.tau = layout, values, q, v, tau
+    def __init__(
+        self, layout: Layout, values: tuple[Floats, ...], q: ArrayLike, v: ArrayLike, tau: ArrayLike
+    ) -> None:  # fmt: skip
+        self.layout, self._values = layout, values
+        self.q, self.v, self.tau = (
+            np.array(q, float),
+            np.array(v, float),
+            np.array(tau, float),
+        )  # the caller's may change
 
     @property
     def C(self) -> Floats:
