@@ -20,8 +20,8 @@ from eslabon.formulations.lagrange import virtual_work
 from eslabon.formulations.links import links
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.graph.calls import inlining
-from eslabon.kinematics import closure
 from eslabon.kinematics.closure import Partition, Structure
+from eslabon.kinematics.closure_variations import variations
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 
@@ -83,9 +83,12 @@ class Split:
         self.s, n = s, s.N.shape[1]
         self.P = self.Q = self.R = zeros(s.m.nv, n)
         if s.dependent is not None:
-            speed_q, gap_q, gap_v, self.turned = _closure_slopes(s, a)
-            self.P, self.Q = s.following(-speed_q @ s.N), s.following(-gap_v @ s.N)
-            self.R = s.following(-(gap_q @ s.N + gap_v @ self.P))
+            carried = casadi.SX.sym("lambda", len(s.partition.rows))
+            loops = variations(s.m, s.q, s.v, a, carried, s.partition.rows)
+            self.P, self.Q = s.following(-loops.speed_q @ s.N), s.following(-loops.gap_v @ s.N)
+            self.R = s.following(-(loops.gap_q @ s.N + loops.gap_v @ self.P))
+            turned = casadi.vec(s.N.T @ loops.forces_q @ s.N)
+            self.turned = casadi.jacobian(turned, carried)  # in which it is linear
 
     def __call__(self, f: SX, by_q: SX, by_v: SX, M: SX) -> tuple[SX, SX, SX]:
         s, N = self.s, self.s.N
@@ -93,16 +96,3 @@ class Split:
         if s.dependent is not None:
             W -= casadi.reshape(self.turned @ s.multipliers(f), *W.shape)
         return N.T @ M @ N, N.T @ (by_v @ N + M @ self.Q), W
-
-
-def _closure_slopes(s: Eliminated, a: SX) -> list[SX]:
-    """By q of J v + Phi_t, by q and v of J a - gamma at constant a, and what multiplies lambda in N^T (d(J^T lambda)/dq) N."""
-    m, q, v = s.m, s.q, s.v
-    held, carried = casadi.SX.sym("a", m.nv), casadi.SX.sym("lambda", len(s.partition.rows))
-    with inlining():
-        _, J, gamma, rate = closure.equations(m, q, v, s.partition.rows)
-        along, gap = coordinate_rates(m, q), J @ held - gamma
-        speed_q, gap_q, turned = (casadi.jacobian(x, q) @ along for x in (J @ v + rate, gap, J.T @ carried))
-        gap_v = casadi.jacobian(gap, v)
-    gap_q, gap_v = casadi.substitute([gap_q, gap_v], [held], [a])
-    return [speed_q, gap_q, gap_v, casadi.jacobian(casadi.vec(s.N.T @ turned @ s.N), carried)]
