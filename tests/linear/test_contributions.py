@@ -93,7 +93,9 @@ def arm():
     b.body("upper", 2.0, (0.3, 0, 0), (0.01, 0.1, 0.1))
     b.body("lower", 1.0, (0.2, 0, 0), (0.01, 0.05, 0.05))
     b.joint("shoulder", "revolute", "ground", "upper", axis="y", motor_inertia=1e-3, gear_ratio=10.0, viscous=0.4)
-    b.joint("elbow", "revolute", "upper", "lower", ((0.6, 0, 0), (0, 0, 0)), axis="y", stiffness=5.0, rest=0.1, coulomb=0.2)
+    b.joint(
+        "elbow", "revolute", "upper", "lower", ((0.6, 0, 0), (0, 0, 0)), axis="y", stiffness=5.0, rest=0.1, coulomb=0.2
+    )
     b.spring("spring", "lower", "ground", (0.4, 0, 0), (0, 0, 1.0), stiffness=30.0, length=0.5, damping=2.0)
     b.frame("tip", "lower", (0.4, 0, 0))
     return b.actuate("shoulder", "elbow").build()

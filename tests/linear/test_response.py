@@ -12,7 +12,11 @@ from eslabon.linear import compare_response
 from eslabon.model.configuration import integrate
 from random_mechanisms import random_coordinates, random_tree
 
-TREES = [["spherical", "revolute", "free"], ["universal", "planar", "helical"], ["cylindrical", "prismatic", "revolute"]]
+TREES = [
+    ["spherical", "revolute", "free"],
+    ["universal", "planar", "helical"],
+    ["cylindrical", "prismatic", "revolute"],
+]
 
 
 def orders(m, motion, steps=(2e-3, 1e-3)):
@@ -111,7 +115,7 @@ def test_mistakes():
     with pytest.raises(es.InputError, match="t has the shape"):
         compare_response(m, whole, whole, t=t[:3])
     for t_ in (None, 7.0, -0.1, np.nan):
-        with pytest.raises(es.InputError, match="between 0 and 3 s|not finite"):
+        with pytest.raises(es.InputError, match=r"between 0 and 3 s|not finite"):
             fine.table(t_)
     with pytest.raises(es.InputError, match="choose one state first"):
         compare_response(m, whole, whole).table(1.0)

@@ -18,10 +18,12 @@ from eslabon.errors import InputError, shown
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
 from eslabon.model import Model
-from eslabon.model.configuration import difference, velocity_names
+from eslabon.model.configuration import difference, velocity_names, velocity_units
 from eslabon.plotting import new_figure
+from eslabon.simulate.simulated_motion import FORCE
 
 TERMS = ("W dq", "V dv", "U da")
+ROUND_OFF = 1e-12  # of the largest force of all coordinates
 COLUMNS = (*TERMS, "linear", "true", "linear - true")
 
 
@@ -197,8 +199,16 @@ def _times(t: Any, nominal: Any, perturbed: Any, shape: tuple[int, ...]) -> Floa
         if x.shape != shape[len(shape) - x.ndim :] or x.ndim > 1:
             raise InputError(f"t has the shape {x.shape}; the motions have {'x'.join(map(str, shape)) or 'no'} times.")
         if not np.allclose(x, known[0], rtol=0, atol=1e-9):
-            raise InputError("the nominal and the perturbed motion are given at different times; give both at the same.")
+            raise InputError(
+                "the nominal and the perturbed motion are given at different times; give both at the same."
+            )
     return known[0]
+
+
+def _unit(r: Response, coordinate: str) -> str:
+    """That of the force along a coordinate."""
+    m = r.model.layout.model
+    return FORCE[velocity_units(m)[velocity_names(m).index(coordinate)]]
 
 
 # -- the figure -------------------------------------------------------------------------------------------------------
@@ -207,7 +217,7 @@ def _times(t: Any, nominal: Any, perturbed: Any, shape: tuple[int, ...]) -> Floa
 def _figure(r: Response) -> Any:
     if r.t is None or r.dq.ndim != 2:
         raise InputError(f"{r!r} is drawn over time: of one trajectory with its times.")
-    n = len(r.coordinates)
+    n, largest = len(r.coordinates), float(np.abs([r.true, r.linear]).max(initial=0.0))
     across = 1 if n == 1 else 2
     down = -(-n // across)
     made = new_figure(figsize=(5.4 * across, 2.4 * down + 0.6), dpi=110)
@@ -217,11 +227,13 @@ def _figure(r: Response) -> Any:
         ax.plot(r.t, r.linear[:, k], color="0.15", linewidth=1.1, linestyle="--", label="linear")
         ax.plot(r.t, r.residual[:, k], color="C3", linewidth=1.1, label="linear - true")
         ax.set_title(name, loc="left", fontsize=10)
-        ax.set_ylabel("force or moment")
+        ax.set_ylabel(f"[{_unit(r, name)}]")
         ax.grid(True, color="0.92", linewidth=0.8)
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
         ax.margins(x=0)
+        if max(np.abs(x[:, k]).max(initial=0.0) for x in (r.true, r.linear)) < ROUND_OFF * largest:
+            ax.set_ylim(-1e-3 * largest, 1e-3 * largest)  # nothing, and not its digits
     for ax in axes[n:]:
         ax.set_axis_off()
     for ax in axes[max(0, n - across) : n]:

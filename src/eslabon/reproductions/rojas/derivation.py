@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from eslabon.mechanism import Floats
-from eslabon.reproductions.report import FORMS, THESIS, Exhibit, Row, Section
+from eslabon.reproductions.report import FORMS, THESIS, Exhibit, Section
 from eslabon.reproductions.rojas.listing import SLIPS, Arm, cross, position_matrix, rate_matrix
 from eslabon.reproductions.rojas.straight_line import as_tabled, linear, robot
 from eslabon.reproductions.rojas.tables import KP, MIDDLE, START
@@ -87,7 +87,8 @@ def _identity(state: Arm) -> float:
 def _thirds(state: Arm) -> tuple[Floats, Floats]:
     """Third derivatives of the hand, which is the last link's centre of mass: as in the appendix and as they are."""
     printed, right = (
-        np.stack([state.third(state.count - 1, k, slips) for k in range(state.count)], axis=-2) for slips in (("third",), ())
+        np.stack([state.third(state.count - 1, k, slips) for k in range(state.count)], axis=-2)
+        for slips in (("third",), ())
     )
     return printed, right
 
@@ -105,7 +106,9 @@ def _interpreted(state: Arm) -> Floats:
         first, e, push = state.first(i), state.axis[: i + 1], state.mass[i] * state.acceleration(i)
         for k in range(i + 1):
             moment = state.moment_slope(i, k) - cross(state.axis[k], state.moment(i))
-            W[: i + 1, k] += e @ (cross(first[k], push) + moment) + state.mass[i] * first @ state.acceleration_slope(i, k)
+            W[: i + 1, k] += e @ (cross(first[k], push) + moment) + state.mass[i] * first @ state.acceleration_slope(
+                i, k
+            )
     return W
 
 
@@ -131,5 +134,3 @@ def slips() -> Section:
     )
     columns = ("slips", "error of W, t = 0.05", "t = 0.45", "Kp of 36 as printed")
     return Section("5.3 The listing's W", text, (), THESIS, (Exhibit(columns, tuple(lines)),))
-
-

@@ -140,7 +140,9 @@ def procedure() -> Section:
         "positions, angular velocities, dA/dt, and R and dR/dt of the hand. As in the thesis, products with masses and "
         "the sums over links are not counted. A row agrees if the graph needs no more; the difference is its excess."
     )
-    return Section("4.4 The thesis' procedure on a general arm", text, tuple(rows), ("mult. and add.", "the thesis", "counted"))
+    return Section(
+        "4.4 The thesis' procedure on a general arm", text, tuple(rows), ("mult. and add.", "the thesis", "counted")
+    )
 
 
 def _no_more(what: str, printed: Sequence[float], found: Sequence[int]) -> Row:
@@ -152,7 +154,9 @@ def _no_more(what: str, printed: Sequence[float], found: Sequence[int]) -> Row:
 def _general_arm(n: int = 6) -> dict[str, list[Any]]:
     """By item, the matrices of the procedure for all links, and under "given" the symbols they start from."""
     rng, sym, cross = np.random.default_rng(0), casadi.SX.sym, casadi.cross
-    P, own = ([sym(f"{name}{i}", 3, k) for i in range(n)] for name, k in (("P", 3), ("e", n)))  # rotations; axes in link i
+    P, own = (
+        [sym(f"{name}{i}", 3, k) for i in range(n)] for name, k in (("P", 3), ("e", n))
+    )  # rotations; axes in link i
     hand, hand_rate, A_rate, s, w = (sym(name, 3, n) for name in ("R", "R_rate", "A_rate", "s", "w"))
     rate = sym("rate", n)
     axes = [casadi.SX([0, 0, 1]), *(x[:, 2] for x in P[:-1])]
@@ -194,14 +198,16 @@ def counts() -> Section:
         found = [operations(name, "inverse_dynamics", formulation) for name in ROBOTS]
         every.append((formulation, *(str(k) for f in found for k in (f.multiplications, f.additions))))
     text = (
-        "Multiplications and additions, sines and cosines apart: the thesis' table, which counts for any arm, beside "
+        "Multiplications and additions, sines and cosines apart: the thesis' numbers, which are for any arm, beside "
         "`m.operations()` of a general 6R arm, in which no length, angle or inertia is special and gravity has any direction. A "
         "row agrees if ours are no more. Ours start from the angles and regroup inertias once, beforehand; forward dynamics takes 15 divisions besides. Recursive "
         "Lagrange as Hollerbach has it is not among our formulations. Below also rojas_t3 and puma560, whose zeros and right "
         "angles save more than half; our Lagrange counts the kinematics too, which the thesis leaves out (section above)."
     )
     exhibits = (
-        Exhibit(columns, tuple(lines), "The thesis' table beside ours"),
+        Exhibit(columns, tuple(lines), "The thesis' numbers beside ours"),
         Exhibit((columns[0], *columns[3:]), tuple(every), "Inverse dynamics in all five formulations"),
     )
-    return Section("4.4, 4.5 Operations counted", text, tuple(rows), ("mult. and add.", "the thesis", "general 6R"), exhibits)
+    return Section(
+        "4.4, 4.5 Operations counted", text, tuple(rows), ("mult. and add.", "the thesis", "general 6R"), exhibits
+    )
