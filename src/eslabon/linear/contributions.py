@@ -118,11 +118,12 @@ def contributions(lm: LinearModel) -> Contributions:
     """
     m, call = lm.layout.model, lm.layout.request.get("call")
     external, parameters = ({}, {}) if call is None else (call.external, call.parameters)
-    asked = {"partition": lm.layout.partition, "sources": _sources(m, lm.layout.partition, external)}
+    sources = _sources(m, lm.layout.partition, external)
+    asked = {"partition": lm.layout.partition, "sources": sources}
     request = requested(m, CONTRIBUTIONS, asked, tuple(parameters), tuple(external))
     f = checked(m, request, None if call is None else call.tolerance)
     values = f(lm.q, lm.v, lm.tau, *external.values(), *parameters.values())
-    return Contributions(m.name, (*(b.name for b in m.bodies), *asked["sources"]), lm.coordinates, *values)
+    return Contributions(m.name, (*(b.name for b in m.bodies), *sources), lm.coordinates, *values)
 
 
 def _sources(m: Model, p: Partition, external: Iterable[str]) -> tuple[str, ...]:

@@ -158,9 +158,9 @@ def compare_response(
     lm, names = both[0], velocity_names(m)
     i = [names.index(name) for name in lm.coordinates]
     dq, dv, da = (x[..., i] for x in (difference(m, q1, q0), v1 - v0, a1 - a0))
-    terms = (_times_vector(A, x) for A, x in ((lm.W, dq), (lm.V, dv), (lm.U, da)))
+    W_dq, V_dv, U_da = (_times_vector(A, x) for A, x in ((lm.W, dq), (lm.V, dv), (lm.U, da)))
     true = _times_vector(lm.F, both[1].tau - lm.tau)
-    return Response(lm, times, dq, dv, da, *terms, true)
+    return Response(lm, times, dq, dv, da, W_dq, V_dv, U_da, true)
 
 
 def _times_vector(A: Floats, x: Floats) -> Floats:

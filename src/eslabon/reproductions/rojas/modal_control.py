@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.linear import LinearModel
 from eslabon.mechanism import Floats
 from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.derivation import arm
@@ -37,12 +38,12 @@ def listed(at: Instant) -> Floats:
     return position_matrix(arm(at), SLIPS)
 
 
-def gains(lm: Any, W: Floats) -> tuple[Floats, Floats]:
+def gains(lm: LinearModel, W: Floats) -> tuple[Floats, Floats]:
     """Kp = U Omega² - W and Kd = 2 U Psi Omega - V (5.6.7, 5.6.8)."""
     return lm.U * FREQUENCY**2 - W, 2 * lm.U * DAMPING * FREQUENCY - lm.V
 
 
-def state_matrix(lm: Any, W: Floats) -> Floats:
+def state_matrix(lm: LinearModel, W: Floats) -> Floats:
     """A of eq. 5.2.4 with this W."""
     n = len(W)
     return np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(lm.U, W), -np.linalg.solve(lm.U, lm.V)]])
@@ -56,8 +57,8 @@ def matrices(at: Instant) -> Section:
     """U, V and W and what is made of them; of these the thesis prints none at 0.05 s."""
     lm = linear(at)
     Kp, Kd = gains(lm, lm.W)
-    inverse = np.linalg.inv(lm.U)
-    shown = {
+    inverse = np.asarray(np.linalg.inv(lm.U), dtype=float)
+    shown: dict[str, Floats] = {
         "U, kg m²": lm.U, "V, N m s": lm.V, "W, N m": lm.W, "W of the listing": listed(at), "Kp": Kp, "Kd": Kd,
         "U^-1 W": inverse @ lm.W, "U^-1 V": inverse @ lm.V, "U^-1": inverse,
     }  # fmt: skip
@@ -79,7 +80,7 @@ def _shown(title: str, matrix: Floats) -> Exhibit:
 def table_563() -> tuple[Section, ...]:
     lm, W = linear(MIDDLE), listed(MIDDLE)
     (Kp, Kd), (slipped, _) = gains(lm, lm.W), gains(lm, W)
-    inverse = np.linalg.inv(lm.U)
+    inverse = np.asarray(np.linalg.inv(lm.U), dtype=float)
     where = "t = 0.45 s, at the five decimals of table 5.6.1, listing's gravity. Noise: 2^-22 of the greatest entry."
     as_it_is, mended = _rates_from_gains(Kd[3, 1])
     digits = OWN_V.format(
@@ -138,9 +139,9 @@ def entries(
         text, reason = printed[i][j], (reasons or {}).get((i, j), "")
         if slipped is not None and abs(slipped[i, j] - float(text)) <= last_unit(text) / 2 + noise:
             reason = LISTING
-        elif slipped is not None and number("", text, slipped[i, j], noise=noise).verdict == "print damaged":
+        elif slipped is not None and number("", text, float(slipped[i, j]), noise=noise).verdict == "print damaged":
             reason = f"{LISTING[:-1]}, but for one digit."
-        rows.append(number(f"{name}({i + 1},{j + 1})", text, x, noise=noise, reason=reason))
+        rows.append(number(f"{name}({i + 1},{j + 1})", text, float(x), noise=noise, reason=reason))
     return rows
 
 

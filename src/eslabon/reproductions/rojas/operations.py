@@ -147,8 +147,8 @@ def procedure() -> Section:
 
 def _no_more(what: str, printed: Sequence[float], found: Sequence[int]) -> Row:
     excess = max(y - x for x, y in zip(printed, found, strict=True))
-    texts = (f"{a:.0f} and {b:.0f}" for a, b in (printed, found))
-    return statement(what, *texts, excess, tolerance=0)
+    theirs, ours = (f"{a:.0f} and {b:.0f}" for a, b in (printed, found))
+    return statement(what, theirs, ours, excess, tolerance=0)
 
 
 def _general_arm(n: int = 6) -> dict[str, list[Any]]:
@@ -187,7 +187,8 @@ def _general_arm(n: int = 6) -> dict[str, list[Any]]:
 
 
 def counts() -> Section:
-    rows, lines = [], [(*RECURSIVE_LAGRANGE, *("-",) * 6)]
+    rows: list[Row] = []
+    lines: list[tuple[str, ...]] = [(*RECURSIVE_LAGRANGE, *("-",) * 6)]
     for method, products, sums, quantity, formulation in METHODS:
         pairs = [(f.multiplications, f.additions) for f in (operations(name, quantity, formulation) for name in ROBOTS)]
         lines.append((method, str(products), str(sums), *(str(k) for pair in pairs for k in pair)))

@@ -171,7 +171,7 @@ def response(gravity: float = 9.81) -> Response:
 
 def response_along() -> Section:
     r, nominal = response(), robot(9.81).inverse_dynamics(whole().q, whole().v, whole().a)
-    at = r[int(np.abs(r.t - START.t).argmin())]
+    at = r[int(np.abs(whole().t - START.t).argmin())]
     still = [0, 4, 5]
     rows = (
         statement("joints 1, 5, 6", "identical (L2200)", "101 instants", max(greatest(x[:, still]) for x in (r.dq, r.dv, r.da))),

@@ -11,6 +11,7 @@ import numpy as np
 
 import eslabon as es
 from eslabon import paths
+from eslabon.linear import LinearModel
 from eslabon.mechanism import Floats
 from eslabon.reproductions.report import FORMS, THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.tables import CENTRES, LENGTHS, MASSES, MIDDLE, MOMENTS, START, Instant
@@ -82,7 +83,7 @@ def as_tabled(at: Instant) -> Joints:
 
 
 @cache
-def linear(at: Instant, gravity: float = 9.81) -> es.LinearModel:
+def linear(at: Instant, gravity: float = 9.81) -> LinearModel:
     """The exact linear model at an instant of the tables, with the listing's gravity unless another is given."""
     moving = as_tabled(at)
     return robot(gravity).linearize(moving.q, moving.v, a=moving.a)
