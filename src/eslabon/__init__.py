@@ -10,6 +10,7 @@ from importlib import import_module
 from eslabon import algebra, paths
 from eslabon.errors import (
     AssemblyError,
+    EquilibriumError,
     EslabonError,
     GraphError,
     InputError,
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AssemblyError",
     "Builder",
+    "EquilibriumError",
     "EslabonError",
     "GraphError",
     "InputError",
@@ -48,6 +50,7 @@ __all__ = [
     "Target",
     "algebra",
     "check",
+    "control",
     "from_dh",
     "join",
     "linear",
@@ -65,6 +68,7 @@ _LATER = {
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "study.file_check",
+    "control": "",
     "simulate": "",
     "reproductions": "",
 }  # names, and the room they are in

@@ -8,7 +8,7 @@ from eslabon.reproductions.rojas import (
     figures,
     histories,
     listing,
-    modal_control,
+    modal_gains,
     operations,
     perturbed_path,
     straight_line,
@@ -82,7 +82,7 @@ def test_all_four_slips_are_needed_for_the_printed_gains():
 
 def test_a_slip_at_another_instant_explains_what_it_was_not_fitted_to():
     deltas = np.array(PERTURBED["delta theta"], dtype=float)
-    found = modal_control.listed(START) @ deltas
+    found = modal_gains.listed(START) @ deltas
     assert found[0] == pytest.approx(float(TERMS["W delta theta"][0]), rel=1e-4)
     assert abs(straight_line.linear(START).W[0] @ deltas - found[0]) > 0.009
 
@@ -90,7 +90,7 @@ def test_a_slip_at_another_instant_explains_what_it_was_not_fitted_to():
 def test_the_gains_put_every_pole_where_it_is_wanted():
     for at in (START, MIDDLE):
         lm = straight_line.linear(at)
-        K = np.hstack(modal_control.gains(lm, lm.W))
+        K = np.hstack(modal_gains.gains(lm, lm.W))
         poles = np.linalg.eigvals(lm.A - lm.B @ K)
         np.testing.assert_allclose(poles.real, -np.sqrt(0.5), atol=1e-9)
         np.testing.assert_allclose(np.abs(poles.imag), np.sqrt(0.5), atol=1e-9)

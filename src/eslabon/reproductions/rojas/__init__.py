@@ -15,7 +15,7 @@ from eslabon.reproductions.rojas import (
     histories,
     iterations,
     loops,
-    modal_control,
+    modal_gains,
     operations,
     perturbed_path,
     positioner,
@@ -32,7 +32,7 @@ def report() -> Report:
     """Everything of the thesis that can be recomputed, in its order."""
     third = (iterations.start(), loops.seven(), iterations.six_and_seven(), iterations.spurious(), loops.hexiflex())
     fourth = (*straight_line.sections(), *operations.sections())
-    fifth = (*derivation.sections(), *perturbed_path.sections(), *modal_control.sections())
+    fifth = (*derivation.sections(), *perturbed_path.sections(), *modal_gains.sections())
     sections = (contents.section(), *positioner.sections(), *third, *fourth, *fifth)
     title = "Rojas Salgado, Dinamica de sistemas articulados de cuerpos rigidos (UNAM, 1987), recomputed"
     return Report("rojas", title, TEXT, sections)

@@ -12,7 +12,7 @@ from eslabon import paths
 from eslabon.linear import Response, compare_response
 from eslabon.mechanism import Floats
 from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
-from eslabon.reproductions.rojas.modal_control import LISTING, listed
+from eslabon.reproductions.rojas.modal_gains import LISTING, listed
 from eslabon.reproductions.rojas.straight_line import (
     ORIENTATION,
     STOP,
