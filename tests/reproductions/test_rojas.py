@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import eslabon as es
 from eslabon.reproductions.rojas import (
     derivation,
     figures,
@@ -114,3 +115,13 @@ def test_figures_are_drawn(tmp_path, monkeypatch):
         "figure_4_4_2_motion_law", "figure_4_4_8_joint_6", "figure_5_4_2_joint_6", "table_5_4_2_response",
     ]  # fmt: skip
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
+
+
+def test_the_law_of_modal_control_has_these_gains():
+    m = straight_line.robot(9.81)
+    law = es.control.modal(m, straight_line.whole(), frequency=1.0, damping=np.sqrt(0.5))
+    k = int(np.abs(law.t - MIDDLE.t).argmin())
+    near = es.control.reference(m, straight_line.whole()).at(law.t[k])
+    lm = m.linearize(near.q, near.v, a=near.a)
+    for found, want in zip((law.Kp[k], law.Kd[k]), modal_gains.gains(lm, lm.W), strict=True):
+        np.testing.assert_allclose(found, want, atol=1e-6)

@@ -81,14 +81,13 @@ class Eliminated:
     def accelerations(self, tau: SX) -> SX:
         """U v_i' = N^T (B tau - h - M d), v' = N v_i' + d with J d = gamma (Diaz, eq. 4 corrected)."""
         drift = self.following(self.gamma)
-        force = self.N.T @ (actuation(self.m, tau) - self.h - self.M @ drift)
-        return casadi.densify(self.N @ self.reduced.solve(force) + drift)
+        return self.N @ self.reduced.solve(self.N.T @ (actuation(self.m, tau) - self.h - self.M @ drift)) + drift
 
     def multipliers(self, left: SX) -> SX:
         """lambda with J^T lambda = M v' + h - B tau, which is `left`."""
         if self.dependent is None:
             return zeros(0, left.shape[1])
-        return casadi.densify(self.dependent.solve_transposed(left[list(self.partition.dependent), :]))
+        return self.dependent.solve_transposed(left[list(self.partition.dependent), :])
 
     @property
     def residual(self) -> SX:

@@ -13,15 +13,14 @@ import casadi
 
 from eslabon.algebra.spatial import Inertia
 from eslabon.dynamics.applied import given_wrenches, joint_resistance, motor_inertia, spring_wrenches
-from eslabon.dynamics.eliminated import Eliminated, eliminated, ordered
+from eslabon.dynamics.eliminated import Eliminated, eliminated
 from eslabon.dynamics.trees import actuation
-from eslabon.formulations import newton_euler
+from eslabon.formulations import loop_sensitivities, newton_euler
 from eslabon.formulations.lagrange import virtual_work
 from eslabon.formulations.links import links
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.graph.calls import inlining
 from eslabon.kinematics.closure import Partition, Structure
-from eslabon.kinematics.closure_variations import variations
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 
@@ -55,8 +54,8 @@ def linear_contributions(
     external: External | None = None, *, structure: Structure,
 ) -> list[SX]:  # fmt: skip
     """U, V and W of each body and of each of the `sources`, one below the other, and the part of W that is a body's weight."""
-    s = eliminated(m, q, v, external or {}, structure, ordered(m, partition or structure.partition))
-    a, held = s.accelerations(tau), casadi.SX.sym("a", m.nv)
+    s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
+    a, held = casadi.densify(s.accelerations(tau)), casadi.SX.sym("a", m.nv)
     still = zeros(m.nv)
     with inlining():
         bodies, weights = body_forces(m, q, v, held), body_forces(m, q, still, still)
@@ -84,7 +83,7 @@ class Split:
         self.P = self.Q = self.R = zeros(s.m.nv, n)
         if s.dependent is not None:
             carried = casadi.SX.sym("lambda", len(s.partition.rows))
-            loops = variations(s.m, s.q, s.v, a, carried, s.partition.rows)
+            loops = loop_sensitivities.derivatives(s.m, s.q, s.v, a, carried, s.partition.rows)
             self.P, self.Q = s.following(-loops.speed_q @ s.N), s.following(-loops.gap_v @ s.N)
             self.R = s.following(-(loops.gap_q @ s.N + loops.gap_v @ self.P))
             turned = casadi.vec(s.N.T @ loops.forces_q @ s.N)
