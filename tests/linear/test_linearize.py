@@ -377,3 +377,23 @@ def test_singular_and_open_configurations_are_told():
     q = es.load("n_four_bar")
     flat = q.project(q.home())
     assert q.linearize(flat).dof == q.dof
+
+
+@pytest.mark.parametrize("name", ["planar_3rrr", "delta", "double_pendulum"])
+def test_small_perturbations_move_as_the_linear_model_says(name):
+    """From a state beside an equilibrium, the nonlinear mechanism's motion against exp(A t) x."""
+    from scipy.linalg import expm
+
+    m = es.load(name)
+    q0 = m.project(m.home()) if m.closed else m.home() + 0.3
+    lm = m.linearize(q0)
+    size, times = 1e-5, np.linspace(0.0, 0.2, 5)
+    x = np.random.default_rng(0).normal(size=2 * lm.dof) * size
+    f = Nonlinear(m, q0, np.zeros(m.nv), lm.tau, lm)
+    motion = m.simulate(*f.state(x[: lm.dof], x[lm.dof :]), times, lm.tau, rtol=1e-11, atol=1e-13)
+    for t, q, v in zip(times, motion.q, motion.v, strict=True):
+        y = expm(lm.A * t) @ x
+        got = np.concatenate([difference(m, q, q0)[f.i], v[f.i]])
+        assert np.abs(got - y).max() < 1e-3 * np.abs(y).max()
+        moved = lm.position_map @ y[: lm.dof]
+        assert np.abs(difference(m, q, q0) - moved).max() < 1e-3 * np.abs(moved).max()
