@@ -123,3 +123,32 @@ def test_mistakes():
         compare_response(m, whole, whole).plot()
     with pytest.raises(es.InputError, match="that of one state"):
         fine[0][0]
+
+
+def driven():
+    b = es.Builder("crank", gravity=(0, -9.81, 0)).actuate()
+    b.body("arm", mass=1.0, com=(0.3, 0, 0), inertia=(0, 0.03, 0.03)).joint("q1", "revolute", "ground", "arm")
+    b.body("load", 0.5, (0.2, 0, 0), (0, 0.01, 0.01)).joint("q2", "revolute", "arm", "load", at=(0.6, 0, 0))
+    return b.drive("motor", "q1", "0.5*sin(2*t)").build()
+
+
+def test_of_a_mechanism_that_is_driven_in_time():
+    m, t = driven(), np.linspace(0.0, 0.4, 5)
+    nominal, near = (m.simulate([0.0, x], None, t, method="rk4", step=1e-3) for x in (0.3, 0.3001))
+    found = compare_response(m, nominal, near)
+    assert found.coordinates == ("q2",)
+    assert not found.true.any()  # no actuator
+    assert np.abs(found.residual).max() < 1e-2 * np.abs(found.W_dq).max()
+    made = found.model.contributions()
+    np.testing.assert_allclose(made.W.sum(axis=-3), found.model.W, atol=1e-12)
+
+
+def test_of_a_structure_that_cannot_move():
+    b = es.Builder("locked")
+    b.body("bar", 1.0, (0.3, 0, 0), (0.01, 0.1, 0.1)).joint("q1", "revolute", "ground", "bar")
+    b.loop("held", "fixed", "bar", "ground")
+    m, still = b.build(), ([0.0], [0.0], [0.0])
+    found = compare_response(m, still, still)
+    assert found.true.shape == (0,)
+    assert found.table().split() == ["W", "dq", "V", "dv", "U", "da", "linear", "true", "linear", "-", "true"]
+    assert found.model.contributions().table().splitlines()[-1].split() == ["total", "0", "0", "0"]
