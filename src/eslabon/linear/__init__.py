@@ -4,10 +4,13 @@
     lm.poles, lm.to_control()
 
 `linearize` finds the state and asks the native formula of `dynamics.linearized`, `linear_model` is what comes out, `measured`
-reads the names of outputs.
+reads the names of outputs, `response` sets a perturbed motion's forces beside the linear ones, `contributions` tells
+what each body adds to U, V and W.
 """
 
+from eslabon.linear.contributions import Contributions, contributions
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
+from eslabon.linear.response import Response, compare_response
 
-__all__ = ["LinearModel", "linearize"]
+__all__ = ["Contributions", "LinearModel", "Response", "compare_response", "contributions", "linearize"]
