@@ -734,7 +734,7 @@ class Mechanism(model.Model):
         >>> import eslabon as es
         >>> m = es.load("double_pendulum")
         >>> m.equilibrium([0.5, 0.2]).tau.round(3)
-        array([21.02 ,  6.32 ])
+        array([10.215,  3.16 ])
         >>> m.equilibrium(tau=[1.0, 0.0]).stability
         'stable'
         """

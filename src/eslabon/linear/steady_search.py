@@ -29,6 +29,7 @@ CLOSED = 1e-11  # metres and radians
 BALANCED = 1e-9  # of the forces that act: a residual of an equilibrium, far above round-off
 ITERATIONS, DOWNHILL = 100, 60
 LONGEST = 0.5  # radians, or lengths in units of the mechanism's size, of one step
+REGULAR = 1e-11  # of the squares of J
 SOFT = 1e-10  # of the largest stiffness: a direction without any
 
 
@@ -125,13 +126,23 @@ class Steady:
         f = evaluate(self.m, formula, tuple(self.parameters), tuple(self.external))
         return f(*arrays, *self.external.values(), *self.parameters.values())
 
-    def balance(self, q: Floats) -> Balance:
-        """What is not in balance at configurations (k, nq), in comparable units."""
+    def forces(self, q: Floats) -> tuple[Floats, Floats, Floats]:
+        """g, Phi and J at configurations (k, nq), in comparable units."""
         g, phi, J = self.call(FORCES, q, self.v, self.tau)
-        J = J * self.unit
-        held = np.broadcast_to(np.eye(self.m.nv)[list(self.held)], (len(q), len(self.held), self.m.nv))
-        back, P = projection(np.concatenate([J, held], axis=1))
-        return Balance(g * self.unit, phi, J, P, back[:, :, : phi.shape[-1]])
+        return g * self.unit, phi, J * self.unit
+
+    def balance(self, q: Floats) -> Balance:
+        """What is not in balance at configurations (k, nq)."""
+        return self._projected(*self.forces(q))
+
+    def _projected(self, g: Floats, phi: Floats, J: Floats) -> Balance:
+        back, P = projection(self._with_held(J))
+        return Balance(g, phi, J, P, back[:, :, : phi.shape[-1]])
+
+    def _with_held(self, J: Floats) -> Floats:
+        """J with a row for each coordinate that is held."""
+        held = np.eye(self.m.nv)[list(self.held)]
+        return np.concatenate([J, np.broadcast_to(held, (len(J), *held.shape))], axis=1)
 
     def stiffness(self, q: Floats, at: Balance) -> Floats:
         """K with the multipliers that balance the most of g."""
@@ -145,16 +156,26 @@ class Steady:
 
     def closed(self, q: Floats, iterations: int = 5) -> tuple[Floats, Balance]:
         """Configurations taken back onto the constraint manifold by least steps, held coordinates where they are."""
-        q, at = np.array(q), Balance(*(np.array(x) for x in self.balance(q)))
+        q, (g, phi, J) = np.array(q), (np.array(x) for x in self.forces(q))
         for _ in range(iterations):
-            lanes = np.flatnonzero(at.violation > 1e-2 * CLOSED)
+            lanes = np.flatnonzero(np.abs(phi).max(axis=-1, initial=0.0) > 1e-2 * CLOSED)
             if not len(lanes):
                 break
-            back = -np.einsum("lij,lj->li", at.back[lanes], at.phi[lanes])
             own = self.of(lanes)
-            q[lanes] = own.moved(q[lanes], _shortened(np.nan_to_num(back)))
-            at.put(lanes, own.balance(q[lanes]))
-        return q, at
+            q[lanes] = own.moved(q[lanes], _shortened(-_least(self._with_held(J[lanes]), phi[lanes])))
+            g[lanes], phi[lanes], J[lanes] = own.forces(q[lanes])
+        return q, self._projected(g, phi, J)
+
+
+def _least(J: Floats, phi: Floats) -> Floats:
+    """J^T (J J^T + mu 1)^-1 phi, phi zero in its last rows: the least solution, with a little regularization for rows that
+    depend on others, which is much faster than to find them."""
+    Jt = np.swapaxes(J, 1, 2)
+    square = J @ Jt
+    square += REGULAR * np.trace(square, axis1=1, axis2=2)[:, None, None] * np.eye(J.shape[1])
+    right = np.zeros(J.shape[:2])
+    right[:, : phi.shape[-1]] = phi
+    return np.asarray(np.nan_to_num(Jt @ np.linalg.solve(square, right[..., None])))[..., 0]
 
 
 def _shortened(way: Floats) -> Floats:
@@ -167,10 +188,11 @@ def projection(J: Floats) -> tuple[Floats, Floats]:
     """J^+, and the projection onto what J leaves free, for each lane."""
     n = J.shape[-1]
     if not J.shape[1] or not n:
-        return np.zeros((len(J), n, J.shape[1])), np.broadcast_to(np.eye(n), (len(J), n, n))
+        return np.zeros((len(J), n, J.shape[1])), np.tile(np.eye(n), (len(J), 1, 1))
     U, size, Vt = np.linalg.svd(np.nan_to_num(J), full_matrices=False)
     kept = size > RANK * np.maximum(size[:, :1], 1e-300)
-    back = np.einsum("lji,lj,lkj->lik", Vt, np.where(kept, 1 / np.maximum(size, 1e-300), 0.0), U)
+    V = np.swapaxes(Vt * np.where(kept, 1 / np.maximum(size, 1e-300), 0.0)[..., None], 1, 2)
+    back = V @ np.swapaxes(U, 1, 2)
     rows = Vt * kept[..., None]
     return back, np.eye(n) - np.swapaxes(rows, 1, 2) @ rows
 
@@ -220,7 +242,8 @@ def _newton(at: Balance, K: Floats, damping: Floats) -> Floats:
     U, size, Vt = np.linalg.svd(np.nan_to_num(at.P @ K @ at.P))
     largest = np.maximum(size[:, :1], 1e-300)
     share = np.where(size > SOFT * largest, size / (size**2 + (damping[:, None] * largest) ** 2 + 1e-300), 0.0)
-    way = -np.einsum("lji,lj,lkj,lk->li", Vt, share, U, at.left)
+    along = share * np.einsum("lkj,lk->lj", U, at.left)
+    way = -np.einsum("lji,lj->li", Vt, along)
     return _shortened(way)
 
 
@@ -259,5 +282,5 @@ def _descending(at: Balance, K: Floats) -> Floats:
     curvature, V = np.linalg.eigh(np.nan_to_num(at.P @ ((K + np.swapaxes(K, 1, 2)) / 2) @ at.P))
     size = np.abs(curvature)
     size = np.maximum(size, SOFT * size.max(axis=-1, keepdims=True, initial=0.0) + 1e-300)
-    way = -np.einsum("lij,lj,lkj,lk->li", V, 1 / size, V, at.left)
+    way = -np.einsum("lij,lj->li", V, np.einsum("lkj,lk->lj", V, at.left) / size)
     return _shortened(np.einsum("lij,lj->li", at.P, way))
