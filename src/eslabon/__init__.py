@@ -50,6 +50,7 @@ __all__ = [
     "Target",
     "algebra",
     "check",
+    "control",
     "from_dh",
     "join",
     "linear",
@@ -67,6 +68,7 @@ _LATER = {
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "study.file_check",
+    "control": "",
     "simulate": "",
     "reproductions": "",
 }  # names, and the room they are in

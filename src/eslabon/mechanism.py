@@ -610,6 +610,33 @@ class Mechanism(model.Model):
         """
 
     @verb
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """The derivatives of the actuators' forces by q (along the velocities), v and a, `(..., nu, nv)` each, in one call:
+        Rojas' W, V and U.
+
+        >>> import eslabon as es
+        >>> W, V, U = es.load("double_pendulum").inverse_dynamics_derivatives([0.5, 0.2], [1.0, 0.0], [0.0, 0.0])
+        >>> bool(abs(U - U.T).max() < 1e-15)
+        True
+        """
+
+    @verb
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, **more: Unpack[Call]
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """The derivatives of the accelerations by q (along the velocities), v and tau, `(..., nv, nv)` and `(..., nv, nu)`,
+        in one call, with loops too.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> *_, by_tau = m.forward_dynamics_derivatives([0.5, 0.2], [1.0, 0.0], [0.0, 0.0])
+        >>> bool(abs(by_tau @ m.mass_matrix([0.5, 0.2]) - [[1, 0], [0, 1]]).max() < 1e-12)
+        True
+        """
+
+    @verb
     def hybrid_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
         independent: tuple[str, ...] | None = None, **more: Unpack[Call],
@@ -742,6 +769,14 @@ class Mechanism(model.Model):
 
         known_options("equilibrium", equilibrium, options)
         return equilibrium(self, q, **options)
+
+    def to_control_nonlinear(self, guess: ArrayLike | str | None = None) -> Any:
+        """The equations of motion as a `control.NonlinearIOSystem`, for python-control to simulate and trim: inputs are the
+        actuators' forces, outputs the positions and velocities of all joints; with loops the states are those of independent
+        joints, and `guess` says on which branch the others are assembled (see `eslabon.control.nonlinear_system`)."""
+        from eslabon.control.nonlinear_system import nonlinear_system
+
+        return nonlinear_system(self, guess)
 
     # -- simulation ---------------------------------------------------------------------------------------------
 

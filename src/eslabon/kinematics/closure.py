@@ -24,10 +24,10 @@ def constraint(m: Model, q: Any) -> Any:
     for loop in m.loops:
         first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
         rows.append(loop.kind.residual(*relative(first, second)))
-    return casadi.vertcat(*rows, *(coupling_residual(m, q, c) for c in m.couplings))
+    return casadi.vertcat(*rows, *(_coupled(m, q, c) for c in m.couplings))
 
 
-def coupling_residual(m: Model, q: Any, c: Coupling) -> Any:
+def _coupled(m: Model, q: Any, c: Coupling) -> Any:
     source = 0.0 if c.source is None else c.ratio * q[m.coordinates[c.source]]
     return q[m.coordinates[c.joint]] - source - c.offset
 
@@ -67,7 +67,7 @@ def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, 
     """The row of a coupling."""
     import casadi
 
-    phi, J = casadi.SX(coupling_residual(m, q, c)), casadi.SX(1, m.nv)
+    phi, J = casadi.SX(_coupled(m, q, c)), casadi.SX(1, m.nv)
     J[m.velocities[c.joint]] = 1
     if c.source is not None:
         J[m.velocities[c.source]] = -c.ratio

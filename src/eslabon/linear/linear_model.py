@@ -193,7 +193,7 @@ class LinearModel:
 
     def to_control(self, step: float | None = None) -> Any:
         """The model as python-control's `StateSpace`, with the names of its signals, for its Bode plots, root loci and step
-        responses; with a `step` in discrete time, forces held over it.
+        responses; with a `step` in discrete time, forces held over it. Dots in names become underscores.
 
         >>> import eslabon as es
         >>> es.load("cart_pole").linearize([0.0, 0.0]).to_control().state_labels
@@ -210,7 +210,8 @@ class LinearModel:
                 f"there are {int(np.prod(self.batch))} linear models of {self.name} here; to_control takes one, such as lm[0]."
             )
         A, B = (self.A, self.B) if step is None else self.discretized(step)
-        names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
+        signals = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
+        names = {what: [name.replace(".", "_") for name in own] for what, own in signals.items()}  # it takes no dots
         return control.ss(A, B, self.C, self.D, 0 if step is None else step, name=self.name, **names)
 
     def __repr__(self) -> str:
