@@ -113,6 +113,13 @@ def test_some_joints_are_held_and_the_others_come_to_rest():
     assert abs(eq.tau[1]) < 1e-12
     np.testing.assert_allclose(eq.tau, m.inverse_dynamics(eq.q, [0, 0], [0, 0]), atol=1e-10)
     assert m.equilibrium({"q1": [0.1, 0.2, 0.3]}).q.shape == (3, 2)
+    bars = es.load("five_bar").with_gravity((0, -9.81, 0))
+    both = bars.equilibrium({"theta2": 2.0, "theta5": 1.0}, all=True)
+    np.testing.assert_allclose(np.sort(both.q, axis=0), np.sort(bars.assembly_modes([2.0, 1.0]), axis=0), atol=1e-9)
+    still = np.zeros((2, bars.nv))
+    np.testing.assert_allclose(both.tau, bars.inverse_dynamics(both.q, still, still), atol=1e-12)
+    with pytest.raises(es.AssemblyError, match="hold the joints elsewhere"):
+        es.load("slider_crank").equilibrium({"slide": 5.0}, restarts=5)
 
 
 # -- configurations that rest under forces -------------------------------------------------------------------------
@@ -189,6 +196,7 @@ def test_batches_of_forces_and_of_parameters_equal_their_single_calls():
     assert eq.q.shape == (2, 3, 2)
     one = m.equilibrium(tau=tau[1, 2])
     np.testing.assert_allclose(eq.q[1, 2], one.q, atol=1e-12)
+    assert m.equilibrium(tau=np.zeros((0, 2))).q.shape == m.equilibrium(np.zeros((0, 2))).tau.shape == (0, 2)
     bar = es.load("four_bar_spring")
     guess = bar.assemble([2.3], singular="ignore")
     eq = bar.equilibrium(guess=guess, parameters={"k": [24.0, 25.0, 30.0]})

@@ -176,7 +176,10 @@ class _Search:
         found = method(self.system.of(lanes), q)
         found = found._replace(q=self.ranges.turned(found.q, self.given.q[lanes]))
         rank = self._rank(found, lanes)
-        choice = rank.reshape(len(lost), -1).argmin(axis=1) + np.arange(len(lost)) * (len(lanes) // max(1, len(lost)))
+        if not len(lost):
+            return
+        block = len(lanes) // len(lost)
+        choice = rank.reshape(len(lost), block).argmin(axis=1) + np.arange(len(lost)) * block
         better = rank[choice] < self._rank(Found(*(x[lost] for x in best)), lost)
         for mine, new in zip(best, found, strict=True):
             mine[lost[better]] = new[choice[better]]
@@ -275,7 +278,8 @@ class _Search:
             k = int(found.violation.argmax())
             raise AssemblyError(
                 f"{self.m.name} does not close on the way to an equilibrium{self._which(k)}: loops are violated by "
-                f"{found.violation[k]:.3g} (m or rad); start from a closed configuration."
+                f"{found.violation[k]:.3g} (m or rad); "
+                + ("hold the joints elsewhere." if self.system.held else "start from a closed configuration.")
             )
         if (made.relative > tolerance).any():
             self._refuse_force(made, int(made.relative.argmax()))
