@@ -48,6 +48,7 @@ __all__ = [
     "algebra",
     "check",
     "from_dh",
+    "identification",
     "join",
     "load",
     "paths",
@@ -63,6 +64,7 @@ _LATER = {
     "check": "study.file_check",
     "simulate": "",
     "reproductions": "",
+    "identification": "",
 }  # names, and the room they are in
 
 
