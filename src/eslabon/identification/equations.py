@@ -17,7 +17,8 @@ from eslabon.coordinates.massless import structure
 from eslabon.dynamics import trees
 from eslabon.dynamics.applied import CREEP
 from eslabon.dynamics.loops import check_actuation
-from eslabon.formulations.constrained import Square, actuator_forces
+from eslabon.formulations.constrained import Square
+from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
@@ -67,13 +68,17 @@ def linear_equations(
 
 
 def actuator_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms = Terms(), *, structure: Structure) -> SX:
-    """A matrix whose product with a change of the parameters is that of the actuators' forces for the motion."""
-    Y, p = full_regressor(m, q, v, a, terms), structure.partition
+    """A matrix whose product with a change of the parameters is that of the actuators' forces for the motion: by virtual work
+    N^T B u = N^T Y dtheta, of least norm where that leaves a choice."""
+    Y, p, driven = full_regressor(m, q, v, a, terms), structure.partition, m.actuated_velocities
     if not m.closed:
-        return casadi.densify(Y[list(m.actuated_velocities), :])
+        return casadi.densify(Y[list(driven), :])
     check_actuation(m, p)
-    _, J, _, _ = closure.equations(m, q, None, p.rows)
-    return casadi.densify(actuator_forces(Y, J, p, m.actuated_velocities, None, "elimination").forces)
+    N, _, _ = loop_motion(m, q, None, p)
+    work, A = N.T @ Y, N[list(driven), :].T
+    if driven != p.independent:
+        work = A.T @ factors(A @ A.T).solve(work)
+    return casadi.densify(work)
 
 
 def independent_motion(m: Model, q: SX, vi: SX, ai: SX, *, structure: Structure) -> list[SX]:
