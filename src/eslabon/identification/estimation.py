@@ -135,25 +135,49 @@ def estimate(base: BaseParameters, prior: Floats, several: list[Equations], froz
     Y = np.concatenate([e.Y[..., columns] for e in several])
     left = np.concatenate([e.left for e in several])
     floor = EXACT * _force_sizes(Y, left, base)
-    known = np.concatenate([np.zeros_like(e.left) if e.known is None else e.known for e in several])
     scale = np.linalg.norm(base.regrouping @ prior, axis=1)
     scale[frozen] = 0.0
-    sigma = np.maximum(np.sqrt(np.mean(left**2, axis=0)), floor)
+    known = _known_errors(several, floor)
+    factors = _triangular(Y, left, np.where(known > 0, known, 1.0))
+    given = (known > 0).all(axis=0)
+    spare = max(1.0, len(left) - len(columns) / left.shape[1])
+    sigma = np.where(given, 1.0, np.maximum(_sizes(factors, np.zeros(len(columns)), spare), floor))
     for _ in range(ITERATIONS):
-        errors = np.where(known > 0, np.maximum(known, floor), sigma)
-        solved = _solve(Y, left, errors, scale)
-        residuals = left - Y @ solved[0]
-        spare = max(1.0, len(left) - len(columns) / left.shape[1])
-        before, sigma = sigma, np.maximum(np.sqrt(np.sum(residuals**2, axis=0) / spare), floor)
+        weighed = (factors / sigma[:, None, None]).reshape(-1, len(columns) + 1)
+        change, covariance, information, excited = _solve(weighed, scale)
+        before, sizes = sigma, _sizes(factors, change, spare)
+        sigma = np.where(given, 1.0, np.maximum(sizes, floor))
         if np.allclose(before, sigma, rtol=1e-4):
             break
-    errors = np.where(known > 0, np.maximum(known, floor), sigma)
-    change, covariance, information, excited = solved
+    residuals, errors = left - Y @ change, np.where(known > 0, known, sigma)
     cuts = np.cumsum([len(e.left) for e in several])[:-1]
-    parts, shares = np.split(residuals, cuts), np.split(errors, cuts)
     return Estimate(
-        change, covariance, information, excited, scaled_condition(Y / errors[..., None], excited), sigma, parts, shares
-    )
+        change, covariance, information, excited, scaled_condition(weighed[:, :-1], excited),
+        np.sqrt(np.mean(errors**2, axis=0)), np.split(residuals, cuts), np.split(errors, cuts),
+    )  # fmt: skip
+
+
+def _known_errors(several: list[Equations], floor: Floats) -> Floats:
+    """Of each equation at each sample, zero where they are not known, as where no actuator drives it."""
+    known = np.concatenate([np.zeros_like(e.left) if e.known is None else e.known for e in several])
+    return np.where((known > 0).all(axis=0), np.maximum(known, floor), 0.0)
+
+
+def _triangular(Y: Floats, left: Floats, errors: Floats) -> Floats:
+    """The triangular factor of each equation's samples, (rows, p + 1, p + 1), with which all sums of squares can be formed."""
+    blocks = np.concatenate([Y, left[..., None]], axis=-1) / errors[..., None]
+    wanted = blocks.shape[-1]
+    made = np.zeros((left.shape[1], wanted, wanted))
+    for row, R in enumerate(made):
+        factor = np.linalg.qr(blocks[:, row], mode="r")
+        R[: len(factor)] = factor
+    return made
+
+
+def _sizes(factors: Floats, change: Floats, spare: float) -> Floats:
+    """The standard deviation of each equation's residuals."""
+    left = factors @ np.append(-change, 1.0)
+    return np.linalg.norm(left, axis=-1) / np.sqrt(spare)
 
 
 def _force_sizes(Y: Floats, left: Floats, base: BaseParameters) -> Floats:
@@ -163,13 +187,11 @@ def _force_sizes(Y: Floats, left: Floats, base: BaseParameters) -> Floats:
     return np.maximum(sizes, 1e-12 * max(float(sizes.max(initial=0.0)), 1e-300))
 
 
-def _solve(Y: Floats, left: Floats, errors: Floats, scale: Floats) -> tuple[Floats, Floats, Floats, Any]:
+def _solve(weighed: Floats, scale: Floats) -> tuple[Floats, Floats, Floats, Any]:
     """By singular values in units of what parameters can be; directions that the data do not tell stay at the model's."""
-    A = (Y / errors[..., None]).reshape(-1, Y.shape[-1]) * scale
-    R = np.linalg.qr(np.column_stack([A, (left / errors).ravel()]), mode="r")
-    U, s, Vt = np.linalg.svd(R[:, :-1], full_matrices=False)
+    U, s, Vt = np.linalg.svd(weighed[:, :-1] * scale, full_matrices=False)
     told = (s > RANK * s.max(initial=0.0)) & (s > TELLS)
-    V, s, z = Vt[told].T, s[told], U.T[told] @ R[:, -1]
+    V, s, z = Vt[told].T, s[told], U.T[told] @ weighed[:, -1]
     change = scale * (V @ (z / s))
     covariance = np.outer(scale, scale) * ((V / s**2) @ V.T)
     hidden = np.linalg.norm(Vt[~told], axis=0) if (~told).any() else np.zeros(len(scale))

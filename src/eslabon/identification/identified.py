@@ -171,13 +171,12 @@ class Identification:
         worst = max(self.tests, key=lambda test: (test.rejects, test.ratio))
         if not self.rejected:
             return f"the residuals are noise, {max(t.relative for t in self.tests):.2g} of the forces at most"
-        told = f"the model is rejected: the residuals of '{worst.coordinate}', {worst.relative:.1%} of its forces, follow the motion"
-        if not any(test.rejects for test in self.tests):
-            assert self.chi_squared is not None
-            chi, free, _ = self.chi_squared
-            told = f"the model is rejected: the residuals are {np.sqrt(chi / max(1, free)):.3g} times the known noise"
+        why, p = f"of '{worst.coordinate}', {worst.relative:.1%} of its forces, follow the motion", worst.p
+        if not worst.rejects and self.chi_squared is not None:
+            chi, free, p = self.chi_squared
+            why = f"are {np.sqrt(chi / max(1, free)):.3g} times the known noise"
         guess = missing_term(self.m, self.several, self.found, self.terms, list(self.base.columns))
-        return f"{told} (p = {worst.p:.1g})" + (f"; {guess}" if guess else "")
+        return f"the model is rejected: the residuals {why} (p = {p:.1g})" + (f"; {guess}" if guess else "")
 
     def __repr__(self) -> str:
         samples = sum(len(e.t) for e in self.several)

@@ -1,8 +1,9 @@
 """What was measured: times, coordinates and actuators' forces, from a simulated motion, a table or arrays.
 
-Velocities and accelerations that were not measured come from the coordinates: a zero-phase low-pass filter, then the exact
-derivatives of a quintic spline through what is left. The same filter then goes over both sides of the equations, which keeps
-them linear in the same parameters (parallel filtering; Gautier, 1997), and so many samples are left as tell something new.
+Velocities and accelerations that were not measured are derivatives of quintic splines, which follow the coordinates in least
+squares up to a cutoff frequency and have no phase. A zero-phase low-pass filter of the same cutoff then goes over both sides of
+the equations, which keeps them linear in the same parameters (parallel filtering; Gautier, 1997), and so many samples are left
+as tell something new.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from eslabon.simulate.simulated_motion import Motion, columns
 from eslabon.solvers.assembly import complete, project
 
 ORDER = 8  # of the Butterworth filter, which runs forward and backward
-MARGIN = 1.25  # the cutoff over the highest frequency that stands out of the noise: of the latter 3 % are taken away
+MARGIN = 1.25  # the cutoff over the highest frequency that stands out of the noise
+KNOTS = 3.0  # of the splines, a second, over the cutoff: an acceleration at the cutoff is followed to a few percent
 STANDS_OUT = 10.0  # times the noise's power
 FLAT = 1.89  # samples a second over the cutoff at which filtered white noise is white again: 2 (sqrt(2) - 1)^(1/16)
 EVEN = 1e-3  # of a time step: recorded times that differ by less are even
@@ -232,8 +234,8 @@ class Filter:
 
     @property
     def settled(self) -> int:
-        """Samples at either end that the filter has no neighbours for."""
-        return int(np.ceil(2 * self.rate / self.cutoff)) if self.cutoff < 0.45 * self.rate else 0
+        """Samples at either end that have too few neighbours for a derivative: more than a piece of a spline."""
+        return int(np.ceil(self.rate / self.cutoff))
 
     def gain(self, count: int) -> float:
         """The standard deviation that white noise keeps."""
@@ -264,22 +266,42 @@ def sampled(m: Model, r: Recording, cutoff: float | None, guess: Any) -> Sampled
     t, q, v, a, tau = r.t, r.q, r.v, r.a, r.tau
     if v is None or a is None or cutoff is not None:
         _refuse_quaternions(m, q)
-        t, (q, v, a, tau) = _even(t, q, v, a, tau)
-        rate = (len(t) - 1) / float(t[-1] - t[0])
-        low_pass = Filter(positive(cutoff, "cutoff") if cutoff is not None else usual_cutoff(q, rate), rate)
-        if len(t) - 2 * low_pass.settled < FEWEST:
-            raise InputError(
-                f"a filter of {low_pass.cutoff:.3g} Hz leaves nothing of {t[-1] - t[0]:.3g} s; record longer, or give a "
-                "higher cutoff."
-            )
-        q = low_pass(q)
-        v = _derivative(t, q) if v is None else low_pass(v)
-        a = _derivative(t, v) if a is None else low_pass(a)
+        t = np.linspace(r.t[0], r.t[-1], len(r.t))
+        low_pass = _filter_of(r, cutoff)
+        courses = [None if x is None else _course(r.t, x, low_pass) for x in (q, v, a)]
+        q = courses[0](t)
+        v = courses[0](t, 1) if courses[1] is None else courses[1](t)
+        at = courses[0] if courses[1] is None else courses[1]
+        a = at(t, 2 if courses[1] is None else 1) if courses[2] is None else courses[2](t)
+        tau = np.stack([np.interp(t, r.t, x) for x in r.tau.T], axis=-1)  # friction jumps: no spline goes through that
     assert v is not None
     assert a is not None
     if m.closed:
         q, v, a = _closed(m, q, v, a, guess)
     return Sampled(t, normalize(m, q), v, a, tau, low_pass)
+
+
+def _filter_of(r: Recording, cutoff: float | None) -> Filter:
+    """The filter of a recording, which leaves something of it."""
+    rate = (len(r.t) - 1) / float(r.t[-1] - r.t[0])
+    chosen = Filter(positive(cutoff, "cutoff") if cutoff is not None else usual_cutoff(r.t, r.q, rate), rate)
+    if len(r.t) - 2 * chosen.settled < FEWEST:
+        raise InputError(
+            f"a filter of {chosen.cutoff:.3g} Hz leaves nothing of {r.t[-1] - r.t[0]:.3g} s; record longer, or give a higher "
+            "cutoff."
+        )
+    return chosen
+
+
+def _course(t: Floats, x: Floats, low_pass: Filter) -> Any:
+    """A quintic spline: through what was recorded, or, where that is denser than the cutoff needs, near it in least squares."""
+    from scipy.interpolate import make_interp_spline, make_lsq_spline
+
+    pieces = int(np.ceil(KNOTS * low_pass.cutoff * (t[-1] - t[0])))
+    if 2 * pieces > len(t):
+        return make_interp_spline(t, x, k=5)
+    inner = np.linspace(t[0], t[-1], pieces + 1)
+    return make_lsq_spline(t, x, np.concatenate([[t[0]] * 5, inner, [t[-1]] * 5]), k=5)
 
 
 def _refuse_quaternions(m: Model, q: Floats) -> None:
@@ -292,22 +314,16 @@ def _refuse_quaternions(m: Model, q: Floats) -> None:
         )
 
 
-def _even(t: Floats, *arrays: Any) -> tuple[Floats, list[Any]]:
-    """The recording at even times, interpolated where the given ones are not."""
+def usual_cutoff(t: Floats, q: Floats, rate: float) -> float:
+    """Above the highest frequency at which the coordinates stand out of their noise, which is all there is in the upper half of
+    the spectrum."""
     from scipy.interpolate import make_interp_spline
-
-    even = np.linspace(t[0], t[-1], len(t))
-    if np.abs(t - even).max() <= EVEN * (even[1] - even[0]):
-        return even, list(arrays)
-    return even, [None if x is None else make_interp_spline(t, x, k=3)(even) for x in arrays]
-
-
-def usual_cutoff(q: Floats, rate: float) -> float:
-    """Well above the highest frequency at which the coordinates stand out of their noise, which is all there is in the upper
-    half of the spectrum."""
     from scipy.ndimage import uniform_filter1d
     from scipy.signal import detrend
 
+    even = np.linspace(t[0], t[-1], len(t))
+    if np.abs(t - even).max() > EVEN * (even[1] - even[0]):
+        q = make_interp_spline(t, q, k=3)(even)
     window = np.hanning(len(q))[:, None]
     power = np.abs(np.fft.rfft(window * detrend(q, axis=0), axis=0)) ** 2
     frequency = np.fft.rfftfreq(len(q), 1 / rate)
@@ -316,12 +332,6 @@ def usual_cutoff(q: Floats, rate: float) -> float:
     alive = (smooth > STANDS_OUT * floor) & (power.max(axis=0) > 1e-20)
     highest = frequency[np.flatnonzero(alive.any(axis=1))].max(initial=2 * frequency[1])
     return float(min(MARGIN * highest, 0.45 * rate))
-
-
-def _derivative(t: Floats, x: Floats) -> Floats:
-    from scipy.interpolate import make_interp_spline
-
-    return make_interp_spline(t, x, k=5)(t, 1)
 
 
 def _closed(m: Model, q: Floats, v: Floats, a: Floats, guess: Any) -> tuple[Floats, Floats, Floats]:
