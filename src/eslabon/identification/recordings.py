@@ -218,14 +218,13 @@ class Filter:
     rate: float
 
     def __call__(self, x: Floats) -> Floats:
-        """Filtered along the first axis, forward and backward."""
+        """Filtered along the first axis, forward and backward, up to where the samples that are kept tell all."""
         from scipy.signal import butter, sosfiltfilt
 
-        if self.cutoff >= 0.45 * self.rate:
-            return x  # nothing to take away
-        sections = butter(ORDER, self.cutoff, fs=self.rate, output="sos")
-        pad = min(len(x) - 1, int(4 * self.rate / self.cutoff))
-        return sosfiltfilt(sections, x, axis=0, padlen=pad)
+        if self.step == 1:
+            return x
+        sections = butter(ORDER, self.rate / (FLAT * self.step), fs=self.rate, output="sos")
+        return sosfiltfilt(sections, x, axis=0, padlen=min(len(x) - 1, 8 * self.step))
 
     @property
     def step(self) -> int:
@@ -327,7 +326,7 @@ def usual_cutoff(t: Floats, q: Floats, rate: float) -> float:
     window = np.hanning(len(q))[:, None]
     power = np.abs(np.fft.rfft(window * detrend(q, axis=0), axis=0)) ** 2
     frequency = np.fft.rfftfreq(len(q), 1 / rate)
-    smooth = uniform_filter1d(power, 5, axis=0)
+    smooth = uniform_filter1d(power, 9, axis=0, mode="constant")  # chance does not lift nine neighbours
     floor = np.median(power[len(power) // 2 :], axis=0)
     alive = (smooth > STANDS_OUT * floor) & (power.max(axis=0) > 1e-20)
     highest = frequency[np.flatnonzero(alive.any(axis=1))].max(initial=2 * frequency[1])
