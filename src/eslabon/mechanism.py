@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
-    from eslabon.simulate.simulated_motion import Motion
     from eslabon.identification import Identification
     from eslabon.identification.base_parameters import BaseParameters
+    from eslabon.simulate.simulated_motion import Motion
     from eslabon.solvers.inverse import Configurations, JointMotion
     from eslabon.solvers.inverse.follow import Followed
     from eslabon.solvers.inverse.iteration import Iterations

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from random_mechanisms import MOVING, random_coordinates, random_inertia, random_tree
 
 import eslabon as es
 from eslabon.graph.evaluator import evaluate
@@ -15,6 +14,7 @@ from eslabon.identification.equations import (
     independent,
 )
 from eslabon.identification.parameters import Terms, described, model_parameters, terms_of
+from random_mechanisms import MOVING, random_coordinates, random_inertia, random_tree
 
 
 def other_numbers(m, rng):

@@ -25,7 +25,9 @@ def test_it_is_better_than_random_and_keeps_limits(arm):
     assert (q <= high + 1e-9).all()
     assert np.abs(v).max() <= 1.5 + 1e-9
     assert np.abs(a).max() <= 6.0 + 1e-9
-    reached = np.maximum.reduce([np.ptp(q, axis=0) / (high - low), np.abs(v).max(axis=0) / 1.5, np.abs(a).max(axis=0) / 6.0])
+    reached = np.maximum.reduce(
+        [np.ptp(q, axis=0) / (high - low), np.abs(v).max(axis=0) / 1.5, np.abs(a).max(axis=0) / 6.0]
+    )
     assert (reached > 0.4).all()
     assert found.path.rests
     assert np.allclose(found.path(0.0)[0], found.path(8.0)[0])

@@ -11,7 +11,7 @@ from eslabon.coordinates.partition import beside, generic
 from eslabon.errors import ModelError
 from eslabon.graph.evaluator import evaluate
 from eslabon.identification.equations import INDEPENDENT_MOTION, LINEAR_EQUATIONS, independent
-from eslabon.identification.parameters import Terms, model_parameters, parameter_names
+from eslabon.identification.parameters import NO_TERMS, Terms, model_parameters, parameter_names
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
@@ -42,7 +42,7 @@ class BaseParameters:
         return f"<BaseParameters: {len(self)} of {self.regrouping.shape[1]} parameters; see .expressions>"
 
 
-def base_parameters(m: Model, samples: int | None = None, terms: Terms = Terms()) -> BaseParameters:
+def base_parameters(m: Model, samples: int | None = None, terms: Terms = NO_TERMS) -> BaseParameters:
     """Base parameters by the rank of the regressor over random motions (Gautier and Khalil); none where nothing moves.
 
     Columns are taken from the ground outward and kept when they are independent of those before, so that what cannot be
@@ -82,6 +82,8 @@ def refuse_driven(m: Model) -> None:
 def _random_regressor(m: Model, number: int, terms: Terms) -> Floats:
     """N^T Y over random motions, row under row."""
     rng = np.random.default_rng(0)
+    if not independent(m):
+        return np.zeros((0, 10 * len(m.bodies) + len(terms.listed())))
     if not m.closed:
         q = normalize(m, rng.normal(size=(number, m.nq)))
         v, a = rng.normal(size=(2, number, m.nv))
@@ -135,5 +137,7 @@ def _regrouping(Y: Floats, kept: list[int]) -> Floats:
 
 def _words(row: Floats, names: list[str]) -> str:
     factors = ((f"{x:.6g}", name) for x, name in zip(row, names, strict=True) if x)
-    terms = [name if factor == "1" else f"-{name}" if factor == "-1" else f"{factor} {name}" for factor, name in factors]
+    terms = [
+        name if factor == "1" else f"-{name}" if factor == "-1" else f"{factor} {name}" for factor, name in factors
+    ]
     return " + ".join(terms).replace("+ -", "- ")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,8 @@ class Task:
         P = L @ pseudo_inertias(theta[: 10 * count]) @ np.swapaxes(L, -1, -2)
         least = np.linalg.eigvalsh(P).min(initial=0.0)
         sizes = np.linalg.norm(self.prior, axis=1)
-        return bool(
-            least > -ROUND_OFF and (theta[self.signed] >= -ROUND_OFF * sizes[self.signed]).all()
-        ) and self.masses.kept(theta, count)
+        signs = (theta[self.signed] >= -ROUND_OFF * sizes[self.signed]).all()
+        return bool(least > -ROUND_OFF and signs and self.masses.kept(theta, count))
 
     def nearest(self) -> Floats:
         """The smallest change that agrees with the base parameters, whatever it makes of bodies."""
@@ -124,7 +124,7 @@ def _cleared(task: Task, theta: Floats) -> Floats:
 
 def _solve(task: Task, exact: bool) -> Floats | None:
     try:
-        import cvxpy as cp
+        cp: Any = import_module("cvxpy")
     except ImportError:
         raise MissingDependencyError(
             "physically consistent parameters need CVXPY; pip install 'eslabon[identification]' brings it."

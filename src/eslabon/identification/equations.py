@@ -22,7 +22,7 @@ from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
-from eslabon.identification.parameters import Terms
+from eslabon.identification.parameters import NO_TERMS, Terms
 from eslabon.kinematics import closure
 from eslabon.kinematics.closure import Partition, Structure
 from eslabon.model import Model
@@ -57,7 +57,7 @@ def loop_motion(m: Model, q: SX, v: SX | None, p: Partition) -> tuple[SX, SX, SX
 
 
 def linear_equations(
-    m: Model, q: SX, v: SX, a: SX, tau: SX, terms: Terms = Terms(), *, structure: Structure
+    m: Model, q: SX, v: SX, a: SX, tau: SX, terms: Terms = NO_TERMS, *, structure: Structure
 ) -> list[SX]:
     """N^T Y, what the model leaves of the forces N^T (B tau - f), N^T B, and the reciprocal condition number squared."""
     N, _, condition = loop_motion(m, q, None, structure.partition)
@@ -67,7 +67,7 @@ def linear_equations(
     return [casadi.densify(x) for x in (N.T @ Y, N.T @ left, B, condition)]
 
 
-def actuator_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms = Terms(), *, structure: Structure) -> SX:
+def actuator_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms = NO_TERMS, *, structure: Structure) -> SX:
     """A matrix whose product with a change of the parameters is that of the actuators' forces for the motion: by virtual work
     N^T B u = N^T Y dtheta, of least norm where that leaves a choice."""
     Y, p, driven = full_regressor(m, q, v, a, terms), structure.partition, m.actuated_velocities
@@ -91,7 +91,7 @@ def independent_motion(m: Model, q: SX, vi: SX, ai: SX, *, structure: Structure)
 
 
 def excitation_gradient(
-    m: Model, q: SX, vi: SX, ai: SX, weight: SX, terms: Terms = Terms(), *, structure: Structure
+    m: Model, q: SX, vi: SX, ai: SX, weight: SX, terms: Terms = NO_TERMS, *, structure: Structure
 ) -> list[SX]:
     """N^T Y of a motion given by its independent velocities, and the derivatives of sum(weight N^T Y) by the independent
     coordinates, velocities and accelerations: along the loops dq = N dq_i."""
@@ -117,7 +117,7 @@ def _dof(m: Model, **_: Any) -> tuple[int]:
     return (len(independent(m)),)
 
 
-def _table(m: Model, terms: Terms = Terms(), **_: Any) -> tuple[int, int]:
+def _table(m: Model, terms: Terms = NO_TERMS, **_: Any) -> tuple[int, int]:
     return (len(independent(m)), 10 * len(m.bodies) + len(terms.listed()))
 
 
@@ -126,11 +126,11 @@ VI, AI = Argument("vi", _dof, "independent velocities"), Argument("ai", _dof, "i
 LINEAR_EQUATIONS = Formula(
     "linear_equations", linear_equations, ("q", "v", "a", "tau"),
     (Argument("Y", _table), Argument("left", _dof), Argument("B", lambda m, **_: (len(independent(m)), m.nu)), CONDITION),
-    {"terms": Terms()}, prepare=_structure,
+    {"terms": NO_TERMS}, prepare=_structure,
 )  # fmt: skip
 ACTUATOR_REGRESSOR = Formula(
     "actuator_regressor", actuator_regressor, ("q", "v", "a"),
-    (Argument("Y", lambda m, terms=Terms(): (m.nu, 10 * len(m.bodies) + len(terms.listed()))),), {"terms": Terms()},
+    (Argument("Y", lambda m, terms=NO_TERMS: (m.nu, 10 * len(m.bodies) + len(terms.listed()))),), {"terms": NO_TERMS},
     prepare=_structure,
 )  # fmt: skip
 INDEPENDENT_MOTION = Formula(
@@ -140,5 +140,5 @@ INDEPENDENT_MOTION = Formula(
 EXCITATION_GRADIENT = Formula(
     "excitation_gradient", excitation_gradient, ("q", VI, AI, Argument("weight", _table)),
     (Argument("Y", _table), Argument("by_q", _dof), Argument("by_v", _dof), Argument("by_a", _dof), CONDITION),
-    {"terms": Terms()}, prepare=_structure,
+    {"terms": NO_TERMS}, prepare=_structure,
 )  # fmt: skip

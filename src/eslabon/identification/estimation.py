@@ -18,8 +18,8 @@ from eslabon.errors import InputError, SingularityError
 from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import BaseParameters
 from eslabon.identification.equations import LINEAR_EQUATIONS, independent
-from eslabon.identification.parameters import Terms, reference_inertias
 from eslabon.identification.parameters import UNITS as INERTIA_UNITS
+from eslabon.identification.parameters import Terms, reference_inertias
 from eslabon.identification.recordings import Sampled
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
@@ -56,10 +56,9 @@ def equations_of(m: Model, s: Sampled, terms: Terms, noise: Floats | None) -> Eq
     f = s.low_pass
     if f is None:
         return Equations(s.t, Y, left, known, s)
-    parts = [f.kept(x) for x in (s.t, f(Y), f(left), s.q, s.v, s.a, s.tau)]
-    gain = f.gain(len(s.t)) if known is not None else 1.0
-    motion = Sampled(parts[0], *parts[3:], None)
-    return Equations(*parts[:3], None if known is None else gain * f.kept(known), motion)
+    motion = Sampled(f.kept(s.t), f.kept(s.q), f.kept(s.v), f.kept(s.a), f.kept(s.tau), None)
+    known = None if known is None else f.gain(len(s.t)) * f.kept(known)
+    return Equations(motion.t, f.kept(f(Y)), f.kept(f(left)), known, motion)
 
 
 def noise_of(m: Model, noise: Any) -> Floats | None:
@@ -215,10 +214,12 @@ def refuse_silence(m: Model, base: BaseParameters, several: list[Equations]) -> 
     """Refuse recordings from which nothing can follow, and say why."""
     columns = list(base.columns)
     sizes = np.sqrt(np.mean(np.concatenate([e.Y[..., columns] for e in several]) ** 2, axis=(0, 1)))
-    if not columns or not (sizes > RANK * base.sizes).any():
-        still = ", ".join(standing(m, several)) or "no joint that moves"
-        why = "no weight and no motion acts on it" if columns else "no parameter of it has an effect"
-        raise InputError(f"the motion excites nothing of {m.name}: {still} stands still and {why}; move it.")
+    if not columns:
+        raise InputError(f"{m.name} has no degree of freedom along which its parameters could have an effect.")
+    if not (sizes > RANK * base.sizes).any():
+        raise InputError(
+            f"the motion excites nothing of {m.name}: {', '.join(standing(m, several))} stands still, and no weight acts; move it."
+        )
     silent = silent_parameters(m, base, several)
     if len(silent) == len(columns):
         raise InputError(

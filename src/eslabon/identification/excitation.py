@@ -109,7 +109,9 @@ class Scaled:
         rooms = (self._room(o), *self.limits[2:])
         growth = [np.abs(w / size) ** (SHARP - 1) * np.sign(w) for w in parts]  # of the size, by each part
         by_size = -sum(np.sum(g * x, axis=0) for g, x in zip(by, raw, strict=True)) / size**2
-        by_c = sum((g / size + by_size * d / room).T @ b for g, d, room, b in zip(by, growth, rooms, self.basis, strict=True))
+        by_c = sum(
+            (g / size + by_size * d / room).T @ b for g, d, room, b in zip(by, growth, rooms, self.basis, strict=True)
+        )
         turn = np.cos(o) * np.sin(o) / np.sqrt(np.sin(o) ** 2 + 1e-6)
         by_room = -by_size * np.sum(growth[0] * parts[0], axis=0) / rooms[0]
         by_o = ASIDE * self.limits.half * (np.cos(o) * np.sum(by[0], axis=0) - turn * by_room)
@@ -139,7 +141,8 @@ class Cost:
         self.columns = list(base_parameters(m, terms=terms).columns)
         self.count = 10 * len(m.bodies) + len(terms.listed())
         self.native = evaluate(m, EXCITATION_GRADIENT, terms=terms)
-        self.guess, self.last, self.least = guess, None, 0.0
+        self.guess, self.least = guess, 0.0
+        self.last: Floats | None = None
         if m.closed:
             zeros = np.zeros(len(independent(m)))
             self.least = NEAR * float(evaluate(m, INDEPENDENT_MOTION)(generic(m), zeros, zeros)[2])
@@ -148,12 +151,12 @@ class Cost:
         """All coordinates, on the branch of the motion before; the first one goes from the guess along itself."""
         if not self.m.closed:
             return q
+        first = self.last is None
+        begin, singular = (self.guess, "error") if first else (self.last, "ignore")
         joints = driven_joints(self.m)
-        if self.last is None:
-            self.last = assemble(self.m, q, self.guess, joints=joints, continuation=True, singular="error", limits=False)
-        else:
-            self.last = assemble(self.m, q, self.last, joints=joints, singular="ignore", limits=False)
-        return self.last
+        found: Floats = assemble(self.m, q, begin, joints=joints, continuation=first, singular=singular, limits=False)
+        self.last = found
+        return found
 
     def regressor(self, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
         """The columns of the base parameters, (times, rows, columns), and full coordinates."""
@@ -178,7 +181,9 @@ class Cost:
         if not (length > 0).all():
             return REFUSED, np.zeros_like(Y)
         A = Y / length
-        w, V = np.linalg.eigh(A.T @ A)  # much quicker than singular values, and exact enough for a condition number to minimise
+        w, V = np.linalg.eigh(
+            A.T @ A
+        )  # much quicker than singular values, and exact enough for a condition number to minimise
         if not w[0] > 1e-14 * w[-1]:
             return REFUSED, np.zeros_like(Y)
         if self.criterion == "determinant":
@@ -323,7 +328,9 @@ def driven_joints(m: Model) -> tuple[str, ...]:
                 "mechanism by a path of your own."
             )
     if sum(j.nv for j in owners) != len(places):
-        raise ModelError(f"the actuated joints of {m.name} move more than its degrees of freedom; excitation needs whole joints.")
+        raise ModelError(
+            f"the actuated joints of {m.name} move more than its degrees of freedom; excitation needs whole joints."
+        )
     in_order = sorted(owners, key=lambda j: m.velocities[j.name].start)
     return tuple(j.name for j in in_order)
 
@@ -345,9 +352,12 @@ def _limits(m: Model, position: Any, velocity: Any, acceleration: Any) -> Limits
             v = given["velocity"].get(j.name, j.velocity_limit[k] if j.velocity_limit is not None else np.inf)
             rows.append([(least + most) / 2, (most - least) / 2, v, given["acceleration"].get(j.name, np.inf)])
     limits = Limits(*np.array(rows, dtype=float).T)
-    for j, half, v in zip([j for j in joints for _ in range(j.nv)], limits.half, limits.velocity, strict=True):
+    owners = [j.name for j in joints for _ in range(j.nv)]
+    for name, half, v in zip(owners, limits.half, limits.velocity, strict=True):
         if not (half > 0 and v > 0):
-            raise ModelError(f"joint '{j.name}' of {m.name} has no room to move in, or no speed; give it limits or leave it fixed.")
+            raise ModelError(
+                f"joint '{name}' of {m.name} has no room to move in, or no speed; give it limits or leave it fixed."
+            )
     return limits
 
 
@@ -381,7 +391,9 @@ def _begun(
         narrow = limits._replace(half=limits.half * NARROWER**k)
         if cost.m.closed:  # about the configuration it begins with, as far as the range allows
             start = _independent_at(cost.m, cost.guess)
-            narrow = narrow._replace(middle=middle + np.clip(start - middle, narrow.half - limits.half, limits.half - narrow.half))
+            narrow = narrow._replace(
+                middle=middle + np.clip(start - middle, narrow.half - limits.half, limits.half - narrow.half)
+            )
         cost.last = None
         try:
             cost.regressor(*Scaled(narrow, series.at(t)).motion(c, o)[:3])

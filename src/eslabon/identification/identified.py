@@ -15,6 +15,7 @@ from eslabon.identification.base_parameters import BaseParameters, base_paramete
 from eslabon.identification.consistency import Masses, Task, consistent_parameters
 from eslabon.identification.equations import ACTUATOR_REGRESSOR, independent
 from eslabon.identification.estimation import (
+    EXACT,
     Equations,
     Estimate,
     equations_of,
@@ -25,7 +26,7 @@ from eslabon.identification.estimation import (
     silent_parameters,
     standing,
 )
-from eslabon.identification.parameters import Terms, described, model_parameters, terms_of
+from eslabon.identification.parameters import Terms, described, terms_of
 from eslabon.identification.recordings import recordings, sampled
 from eslabon.identification.residual_tests import ResidualTest, chi_squared, missing_term, tests
 from eslabon.model import Model
@@ -217,16 +218,15 @@ class Identification:
     def cross_validate(self, motion: Any) -> CrossValidation:
         """How well the identified parameters predict the forces of another recorded motion, in the same filter."""
         several = _equations(self.m, motion, self.terms, self.settings)
-        columns, change = list(self.base.columns), self.values - self.base.values
-        left = np.concatenate([e.left for e in several])
-        error = left - np.concatenate([e.Y[..., columns] for e in several]) @ change
-        parts = np.concatenate([e.Y[..., columns] for e in several]) * self.values
-        measured = left + np.concatenate([e.Y[..., columns] for e in several]) @ self.base.values
-        force = np.sqrt(np.mean(measured**2, axis=0))
-        size = np.where(force > 1e-9 * force.max(initial=0.0), force, np.sqrt(np.mean(np.sum(parts**2, axis=-1), axis=0)))
-        rms = np.sqrt(np.mean(error**2, axis=0))
+        Y = np.concatenate([e.Y[..., list(self.base.columns)] for e in several])
+        measured = np.concatenate([e.left for e in several]) + Y @ self.base.values
+        force, error = (np.sqrt(np.mean(x**2, axis=0)) for x in (measured, measured - Y @ self.values))
+        parts = np.sqrt(
+            np.mean(np.sum((Y * self.values) ** 2, axis=-1), axis=0)
+        )  # where no force acts they are in balance
+        size = np.maximum(np.where(force > EXACT * parts, force, parts), np.finfo(float).tiny)
         names = tuple(velocity_names(self.m)[k] for k in independent(self.m))
-        return CrossValidation(names, force, rms, rms / np.where(size > 0, size, 1.0))
+        return CrossValidation(names, force, error, error / size)
 
     def plot(self) -> Any:
         """A matplotlib figure: for each equation the measured force, the model's and what is left."""

@@ -39,6 +39,9 @@ class Terms(NamedTuple):
         return [(kind, place) for kind, places in zip(self._fields, self, strict=True) for place in places]
 
 
+NO_TERMS = Terms()
+
+
 def terms_of(m: Model, friction: Any, motors: bool) -> Terms:
     """The terms that `identify` is asked for: kinds of friction at the independent and the actuated joints, or, by kind, at
     joints that are named; and motor inertias at the actuated ones."""
@@ -67,11 +70,11 @@ def _places(m: Model, joints: Any, kind: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def parameter_names(m: Model, terms: Terms | None = None) -> list[str]:
+def parameter_names(m: Model, terms: Terms = NO_TERMS) -> list[str]:
     """A name for each parameter, such as 'mx(link2)' and 'viscous(joint2)'."""
     own = velocity_names(m)
     inertial = [f"{name}({body.name})" for body in m.bodies for name in NAMES]
-    return inertial + [f"{kind.replace('_', ' ')}({own[k]})" for kind, k in (terms or Terms()).listed()]
+    return inertial + [f"{kind.replace('_', ' ')}({own[k]})" for kind, k in terms.listed()]
 
 
 # -- numbers of a model -----------------------------------------------------------------------------------------------
@@ -116,7 +119,8 @@ def described(m: Model, terms: Terms, theta: Floats) -> Description:
 def _with_term(j: Joint, kind: str, place: int, value: float) -> Joint:
     values = list(getattr(j, kind) or (0.0,) * j.nv)
     values[place] = value / (j.gear_ratio or (1.0,) * j.nv)[place] ** 2 if kind == "motor_inertia" else value
-    return replace(j, **{kind: tuple(values)})
+    changed: dict[str, Any] = {kind: tuple(values)}
+    return replace(j, **changed)
 
 
 def _terms_of_joint(j: Joint) -> dict[str, Any]:
@@ -157,18 +161,21 @@ def pseudo_inertias(pi: Floats) -> Floats:
     """The pseudo-inertia of each body, (bodies, 4, 4), of inertial parameters, ten a body.
 
     >>> import eslabon as es, numpy as np
-    >>> bool((np.linalg.eigvalsh(pseudo_inertias(es.load("puma560").inertial_parameters())) > -1e-12).all())
+    >>> bool((np.linalg.eigvalsh(pseudo_inertias(es.load("double_pendulum").inertial_parameters())) > -1e-12).all())
     True
     """
     return np.einsum("bk,kij->bij", np.reshape(pi, (-1, 10)), UNITS)
 
 
 def reference_inertias(m: Model) -> Floats:
-    """The pseudo-inertias that a change is measured by: the model's own, and a little more, for bodies without extent or mass
-    in the model may have some."""
+    """The pseudo-inertias that a change is measured by: the model's own, made possible where published numbers are not, and a
+    little more, for bodies without extent or mass in the model may have some."""
     own = pseudo_inertias(inertial_parameters(m))
-    mass = np.mean([body.mass for body in m.bodies]) or 1.0
-    spread = np.mean(np.trace(own[:, :3, :3], axis1=1, axis2=2)) / 3 / mass
-    at = max((float(np.linalg.norm(j.at.translation().astype(float))) for j in m.joints), default=0.0)
+    mass = float(np.mean([body.mass for body in m.bodies])) or 1.0
+    spread = float(np.mean(np.trace(own[:, :3, :3], axis1=1, axis2=2))) / 3 / mass
+    at = max((float(np.linalg.norm(np.asarray(j.at.translation(), dtype=float))) for j in m.joints), default=0.0)
     size = spread if spread > 0 else (at or 1.0) ** 2 / 12
-    return own + 0.05 * mass * np.diag([size, size, size, 1.0])
+    unit = np.sqrt(mass * np.array([size, size, size, 1.0]))
+    values, vectors = np.linalg.eigh(own / np.outer(unit, unit))
+    made = (vectors * (np.maximum(values, 0.0) + 0.05)[:, None, :]) @ np.swapaxes(vectors, -1, -2)
+    return made * np.outer(unit, unit)

@@ -67,7 +67,9 @@ class Recording:
             if (value := getattr(self, name)) is not None:
                 array = states(value, name, np.shape(value)[-1] if np.ndim(value) else 1, "a recording")
                 if array.shape[:-1] != t.shape:
-                    raise InputError(f"{name} has the shape {array.shape}; a recording of {len(t)} times has ({len(t)}, n).")
+                    raise InputError(
+                        f"{name} has the shape {array.shape}; a recording of {len(t)} times has ({len(t)}, n)."
+                    )
                 object.__setattr__(self, name, array)
 
     def __repr__(self) -> str:
@@ -194,7 +196,11 @@ def _columns(
     made: dict[str, Any] = {}
     for what, own, needed in (("q", q, True), ("tau", driven, True), ("v", v, False), ("a", v, False)):
         keys = [(what, c.joint, c.name) for c in own]
-        missing = [f"{c.joint}.{what}{'.' * bool(c.name)}{c.name}" for c, key in zip(own, keys, strict=True) if key not in found]
+        missing = [
+            f"{c.joint}.{what}{'.' * bool(c.name)}{c.name}"
+            for c, key in zip(own, keys, strict=True)
+            if key not in found
+        ]
         if missing and needed:
             raise ReadError(f"{path}: there is no column '{missing[0]}'; it has those of {_listed(found)}.")
         if not missing:
@@ -267,11 +273,9 @@ def sampled(m: Model, r: Recording, cutoff: float | None, guess: Any) -> Sampled
         _refuse_quaternions(m, q)
         t = np.linspace(r.t[0], r.t[-1], len(r.t))
         low_pass = _filter_of(r, cutoff)
-        courses = [None if x is None else _course(r.t, x, low_pass) for x in (q, v, a)]
-        q = courses[0](t)
-        v = courses[0](t, 1) if courses[1] is None else courses[1](t)
-        at = courses[0] if courses[1] is None else courses[1]
-        a = at(t, 2 if courses[1] is None else 1) if courses[2] is None else courses[2](t)
+        position = _course(r.t, q, low_pass)
+        speed = position.derivative() if v is None else _course(r.t, v, low_pass)
+        q, v, a = position(t), speed(t), speed(t, 1) if a is None else _course(r.t, a, low_pass)(t)
         tau = np.stack([np.interp(t, r.t, x) for x in r.tau.T], axis=-1)  # friction jumps: no spline goes through that
     assert v is not None
     assert a is not None

@@ -45,36 +45,34 @@ def tests(m: Model, several: list[Equations], found: Estimate, columns: list[int
     from scipy.stats import f as fisher
 
     made = []
-    names = velocity_names(m)
     for row, place in enumerate(independent(m)):
-        low, high, size = np.zeros(2), np.zeros(2), 0.0
+        low, high, size, total = np.zeros(2), np.zeros(2), 0.0, 0.0
         for e, r in zip(several, found.residuals, strict=True):
-            fitted = e.Y[:, row, columns] * beta
-            band, power = _motion_band(fitted.sum(axis=1), r[:, row])
+            parts = e.Y[:, row, columns] * beta
+            fitted = parts.sum(axis=1)
+            band, power = _motion_band(fitted, r[:, row])
             low += power[band].sum(), band.sum()
             high += power[~band].sum(), (~band).sum()
-            size += float(np.sum(fitted**2))
-        total = float(sum(np.sum(r[:, row] ** 2) for r in found.residuals))
+            total += float(np.sum(r[:, row] ** 2))
+            size += float(max(np.sum((fitted + r[:, row]) ** 2), np.sum(parts**2)))
         relative = float(np.sqrt(total / size)) if size > 0 else 0.0
-        if not (high[0] > 0 and low[1] and size > 0):
-            made.append(ResidualTest(names[place], relative, 1.0, 1.0, False))
-            continue
-        ratio = float((low[0] / low[1]) / (high[0] / high[1]))
+        ratio = float((low[0] / low[1]) / max(high[0] / high[1], np.finfo(float).tiny)) if total > 0 else 1.0
         p = float(fisher.sf(ratio, 2 * low[1], 2 * high[1]))
         wrong = p < SURE and ratio > NOTICEABLE and relative > NEGLIGIBLE
-        made.append(ResidualTest(names[place], relative, ratio, p, wrong))
+        made.append(ResidualTest(velocity_names(m)[place], relative, ratio, p, wrong))
     return made
 
 
 def _motion_band(forces: Floats, residuals: Floats) -> tuple[np.ndarray, Floats]:
-    """Which frequencies carry the forces, at most a half of all, and the residuals' power at each."""
+    """Which frequencies carry the forces, zero among them and at most a half of all, and the residuals' power at each."""
     window = np.hanning(len(forces))
-    carried = np.abs(np.fft.rfft(window * (forces - forces.mean())))[1:] ** 2
-    power = np.abs(np.fft.rfft(window * residuals))[1:] ** 2
+    carried = np.abs(np.fft.rfft(window * (forces - forces.mean()))) ** 2
+    power = np.abs(np.fft.rfft(window * residuals)) ** 2
     order = np.argsort(carried)[::-1]
     needed = int(np.searchsorted(np.cumsum(carried[order]), CARRIED * carried.sum())) + 1
     band = np.zeros(len(power), dtype=bool)
     band[order[: min(needed, len(power) // 2)]] = True
+    band[:2] = True  # of a window zero's neighbour is its other half
     return band, power
 
 
@@ -103,7 +101,10 @@ def missing_term(m: Model, several: list[Equations], found: Estimate, terms: Ter
             x = column.ravel() - Q @ (Q.T @ column.ravel())
             share = float(x @ r) ** 2 / max(float(x @ x), 1e-300)
             if share > best and float(x @ x) > 1e-12 * float(np.sum(column**2)):
-                best, name = share, f"{words} of '{velocity_names(m)[place]}' would explain {share / float(r @ r):.0%} of it"
+                best, name = (
+                    share,
+                    f"{words} of '{velocity_names(m)[place]}' would explain {share / float(r @ r):.0%} of it",
+                )
     return name
 
 
