@@ -94,19 +94,17 @@ def test_lyapunovs_function_falls_and_the_error_goes_to_zero(name: str) -> None:
 
 
 def test_a_moving_reference_is_learnt() -> None:
-    """The inertias are twice and three times what the law thinks: it follows ever better, and computed torque does not."""
-    m = es.load("five_bar")
+    """The inertias are two and three times what the law thinks: it follows ever better."""
+    m = es.load("five_bar").with_gravity((0.0, -9.81, 0.0))
     true, q0, own = heavier(m, 1.0), m.assemble([2.0, 1.0]), list(m.actuated_coordinates)
-    wave = C.reference(m, lambda t: casadi.vertcat(2 + 0.2 * casadi.sin(4 * t), 1 + 0.2 * casadi.sin(6 * t)))
-
-    def largest(law) -> np.ndarray:
-        """The largest error of each five seconds."""
-        motion = true.simulate(q0, None, 30.0, law, method="rk4", step=2e-3, every=25)
-        return np.abs(wave.at(motion.t).q - motion.q[:, own]).max(axis=1)[1:].reshape(6, -1).max(axis=1)
-
-    learning = largest(C.adaptive(m, wave, 10.0, 2e-3, 1e-4))
-    assert learning[-1] < 0.1 * learning[0]
-    assert learning[-1] < 0.05 * largest(C.computed_torque(m, wave, frequency=10.0))[-1]
+    wave = C.reference(m, lambda t: casadi.vertcat(2 + 0.1 * casadi.sin(3 * t), 1 + 0.1 * casadi.sin(5 * t)))
+    law = C.adaptive(m, wave, 10.0, 2e-3, 1e-4)
+    motion = true.simulate(q0, None, 40.0, law, method="rk4", step=1e-3, every=50)
+    error = (
+        np.abs(wave.at(motion.t).q - motion.q[:, own]).max(axis=1)[1:].reshape(8, -1).max(axis=1)
+    )  # of five seconds each
+    assert error[-1] < 0.05 * error[0]
+    assert (np.diff(error) < 0).all()
 
 
 def test_estimates_start_from_the_mechanism_and_stay_when_right() -> None:
