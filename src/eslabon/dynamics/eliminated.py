@@ -94,12 +94,6 @@ class Eliminated:
         return violation(*self.residuals) if self.residuals else zeros(1)
 
 
-def ordered(m: Model, p: Partition) -> Partition:
-    """The partition with its independent velocities in the actuators' order, where these are the same."""
-    same = sorted(m.actuated_velocities) == sorted(p.independent)
-    return Partition(p.rows, tuple(m.actuated_velocities) if same else p.independent, p.dependent)
-
-
 def eliminated(m: Model, q: SX, v: SX, external: External, structure: Structure, p: Partition) -> Eliminated:
     """A state's equations in the independent velocities of a partition."""
     i, e = list(p.independent), list(p.dependent)
@@ -113,7 +107,7 @@ def eliminated(m: Model, q: SX, v: SX, external: External, structure: Structure,
             m, q, v, p, M, h, N, zeros(0, m.nv), zeros(0), None, reduced, [], reduced.condition(floor)
         )  # fmt: skip
     phi, J, gamma, rate = residual(m, q, v, p)
-    dependent = Square(J[:, e])
+    dependent = Square(J[:, e]).for_many()
     N[e, :] = -dependent.solve(J[:, i])
     reduced = factors(symmetric(N.T @ M @ N))
     condition = joint_condition(dependent.condition, reduced.condition(floor))

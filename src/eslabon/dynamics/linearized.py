@@ -11,6 +11,8 @@ change of N itself drops out, and so (Rojas, eq. 5.4.1, there for open chains)
     F dtau = U z + V y + W x,     U = N^T M N,  V = N^T (G_v N + M Q),  W = N^T (G_q N + G_v P + M R),  F = N^T B,
 
 with G_q and G_v the derivatives of M v' + h - J^T lambda by q and v, at the accelerations and multipliers of the state.
+With Y = Phi_e^-T (M N)_e the products N^T M Q and N^T M R are -Y^T of what the derivatives of J v' - gamma give, so that
+neither Q nor R is solved for.
 Derivatives by q are taken along the velocities, so that quaternions are in their tangent space; there displacements are
 carried along by the motion, x' = y + K x.
 """
@@ -24,9 +26,10 @@ from typing import Any
 import casadi
 
 from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
-from eslabon.dynamics.eliminated import Change, Eliminated, eliminated, ordered
+from eslabon.dynamics.eliminated import Change, eliminated
 from eslabon.dynamics.outputs import Output, output_changes
 from eslabon.dynamics.trees import actuation
+from eslabon.formulations import loop_sensitivities
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.graph.calls import inlining
@@ -43,51 +46,35 @@ def linearized(
     external: External | None = None, *, structure: Structure,
 ) -> list[SX]:  # fmt: skip
     """U, V, W, F, A, B, x', the accelerations, the maps N and [P, N], C and D, and how far the state is from an answer."""
-    p = ordered(m, partition or structure.partition)
+    p = partition or structure.partition
     s = eliminated(m, q, v, external or {}, structure, p)
     a, i, n = s.accelerations(tau), list(p.independent), len(p.independent)
     B = actuation(m, casadi.SX.eye(m.nu))
     reaction = s.multipliers(s.M @ a + s.h - actuation(m, tau))
-    G_q, G_v, dq, dv, da = _following(s, a, reaction, external or {})
-    W = s.N.T @ (G_q @ dq.x + G_v @ dv.x + s.M @ da.x)
-    V, F, U = s.N.T @ (G_v @ dv.y + s.M @ da.y), s.N.T @ B, s.N.T @ s.M @ s.N
+    G_q, G_v, _ = inverse_dynamics_derivatives(m, q, v, a, external or {})
+    still, nothing, P = zeros(m.nv, m.nu), zeros(m.nv, n), zeros(m.nv, n)
+    carried = s.M @ s.N
+    U, F = s.N.T @ carried, s.N.T @ B
+    V, W = s.N.T @ G_v, s.N.T @ G_q  # of all velocities so far
+    if m.closed:
+        loops = loop_sensitivities.derivatives(m, q, v, a, reaction, p.rows)
+        P = s.following(-loops.speed_q @ s.N)
+        Y = s.multipliers(carried)
+        V, W = V - Y.T @ loops.gap_v, W - s.N.T @ loops.forces_q - Y.T @ loops.gap_q
+    V, W = V @ s.N, W @ s.N + V @ P
     z = Change(*casadi.horzsplit(s.reduced.solve(casadi.horzcat(-W, -V, F)), [0, n, 2 * n, 2 * n + m.nu]))
     A = casadi.vertcat(casadi.horzcat(displacement_rates(m, v)[i, :] @ s.N, casadi.SX.eye(n)), z.of_state)
     y = Change.none(0, n, m.nu)
     if outputs:
-        da = da + z.through(s.N)
-        forces = da.through(s.M) + dq.through(G_q) + dv.through(G_v) + Change(zeros(m.nv, n), zeros(m.nv, n), -B)
+        dq, dv, da = Change(s.N, nothing, still), Change(P, s.N, still), z.through(s.N)
+        if m.closed:
+            R, Q = s.following(-(loops.gap_q @ s.N + loops.gap_v @ P)), s.following(-loops.gap_v @ s.N)
+            da, G_q = da + Change(R, Q, still), G_q - loops.forces_q
+        forces = da.through(s.M) + dq.through(G_q) + dv.through(G_v) + Change(nothing, nothing, -B)
         with inlining():
             y = output_changes(s, a, reaction, outputs, external or {}, dq, dv, da, forces.by(s.multipliers))
     values = [U, V, W, F, A, casadi.vertcat(zeros(n, m.nu), z.tau), casadi.vertcat(v[i, :], a[i, :]), a]
-    return [*values, s.N, dv.of_state, y.of_state, y.tau, s.residual, s.condition]
-
-
-def _following(
-    s: Eliminated, a: SX, reaction: SX, external: External
-) -> tuple[SX, SX, Change, Change, Change]:  # fmt: skip
-    """G_q and G_v, and of dq, dv and da what follows from the changes of independent coordinates and velocities."""
-    m, n = s.m, s.N.shape[1]
-    still, nothing = zeros(m.nv, m.nu), zeros(m.nv, n)
-    G_q, G_v, _ = inverse_dynamics_derivatives(m, s.q, s.v, a, external)
-    if s.dependent is None:
-        return G_q, G_v, Change(s.N, nothing, still), Change(nothing, s.N, still), Change.none(m.nv, n, m.nu)
-    speed_q, left_q, left_v, forces_q = _closure_derivatives(s, a, reaction)
-    P = s.following(-speed_q @ s.N)
-    Q, R = s.following(-left_v @ s.N), s.following(-(left_q @ s.N + left_v @ P))
-    return G_q - forces_q, G_v, Change(s.N, nothing, still), Change(P, s.N, still), Change(R, Q, still)
-
-
-def _closure_derivatives(s: Eliminated, a: SX, reaction: SX) -> list[SX]:
-    """By q of J v + Phi_t, by q and v of J a - gamma, and by q of J^T lambda, at constant a and lambda."""
-    m, q, v = s.m, s.q, s.v
-    held, carried = casadi.SX.sym("a", m.nv), casadi.SX.sym("lambda", len(s.partition.rows))
-    with inlining():
-        _, J, gamma, rate = closure.equations(m, q, v, s.partition.rows)
-        along, left = coordinate_rates(m, q), J @ held - gamma
-        speed_q, left_q, forces_q = (casadi.jacobian(x, q) @ along for x in (J @ v + rate, left, J.T @ carried))
-        found = [speed_q, left_q, casadi.jacobian(left, v), forces_q]
-    return casadi.substitute(found, [held, carried], [a, reaction])
+    return [*values, s.N, casadi.horzcat(P, s.N), y.of_state, y.tau, s.residual, s.condition]
 
 
 def holding(
@@ -96,7 +83,7 @@ def holding(
 ) -> list[SX]:  # fmt: skip
     """F and N^T (M v' + h) of F tau = N^T (M v' + h), for given accelerations, or, if `steady`, for none of the independent
     velocities."""
-    s = eliminated(m, q, v, external or {}, structure, ordered(m, partition or structure.partition))
+    s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
     if steady:
         a = s.following(s.gamma)
     elif m.closed:
@@ -114,7 +101,7 @@ def linear_sensitivity(
 ) -> list[SX]:  # fmt: skip
     """The derivatives of U, V, W, F, A, B, C and D by a parameter, with the independent coordinates, their velocities and the
     actuators' forces held and all else following, so that the loops stay closed."""
-    varied, p = m.with_symbols({parameter: value}), ordered(m, partition or structure.partition)
+    varied, p = m.with_symbols({parameter: value}), partition or structure.partition
     along, step_q, step_v = coordinate_rates(m, q), zeros(m.nv), zeros(m.nv)
     with inlining():
         made = linearized(varied, q, v, tau, p, outputs, external, structure=structure)

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any
 
 from eslabon.graph.calls import Call, Composed
+from eslabon.graph.matrices import Operator
 from eslabon.graph.program import Instruction, Program, Repetition, instructions, read, row_ordered, starts
 
 
@@ -38,7 +39,8 @@ class _Linker:
     def program(self, f: Any) -> Program:
         key = type(f), hash(f)
         if key not in self._read:
-            self._read[key] = self._composed(f) if isinstance(f, Composed) else read(f)
+            own = {Composed: self._composed, Operator: _operator}
+            self._read[key] = own.get(type(f), read)(f)
         return self._read[key]
 
     def _composed(self, f: Composed) -> Program:
@@ -59,6 +61,10 @@ class _Linker:
             distinct.setdefault(program.digest, program)
         number = {digest: k for k, digest in enumerate(distinct)}
         return tuple(distinct.values()), [number[program.digest] for program in called]
+
+
+def _operator(f: Operator) -> Program:
+    return Program(f.name(), (), tuple(f.name_in()), tuple(f.name_out()), tuple(f.shapes), (f.size_out(0),), operator=f)
 
 
 def _named(steps: list[Instruction], f: Composed, functions: Sequence[Program], which: list[int]) -> list[Instruction]:

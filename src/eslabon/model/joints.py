@@ -180,6 +180,10 @@ class JointKind(ClosureKind):
         """dS/dt along the motion v."""
         return np.zeros((6, self.nv))
 
+    def in_series(self) -> tuple[JointKind, ...]:
+        """Joints of constant S, one after the other at one place, that make this one: itself, if its S is constant."""
+        return (self,)
+
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         """The points (r, 1) and directions (d, 0) of the body that no motion of the joint moves, orthonormal.
 
@@ -326,6 +330,9 @@ class Universal(JointKind):
         second = unit_axis(self.second)
         return columns((cross(self._first_axis_outside(q), scaled(parts(v, 2)[1], second)), ZERO), (ZERO, ZERO))
 
+    def in_series(self) -> tuple[JointKind, ...]:
+        return Revolute(self.first), Revolute(self.second)
+
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return (ORIGIN,)
 
@@ -401,6 +408,10 @@ class Planar(OneAxis):
         spin = scaled(parts(v, 3)[2], self.unit)
         along, across = self._directions_outside(q)
         return columns((ZERO, cross(along, spin)), (ZERO, cross(across, spin)), (ZERO, ZERO))
+
+    def in_series(self) -> tuple[JointKind, ...]:
+        along, across = perpendicular(self.unit)
+        return Prismatic(along), Prismatic(across), Revolute(self.axis)
 
     def constraints(self) -> tuple[Constraint, ...]:
         return InPlane(self.unit), Aligned(self.unit)
