@@ -93,7 +93,7 @@ class ControlLaw(Traced):
 
         from eslabon.graph.c import source
 
-        f = self._traced.function
+        f = self._traced.plain
         symbols = f.sx_in()
         names = ["t", "q", "v", "x"][: len(symbols)], ["tau", "x_rate"][: f.n_out()]
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any
 
 from eslabon.graph.calls import Call, Composed
+from eslabon.graph.lookup import Lookup
 from eslabon.graph.matrices import Operator
 from eslabon.graph.program import Instruction, Program, Repetition, instructions, read, row_ordered, starts
 
@@ -39,7 +40,7 @@ class _Linker:
     def program(self, f: Any) -> Program:
         key = type(f), hash(f)
         if key not in self._read:
-            own = {Composed: self._composed, Operator: _operator}
+            own = {Composed: self._composed, Operator: _operator, Lookup: _operator}
             self._read[key] = own.get(type(f), read)(f)
         return self._read[key]
 
@@ -63,7 +64,7 @@ class _Linker:
         return tuple(distinct.values()), [number[program.digest] for program in called]
 
 
-def _operator(f: Operator) -> Program:
+def _operator(f: Operator | Lookup) -> Program:
     return Program(f.name(), (), tuple(f.name_in()), tuple(f.name_out()), tuple(f.shapes), (f.size_out(0),), operator=f)
 
 

@@ -60,7 +60,7 @@ class Program:
     output_shapes: tuple[tuple[int, int], ...]
     functions: tuple[Program, ...] = ()
     repeated: tuple[Repetition, ...] = ()
-    operator: Any = None  # of `graph.matrices`, in place of instructions
+    operator: Any = None  # of `graph.matrices` or `graph.lookup`, in place of instructions
 
     @cached_property
     def operations(self) -> int:

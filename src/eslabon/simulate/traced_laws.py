@@ -33,15 +33,18 @@ class Traced:
         """The law as it is now, in symbols."""
         import casadi
 
-        from eslabon.graph.program import read
+        from eslabon.graph.calls import Composed
+        from eslabon.graph.linking import linked
+        from eslabon.graph.lookup import lookups
 
         state = np.zeros(0) if self.state is None else self.state
         symbols = [casadi.SX.sym("t"), casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)]
         symbols += [] if self.state is None else [casadi.SX.sym("x", state.shape[-1])]
         try:
-            found = _columns(self.law, symbols, self.state is not None)
-            made = casadi.Function("control", symbols, found)
-            program = read(made)
+            with lookups() as calls:
+                found = _columns(self.law, symbols, self.state is not None)
+            made = Composed("control", symbols, found, calls) if calls else casadi.Function("control", symbols, found)
+            program = linked(made)
             if any(i.name == "const" and math.isnan(i.value) for i in program.instructions):
                 raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
         except EslabonError:
@@ -71,8 +74,8 @@ def _size(x: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Law:
-    """A traced law: a `casadi.Function` from t, q, v and its states, if it has some, to forces and the rates of the states (or,
-    if it is sampled, their next values). Its digest stands for it wherever graphs are kept."""
+    """A traced law: a `casadi.Function`, or a `Composed` if it looks into tables, from t, q, v and its states, if it has some,
+    to forces and the rates of the states (or, if it is sampled, their next values). Its digest stands for it wherever graphs are kept."""
 
     digest: str
     function: Any = field(compare=False)
@@ -83,7 +86,16 @@ class Law:
         return self.state.shape[-1]
 
     def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
-        return self.function(t, q, v, x) if self.size else (self.function(t, q, v), x)
+        from eslabon.graph.calls import call
+
+        given: list[Any] = [t, q, v, x] if self.size else [t, q, v]
+        found = self.function(*given) if hasattr(self.function, "sx_in") else call(self.function, *given)
+        return found if self.size else (found, x)
+
+    @property
+    def plain(self) -> Any:
+        """The law as one `casadi.Function`, its tables written out."""
+        return self.function.inlined() if hasattr(self.function, "inlined") else self.function
 
     def __repr__(self) -> str:
         return f"Law({self.digest})"

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Any
 
-from eslabon.graph.native import matrix_loops, tables, vector_math
+from eslabon.graph.lookup import Lookup
+from eslabon.graph.native import lookup_loops, matrix_loops, tables, vector_math
 from eslabon.graph.native.ir import splat, vector_type
 from eslabon.graph.program import MOVES, GraphError, Instruction, Program, starts
 
@@ -100,8 +102,9 @@ def kernel(program: Program, width: int, fused: bool, piece: int | None = None) 
     words, texts, size = _Words(width), [], 1  # the first place says whether there is one state or several
     for p in family:
         if p.operator is not None:
-            texts.append(matrix_loops.definition(names[p.digest], p.operator, width, size))
-            size += matrix_loops.scratch_size(p.operator, width)
+            room: Any = lookup_loops if isinstance(p.operator, Lookup) else matrix_loops
+            texts.append(room.definition(names[p.digest], p.operator, width, size))
+            size += room.scratch_size(p.operator, width)
             continue
         code = _Function(p, names, words, size, piece or (PIECE if len(p.instructions) > WHOLE else WHOLE))
         texts.append(code.text())
