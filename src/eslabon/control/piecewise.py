@@ -34,10 +34,9 @@ def piecewise(poly: PPoly, t: Any, derivatives: int = 0) -> list[Any]:
     within = casadi.fmin(casadi.fmax(t, knots[0]), knots[-1])
     piece = sum((within >= float(x) for x in knots[1:-1]), casadi.SX(0))
     rows = np.concatenate([coefficients.transpose(1, 0, 2).reshape(len(knots) - 1, -1), knots[:-1, None]], axis=1)
-    *own, start = casadi.vertsplit(
-        row_of(rows, piece), [*range(0, rows.shape[1], coefficients.shape[2]), rows.shape[1]]
-    )
-    local = within - start
+    ends = [*range(0, rows.shape[1], coefficients.shape[2]), rows.shape[1]]
+    found: list[Any] = casadi.vertsplit(row_of(rows, piece), ends)
+    own, local = found[:-1], within - found[-1]
     made = [_horner(own, local)]
     inside = casadi.logic_and(t >= float(knots[0]), t <= float(knots[-1]))
     for _ in range(derivatives):

@@ -40,7 +40,11 @@ class _Linker:
     def program(self, f: Any) -> Program:
         key = type(f), hash(f)
         if key not in self._read:
-            own = {Composed: self._composed, Operator: _operator, Lookup: _operator}
+            own: dict[type, Callable[[Any], Program]] = {
+                Composed: self._composed,
+                Operator: _operator,
+                Lookup: _operator,
+            }
             self._read[key] = own.get(type(f), read)(f)
         return self._read[key]
 

@@ -79,7 +79,7 @@ class Lookup:
         import casadi
 
         k, count = casadi.SX.sym("row"), len(self.values)
-        passed = [k >= i for i in range(1, count)]
+        passed: list[Any] = [k >= i for i in range(1, count)]
         here = casadi.vertcat(*(a * (1 - b) for a, b in zip([1, *passed], [*passed, 0], strict=True)))
         table = casadi.sparsify(casadi.DM(np.array(self.values).T))
         return casadi.Function(self.name(), [k], [casadi.densify(casadi.mtimes(table, here))])

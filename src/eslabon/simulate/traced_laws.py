@@ -92,11 +92,6 @@ class Law:
         found = self.function(*given) if hasattr(self.function, "sx_in") else call(self.function, *given)
         return found if self.size else (found, x)
 
-    @property
-    def plain(self) -> Any:
-        """The law as one `casadi.Function`, its tables written out."""
-        return self.function.inlined() if hasattr(self.function, "inlined") else self.function
-
     def __repr__(self) -> str:
         return f"Law({self.digest})"
 
