@@ -45,6 +45,7 @@ class ControlLaw(Traced):
 
     m: Model = field(kw_only=True)
     title: str = field(kw_only=True, default="law")
+    changed: str = field(kw_only=True, default="x_rate")  # what it gives beside forces if it has states
 
     def __call__(self, *arguments: Any) -> Any:
         if has_symbols(*arguments):
@@ -93,9 +94,9 @@ class ControlLaw(Traced):
 
         from eslabon.graph.c import source
 
-        f = self._traced.function
+        f = self._traced.plain()
         symbols = f.sx_in()
-        names = ["t", "q", "v", "x"][: len(symbols)], ["tau", "x_rate"][: f.n_out()]
+        names = ["t", "q", "v", "x"][: len(symbols)], ["tau", self.changed][: f.n_out()]
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
         made = casadi.Function("law", symbols, casadi.cse(f.call(symbols)), *names)
         return source(made, word, f"{self.title} of {self.m.name}")
