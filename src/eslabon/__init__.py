@@ -10,6 +10,7 @@ from importlib import import_module
 from eslabon import algebra, paths
 from eslabon.errors import (
     AssemblyError,
+    EquilibriumError,
     EslabonError,
     GraphError,
     InputError,
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AssemblyError",
     "Builder",
+    "EquilibriumError",
     "EslabonError",
     "GraphError",
     "InputError",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
+    from eslabon.linear.equilibria import Equilibrium
     from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
     from eslabon.solvers.identification import BaseParameters
@@ -609,6 +610,33 @@ class Mechanism(model.Model):
         """
 
     @verb
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """The derivatives of the actuators' forces by q (along the velocities), v and a, `(..., nu, nv)` each, in one call:
+        Rojas' W, V and U.
+
+        >>> import eslabon as es
+        >>> W, V, U = es.load("double_pendulum").inverse_dynamics_derivatives([0.5, 0.2], [1.0, 0.0], [0.0, 0.0])
+        >>> bool(abs(U - U.T).max() < 1e-15)
+        True
+        """
+
+    @verb
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, **more: Unpack[Call]
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """The derivatives of the accelerations by q (along the velocities), v and tau, `(..., nv, nv)` and `(..., nv, nu)`,
+        in one call, with loops too.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> *_, by_tau = m.forward_dynamics_derivatives([0.5, 0.2], [1.0, 0.0], [0.0, 0.0])
+        >>> bool(abs(by_tau @ m.mass_matrix([0.5, 0.2]) - [[1, 0], [0, 1]]).max() < 1e-12)
+        True
+        """
+
+    @verb
     def hybrid_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
         independent: tuple[str, ...] | None = None, **more: Unpack[Call],
@@ -721,6 +749,26 @@ class Mechanism(model.Model):
         if usual:
             self._verbs["linearize",] = ready(self)
         return made
+
+    def equilibrium(self, q: Any = None, **options: Any) -> Equilibrium:
+        """The forces that hold a configuration, or the configurations that rest, or move steadily, under forces: an object
+        with `q`, `v`, `tau`, `stability`, `energy`, `poles`.
+
+        Given are a configuration `q`, whole or for some joints by name, or the actuators' forces `tau`; `v` are constant
+        velocities of cyclic coordinates, for a steady motion. all=True finds every equilibrium. Further options: `guess`,
+        `limits`, `restarts`, `weights`, `external`, `parameters`, `strict`; see `eslabon.linear.equilibrium`.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> m.equilibrium([0.5, 0.2]).tau.round(3)
+        array([10.215,  3.16 ])
+        >>> m.equilibrium(tau=[1.0, 0.0]).stability
+        'stable'
+        """
+        from eslabon.linear.equilibrium import equilibrium
+
+        known_options("equilibrium", equilibrium, options)
+        return equilibrium(self, q, **options)
 
     def to_control_nonlinear(self, guess: ArrayLike | str | None = None) -> Any:
         """The equations of motion as a `control.NonlinearIOSystem`, for python-control to simulate and trim: inputs are the

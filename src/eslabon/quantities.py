@@ -52,11 +52,12 @@ def structure_of(m: Model) -> Mapping[str, Any]:
 def _formula(
     name: str, room: str, inputs: str, shape: Size | Mapping[str, Size], options: Mapping[str, Any] = NOTHING,
     external: bool = False, checks: tuple[Argument, ...] = (), derivative: str = "",
+    function: str = "",
 ) -> Formula:  # fmt: skip
     sizes = shape if isinstance(shape, Mapping) else {name: shape}
     values = [Argument(x, lambda m, size=size, **_: size(m)) for x, size in sizes.items()]
     return Formula(
-        name, lambda *x, **more: getattr(_room(room), name)(*x, **more), tuple(inputs.split()), (*values, *checks), options,
+        name, lambda *x, **more: getattr(_room(room), function or name)(*x, **more), tuple(inputs.split()), (*values, *checks), options,
         external, structure_of if checks else None, len(checks), guarded=True,
         timed=checks == CLOSURE or room == "closure",
         derivative=(lambda *x, **more: getattr(_room("derivatives"), derivative)(*x, **more)) if derivative else None,
@@ -82,6 +83,10 @@ def _input_matrix(m: Model) -> tuple[int, ...]:
     return (2 * degrees_of_freedom(m), m.nu)
 
 
+FORCES_BY: Mapping[str, Size] = {f"tau_by_{x}": lambda m: (m.nu, m.nv) for x in "qva"}
+ACCELERATIONS_BY: Mapping[str, Size] = {
+    "a_by_q": lambda m: (m.nv, m.nv), "a_by_v": lambda m: (m.nv, m.nv), "a_by_tau": lambda m: (m.nv, m.nu)
+}  # fmt: skip
 HYBRID: Mapping[str, Size] = {"forces": lambda m: (m.nu,), "accelerations": lambda m: (m.nv,)}
 
 QUANTITIES = {
@@ -95,6 +100,25 @@ QUANTITIES = {
         _formula("inverse_dynamics", "trees", "q v a", lambda m: (m.nu,), FORMULATION, True, (), "of_inverse_dynamics"),
         _formula(
             "forward_dynamics", "trees", "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS, "of_forward_dynamics"
+        ),
+        _formula(
+            "inverse_dynamics_derivatives",
+            "derivatives",
+            "q v a",
+            FORCES_BY,
+            NOTHING,
+            True,
+            function="tree_force_derivatives",
+        ),
+        _formula(
+            "forward_dynamics_derivatives",
+            "derivatives",
+            "q v tau",
+            ACCELERATIONS_BY,
+            NOTHING,
+            True,
+            MASS,
+            function="acceleration_derivatives",
         ),
         _formula("mass_matrix", "trees", "q", lambda m: (m.nv, m.nv)),
         _formula("coriolis_matrix", "trees", "q v", lambda m: (m.nv, m.nv)),
@@ -127,6 +151,26 @@ CLOSED = {
         _formula("inverse_dynamics", "loops", "q v a", lambda m: (m.nu,), WEIGHTED, True, CLOSURE),
         _formula(
             "forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE, "of_forward_dynamics"
+        ),
+        _formula(
+            "inverse_dynamics_derivatives",
+            "derivatives",
+            "q v a",
+            FORCES_BY,
+            WEIGHTED,
+            True,
+            CLOSURE,
+            function="closed_force_derivatives",
+        ),
+        _formula(
+            "forward_dynamics_derivatives",
+            "derivatives",
+            "q v tau",
+            ACCELERATIONS_BY,
+            {"partition": None},
+            True,
+            CLOSURE,
+            function="acceleration_derivatives",
         ),
         _formula("reactions", "loops", "q v a", _wrenches, SOLVED, True, CLOSURE),
         _formula("reactions_under_forces", "loops", "q v tau", _wrenches, SOLVED, True, CLOSURE),

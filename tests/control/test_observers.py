@@ -320,7 +320,7 @@ def test_the_settled_covariance_is_that_of_errors_on_the_true_mechanism():
 
 @pytest.mark.parametrize("delay", [0.0, 0.004])
 def test_a_step_of_the_law_is_the_observers_equations(delay):
-    m, lm, K = cart()
+    _, lm, K = cart()
     o = es.control.luenberger(lm, [-20, -22, -24, -26], period=0.01)
     feedback = es.control.output_feedback(lm, K, o, delay=delay)
     rng = np.random.default_rng(0)

@@ -11,17 +11,19 @@ with ID the inverse dynamics at fixed a and lambda, is solved by the factors tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import casadi
 
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
 from eslabon.formulations import loop_sensitivities, sensitivities
-from eslabon.formulations.constrained import Constrained, Multipliers
-from eslabon.formulations.factor import factors
+from eslabon.formulations.constrained import Constrained, multipliers_for
+from eslabon.formulations.factor import factors_for
 from eslabon.formulations.lagrange import virtual_work
 from eslabon.formulations.symbols import SX, zeros
+from eslabon.graph.calls import inlining
 from eslabon.kinematics.closure import Partition, Structure
 from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import Model
@@ -38,17 +40,13 @@ class ForceDerivatives(NamedTuple):
 
 
 class Sensitivities(NamedTuple):
-    """The accelerations and multipliers of forward dynamics, their derivatives by q, v and tau, how far the state violates
-    loop closure, and the reciprocal condition number. A tree has no multipliers."""
+    """The accelerations and multipliers of forward dynamics, their derivatives by parts of the state, how far the state
+    violates loop closure, and the reciprocal condition number. A tree has no multipliers."""
 
     a: SX
     reaction: SX
-    a_q: SX
-    a_v: SX
-    a_tau: SX
-    reaction_q: SX
-    reaction_v: SX
-    reaction_tau: SX
+    a_by: dict[str, SX]
+    reaction_by: dict[str, SX]
     residual: SX
     condition: SX
 
@@ -90,12 +88,12 @@ class Solved(NamedTuple):
 
 def solved(
     m: Model, q: SX, v: SX, force: SX, external: External, structure: Structure, p: Partition,
-    regularization: tuple[float, ...] = (),
+    regularization: tuple[float, ...] = (), columns: int = 1,
 ) -> Solved:  # fmt: skip
-    """Forward dynamics under forces along all velocities, by factors that serve its derivatives too."""
+    """Forward dynamics under forces along all velocities, by factors that serve so many derivatives too."""
     M, h = trees.equations_of_motion(m, q, v, None, external)
     if not m.closed:
-        tree = factors(M)
+        tree = factors_for(M, columns)
 
         def of_tree(f: SX, gamma: SX) -> tuple[SX, SX]:
             return tree.solve(f), gamma
@@ -103,7 +101,7 @@ def solved(
         return Solved(*of_tree(force - h, zeros(0)), of_tree, casadi.SX(0), tree.condition(structure.floor))
     phi, J, gamma, rate = loops.residual(m, q, v, p)
     given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)
-    found = Multipliers(given)
+    found = multipliers_for(given, columns)
     a, reaction = found.solve(given.force, gamma)
     return Solved(a, reaction, found.solve, loops.violation(phi, J @ v + rate), found.condition)
 
@@ -111,29 +109,37 @@ def solved(
 def forward_dynamics_derivatives(
     m: Model, q: SX, v: SX, tau: SX, external: External | None = None, *, structure: Structure,
     partition: Partition | None = None, regularization: tuple[float, ...] = (), joint_forces: SX | float = 0.0,
-    joint_forces_by: tuple[SX | float, SX | float] = (0.0, 0.0),
+    joint_forces_by: tuple[SX | float, SX | float] = (0.0, 0.0), by: tuple[str, ...] = ("q", "v", "tau"),
+    directions: Mapping[str, tuple[SX, SX]] | None = None,
 ) -> Sensitivities:  # fmt: skip
-    """Forward dynamics, of a tree or with loops, and its derivatives, (nv, nv) by q and v and (nv, nu) by tau.
+    """Forward dynamics, of a tree or with loops, and its derivatives by q, v and tau: (nv, nv) or (nv, nu).
 
     Forces along all velocities may be added, with their derivatives by q and v. With `regularization` the solver is that
-    of regularized constraints, as in `Constrained`, and derivatives are those of the constraints as they are.
+    of regularized constraints, as in `Constrained`, and derivatives are those of the constraints as they are. In place of
+    all changes of q and v, some `directions` may be asked for, by any name: a change X of q (in velocities) and Y of v,
+    (nv, k) each, takes the place of "q" and "v" and costs as much less as k is smaller.
     """
     p = partition or structure.partition
     if regularization:
         p = Partition(structure.rows, p.independent, p.dependent)
-    at = solved(m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization)
-    by = inverse_dynamics_derivatives(m, q, v, at.a, external)
+    one, none = casadi.SX.eye(m.nv), zeros(m.nv, m.nv)
+    changes = {"q": (one, none), "v": (none, one), "tau": (zeros(m.nv, m.nu),) * 2}
+    if directions is not None:
+        changes = {**directions, "tau": changes["tau"]}
+        by = tuple(changes)
+    widths = [changes[name][0].shape[1] for name in by]
+    at = solved(
+        m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization, sum(widths)
+    )
+    ID = inverse_dynamics_derivatives(m, q, v, at.a, external)
     held = loop_sensitivities.derivatives(m, q, v, at.a, at.reaction, p.rows)
-    B = casadi.SX.eye(m.nv)[:, list(m.actuated_velocities)]
-    right = casadi.horzcat(held.forces_q - by.dq + joint_forces_by[0], joint_forces_by[1] - by.dv, B)
-    a, reaction = at.solve(right, casadi.horzcat(-held.gap_q, -held.gap_v, zeros(held.gap_q.shape[0], m.nu)))
-    return Sensitivities(at.a, at.reaction, *_split(m, a), *_split(m, reaction), at.residual, at.condition)
-
-
-def _split(m: Model, x: SX) -> list[SX]:
-    """Columns by q, v and tau."""
-    parts: list[SX] = casadi.horzsplit(x, [0, m.nv, 2 * m.nv, 2 * m.nv + m.nu])
-    return parts
+    B = {"tau": one[:, list(m.actuated_velocities)]}
+    forces_q, forces_v = held.forces_q - ID.dq + joint_forces_by[0], joint_forces_by[1] - ID.dv
+    right = [forces_q @ changes[x][0] + forces_v @ changes[x][1] + B.get(x, 0) for x in by]
+    gap = [held.gap_q @ changes[x][0] + held.gap_v @ changes[x][1] for x in by]
+    found = at.solve(casadi.horzcat(*right), -casadi.horzcat(*gap))
+    a, reaction = (dict(zip(by, casadi.horzsplit(x, [0, *accumulate(widths)]), strict=True)) for x in found)
+    return Sensitivities(at.a, at.reaction, a, reaction, at.residual, at.condition)
 
 
 def acceleration_by_parameter(
@@ -173,9 +179,35 @@ def of_forward_dynamics(
     if formulation is not None or constraints is not None:
         return None
     if isinstance(by, str):
-        found = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure, partition=partition)
-        made = [{"q": found.a_q, "v": found.a_v, "tau": found.a_tau}[by], found.residual, found.condition]
+        found = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure, partition=partition, by=(by,))
+        made = [found.a_by[by], found.residual, found.condition]
     else:
         p = partition or structure.partition
         made = acceleration_by_parameter(m, q, v, tau, by, external or {}, structure, p)
     return made if m.closed else [made[0], made[2]]
+
+
+# Quantities that are derivatives --------------------------------------------------------------------------------------
+
+
+def tree_force_derivatives(m: Model, q: SX, v: SX, a: SX, external: External | None = None) -> list[SX]:
+    """The derivatives of the actuators' forces of a tree by q, v and a."""
+    return [x[list(m.actuated_velocities), :] for x in inverse_dynamics_derivatives(m, q, v, a, external)]
+
+
+def closed_force_derivatives(m: Model, q: SX, v: SX, a: SX, **options: Any) -> list[SX]:
+    """The same with loops, and the checks of inverse dynamics."""
+    with inlining():
+        forces, *checks = loops.inverse_dynamics(m, q, v, a, **options)
+    forces = casadi.densify(forces)
+    return [along(m, forces, q), casadi.jacobian(forces, v), casadi.jacobian(forces, a), *checks]
+
+
+def acceleration_derivatives(
+    m: Model, q: SX, v: SX, tau: SX, external: External | None = None, *, structure: Structure,
+    partition: Partition | None = None,
+) -> list[SX]:  # fmt: skip
+    """The derivatives of the accelerations by q, v and tau, and the checks of forward dynamics."""
+    found = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure, partition=partition)
+    checks = [found.residual, found.condition] if m.closed else [found.condition]
+    return [*found.a_by.values(), *checks]

@@ -94,12 +94,6 @@ class Eliminated:
         return violation(*self.residuals) if self.residuals else zeros(1)
 
 
-def ordered(m: Model, p: Partition) -> Partition:
-    """The partition with its independent velocities in the actuators' order, where these are the same."""
-    same = sorted(m.actuated_velocities) == sorted(p.independent)
-    return Partition(p.rows, tuple(m.actuated_velocities) if same else p.independent, p.dependent)
-
-
 def eliminated(m: Model, q: SX, v: SX, external: External, structure: Structure, p: Partition) -> Eliminated:
     """A state's equations in the independent velocities of a partition."""
     i, e = list(p.independent), list(p.dependent)

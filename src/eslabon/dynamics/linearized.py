@@ -26,7 +26,7 @@ from typing import Any
 import casadi
 
 from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
-from eslabon.dynamics.eliminated import Change, eliminated, ordered
+from eslabon.dynamics.eliminated import Change, eliminated
 from eslabon.dynamics.outputs import Output, output_changes
 from eslabon.dynamics.trees import actuation
 from eslabon.formulations import loop_sensitivities
@@ -46,7 +46,7 @@ def linearized(
     external: External | None = None, *, structure: Structure,
 ) -> list[SX]:  # fmt: skip
     """U, V, W, F, A, B, x', the accelerations, the maps N and [P, N], C and D, and how far the state is from an answer."""
-    p = ordered(m, partition or structure.partition)
+    p = partition or structure.partition
     s = eliminated(m, q, v, external or {}, structure, p)
     a, i, n = s.accelerations(tau), list(p.independent), len(p.independent)
     B = actuation(m, casadi.SX.eye(m.nu))
@@ -83,7 +83,7 @@ def holding(
 ) -> list[SX]:  # fmt: skip
     """F and N^T (M v' + h) of F tau = N^T (M v' + h), for given accelerations, or, if `steady`, for none of the independent
     velocities."""
-    s = eliminated(m, q, v, external or {}, structure, ordered(m, partition or structure.partition))
+    s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
     if steady:
         a = s.following(s.gamma)
     elif m.closed:
@@ -101,7 +101,7 @@ def linear_sensitivity(
 ) -> list[SX]:  # fmt: skip
     """The derivatives of U, V, W, F, A, B, C and D by a parameter, with the independent coordinates, their velocities and the
     actuators' forces held and all else following, so that the loops stay closed."""
-    varied, p = m.with_symbols({parameter: value}), ordered(m, partition or structure.partition)
+    varied, p = m.with_symbols({parameter: value}), partition or structure.partition
     along, step_q, step_v = coordinate_rates(m, q), zeros(m.nv), zeros(m.nv)
     with inlining():
         made = linearized(varied, q, v, tau, p, outputs, external, structure=structure)

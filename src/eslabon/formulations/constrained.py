@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import casadi
 
-from eslabon.formulations.factor import Factors, factors
+from eslabon.formulations.factor import MANY, Factors, LoopFactors, factors, loop_factors
 from eslabon.formulations.symbols import SX, symmetric, zeros
+from eslabon.graph import matrices
 from eslabon.kinematics.closure import Partition
 
 LIGHT = 1e-5  # how much less the reciprocal condition number of M counts than that of the constraints, which is squared
@@ -79,6 +80,40 @@ class Multipliers:
         return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
 
 
+class LoopMultipliers:
+    """The same by loops in native code, for large mechanisms and many columns."""
+
+    def __init__(self, c: Constrained) -> None:
+        self.given, held = c, c.penalized()
+        self.tree = loop_factors(held.M)
+        self.J, self.Y = matrices.entries(c.J), self.tree.solve(casadi.densify(c.J.T))
+        self.full = matrices.entries(casadi.SX.ones(*self.Y.shape))
+        W = matrices.multiplied(self.J, -c.J, self.Y, zeros(c.J.shape[0], c.J.shape[0]))
+        self.W = W
+        self.solver = loop_factors(W + casadi.diag(casadi.SX(list(c.regularization))) if c.regularization else W)
+
+    def solve(self, f: SX, gamma: SX) -> tuple[SX, SX]:
+        """v' and lambda."""
+        c = self.given
+        X = self.tree.solve(f + c.penalty * (c.J.T @ gamma) if c.penalty else f)
+        right = matrices.multiplied(self.J, -c.J, X, -gamma)
+        opposite = self.solver.solve(right)  # -lambda
+        for _ in range(2 if c.regularization else 0):
+            left = matrices.multiplied(matrices.entries(self.W), self.W, opposite, right)
+            opposite = opposite + self.solver.solve(left)
+        return matrices.multiplied(self.full, self.Y, opposite, X), -opposite
+
+    @property
+    def condition(self) -> SX:
+        return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
+
+
+def multipliers_for(c: Constrained, columns: int) -> Multipliers | LoopMultipliers:
+    """The factors that are best for so many right-hand sides."""
+    rows = c.J.shape[0]
+    return (LoopMultipliers if rows * rows * columns > 2 * MANY else Multipliers)(c)
+
+
 def multipliers(given: Constrained) -> Solution:
     """Lagrange's multipliers first, then the accelerations."""
     found = Multipliers(given)
@@ -137,7 +172,7 @@ def _refined(solver: Factors, W: SX, right: SX, regularization: Sequence[float])
     return reaction
 
 
-def _spread(solver: Factors) -> SX:
+def _spread(solver: Factors | LoopFactors) -> SX:
     """The least pivot against the largest."""
     if not solver.inverse:
         return casadi.SX(1)

@@ -36,7 +36,7 @@ from eslabon.graph.calls import repeat
 from eslabon.kinematics.tree import compose
 from eslabon.model import Model
 
-DEEP = 5  # joints to the ground, from which on everything is seen from there
+MANY = 45  # pairs of joints on one path to the ground, from which on everything is seen from there
 
 
 class Derivatives(NamedTuple):
@@ -58,7 +58,12 @@ def derivatives(m: Model, q: SX, v: SX, a: SX) -> Derivatives:
     ((2, 2), False)
     """
     tree = serial(m)
-    return in_ground(m, tree, q, v, a) if depth(tree) > DEEP else of_links(m, tree, q, v, a)
+    return in_ground(m, tree, q, v, a) if large(tree) else of_links(m, tree, q, v, a)
+
+
+def large(tree: Sequence[Link]) -> bool:
+    """Whether a tree is better seen from the ground."""
+    return depth(tree) * len(tree) > MANY
 
 
 @dataclass(frozen=True)

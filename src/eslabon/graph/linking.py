@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from eslabon.graph.calls import Call, Composed
+from eslabon.graph.matrices import Operator
 from eslabon.graph.program import Instruction, Program, Repetition, instructions, read, row_ordered, starts
 
 
@@ -47,7 +48,7 @@ class _Linker:
             return _LINKED[f]
         key = type(f), hash(f)
         if key not in self._read:
-            self._read[key] = read(f)
+            self._read[key] = _operator(f) if isinstance(f, Operator) else read(f)
         return self._read[key]
 
     def _composed(self, f: Composed) -> Program:
@@ -68,6 +69,10 @@ class _Linker:
             distinct.setdefault(program.digest, program)
         number = {digest: k for k, digest in enumerate(distinct)}
         return tuple(distinct.values()), [number[program.digest] for program in called]
+
+
+def _operator(f: Operator) -> Program:
+    return Program(f.name(), (), tuple(f.name_in()), tuple(f.name_out()), tuple(f.shapes), (f.size_out(0),), operator=f)
 
 
 def _named(steps: list[Instruction], f: Composed, functions: Sequence[Program], which: list[int]) -> list[Instruction]:

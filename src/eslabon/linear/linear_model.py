@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,9 @@ from eslabon.arguments import Floats, positive
 from eslabon.errors import InputError, MissingDependencyError
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
+
+if TYPE_CHECKING:
+    from eslabon.linear.modes import Modes
 
 VALUES = ("U", "V", "W", "F", "A", "B", "drift", "a", "position_map", "velocity_map", "C", "D")
 
@@ -138,6 +141,17 @@ class LinearModel:
         order = np.lexsort((found.imag, found.real, np.abs(found).round(12)), axis=-1)
         return np.take_along_axis(found, order, axis=-1)
 
+    def modes(self) -> Modes:
+        """The modes: frequencies, damping ratios, time constants, shapes in all joints, and participation of the states.
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").linearize([0.0, 0.0]).modes()[0]
+        <Mode of double_pendulum: oscillation, 2.68011 rad/s (0.4266 Hz), damping ratio 0>
+        """
+        from eslabon.linear.modes import Modes
+
+        return Modes(self)
+
     @property
     def equilibrium(self) -> np.ndarray | bool:
         """Whether nothing moves or accelerates at the state, one by one."""
@@ -179,7 +193,7 @@ class LinearModel:
 
     def to_control(self, step: float | None = None) -> Any:
         """The model as python-control's `StateSpace`, with the names of its signals, for its Bode plots, root loci and step
-        responses; with a `step` in discrete time, forces held over it.
+        responses; with a `step` in discrete time, forces held over it. Dots in names become underscores.
 
         >>> import eslabon as es
         >>> es.load("cart_pole").linearize([0.0, 0.0]).to_control().state_labels
@@ -196,7 +210,8 @@ class LinearModel:
                 f"there are {int(np.prod(self.batch))} linear models of {self.name} here; to_control takes one, such as lm[0]."
             )
         A, B = (self.A, self.B) if step is None else self.discretized(step)
-        names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
+        signals = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
+        names = {what: [name.replace(".", "_") for name in own] for what, own in signals.items()}  # it takes no dots
         return control.ss(A, B, self.C, self.D, 0 if step is None else step, name=self.name, **names)
 
     def __repr__(self) -> str:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, mapping, states, text
 from eslabon.coordinates.partition import partition_at, partition_by
-from eslabon.dynamics.eliminated import ordered
 from eslabon.errors import ModelError, SingularityError, suggest
 from eslabon.graph.evaluator import Formula, requested
 from eslabon.graph.native.signature import Argument
@@ -185,7 +184,7 @@ def _at(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats, tau: Floa
 
 @per_model
 def _layout(m: Model, p: Partition, outputs: Any) -> Layout:
-    i = ordered(m, p).independent
+    i = p.independent
     named, n = measured(m, outputs, i), len(i)
     constant = all(y.of == "joint" and y.order < 2 and y.place in i for _, y in named)
     C = np.zeros((len(named), 2 * n))
