@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,7 +45,7 @@ class ControlLaw(Traced):
 
     m: Model = field(kw_only=True)
     title: str = field(kw_only=True, default="law")
-    changed: str = field(kw_only=True, default="x_rate")  # what it gives beside forces if it has states
+    changed: ClassVar[str] = "x_rate"  # what it gives beside forces if it has states
 
     def __call__(self, *arguments: Any) -> Any:
         if has_symbols(*arguments):

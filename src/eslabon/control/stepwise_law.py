@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from eslabon.control.control_law import ControlLaw
 from eslabon.model import Model
@@ -20,6 +20,7 @@ class StepwiseLaw(ControlLaw):
     many a run takes."""
 
     kept: dict[str, Law] = field(kw_only=True, default_factory=dict)
+    changed: ClassVar[str] = "x_next"
 
     def graph(self, m: Model) -> Law:
         if m.digest not in self.kept:
@@ -30,7 +31,7 @@ class StepwiseLaw(ControlLaw):
 
 def stepwise(function: Any, m: Model, title: str) -> StepwiseLaw:
     """Such a law of one function, which is not going to change."""
-    return StepwiseLaw(function, m=m, title=title, changed="x_next")
+    return StepwiseLaw(function, m=m, title=title)
 
 
 def c_source(law: ControlLaw | Sampled, name: str | None) -> CSource:
