@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,7 @@ class ControlLaw(Traced):
 
     m: Model = field(kw_only=True)
     title: str = field(kw_only=True, default="law")
+    changed: ClassVar[str] = "x_rate"  # what it gives beside forces if it has states
 
     def __call__(self, *arguments: Any) -> Any:
         if has_symbols(*arguments):
@@ -95,7 +96,7 @@ class ControlLaw(Traced):
         from eslabon.graph.calls import Composed
 
         f = self._traced.function
-        names = ["t", "q", "v", "x"][: f.n_in()], ["tau", "x_rate"][: f.n_out()]
+        names = ["t", "q", "v", "x"][: f.n_in()], ["tau", self.changed][: f.n_out()]
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
         if isinstance(f, Composed):
             made: Any = replace(f, input_names=names[0], output_names=names[1])
