@@ -128,7 +128,7 @@ def slips() -> Section:
         out = [greatest(position_matrix(rest, chosen) - exact[START]), greatest(W - exact[MIDDLE])]
         agree = int((np.abs(lm.U - W - printed) <= unit / 2 + 4 * 2.0**-24 * greatest(printed)).sum())
         name = "all four" if len(chosen) > 1 else "none: the exact W" if not chosen else chosen[0]
-        lines.append((name, f"{out[0]:.2g}", f"{out[1]:.3g}", f"{agree}"))
+        lines.append((name, *(f"{x:.3g}" if x > 1e-9 else "0" for x in out), f"{agree}"))
     text = (
         "W as the listing computes it has four slips: "
         + "; ".join(f"`{name}`: {what}" for name, what in SLIPS.items())
