@@ -90,6 +90,7 @@ EXPECTED = {
             },
         ),
         "5.4 Linear and true response": (3, {"their torques, N m": WRONG}),
+        "5.5 What each link contributes": (3, {}),
         "Table 5.6.3 (L2417-2424): Kp": (
             36,
             {

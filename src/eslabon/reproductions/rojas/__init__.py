@@ -34,8 +34,8 @@ def report() -> Report:
     third = (iterations.start(), loops.seven(), iterations.six_and_seven(), iterations.spurious(), loops.hexiflex())
     fourth = (*straight_line.sections(), *operations.sections())
     matrices = (modal_gains.matrices(at) for at in (START, MIDDLE))
-    fifth = (*derivation.sections(), *matrices, *perturbed_path.sections(), *modal_gains.sections())
-    sections = (contents.section(), *positioner.sections(), *third, *fourth, *fifth)
+    linear = (*derivation.sections(), *matrices, *perturbed_path.sections(), derivation.shares())
+    sections = (contents.section(), *positioner.sections(), *third, *fourth, *linear, *modal_gains.sections())
     title = "Rojas Salgado, Dinamica de sistemas articulados de cuerpos rigidos (UNAM, 1987), recomputed"
     return Report("rojas", title, TEXT, sections)
 
