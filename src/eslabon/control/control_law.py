@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -92,12 +92,15 @@ class ControlLaw(Traced):
         import casadi
 
         from eslabon.graph.c import source
+        from eslabon.graph.calls import Composed
 
         f = self._traced.function
-        symbols = f.sx_in()
-        names = ["t", "q", "v", "x"][: len(symbols)], ["tau", "x_rate"][: f.n_out()]
+        names = ["t", "q", "v", "x"][: f.n_in()], ["tau", "x_rate"][: f.n_out()]
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
-        made = casadi.Function("law", symbols, casadi.cse(f.call(symbols)), *names)
+        if isinstance(f, Composed):
+            made: Any = replace(f, input_names=names[0], output_names=names[1])
+        else:
+            made = casadi.Function("law", f.sx_in(), casadi.cse(f.call(f.sx_in())), *names)
         return source(made, word, f"{self.title} of {self.m.name}")
 
     def __repr__(self) -> str:

@@ -279,7 +279,6 @@ def extended_kalman_filter(
     True
     """
     from eslabon.control.extended_kalman_formulas import Design
-    from eslabon.dynamics.eliminated import ordered
 
     if not m.nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to estimate.")
@@ -288,8 +287,7 @@ def extended_kalman_filter(
             f"the constraints of {m.name} depend on the time, which its state does not tell; leave its drives out."
         )
     refuse_massless(m.plain)
-    own = structure(m.plain).partition if independent is None else partition_by(m, independent, "elimination")
-    p = ordered(m, own)
+    p = structure(m.plain).partition if independent is None else partition_by(m, independent, "elimination")
     n = len(p.independent)
     if not n:
         raise ModelError(f"{m.name} has no degrees of freedom: there is nothing to estimate.")
