@@ -27,6 +27,8 @@ def commanded(m: Model) -> tuple[int, ...]:
         raise ModelError(f"{m.name} has no actuators, so that no law can drive it; add some with m.with_actuated.")
     own = m.actuated_velocities
     independent = structure(m.plain).partition.independent
+    if not independent:
+        raise ModelError(f"the loops of {m.name} leave it no motion that a law could command.")
     if set(own) <= set(independent):
         return own
     if set(independent) <= set(own):

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import finite, states, text
+from eslabon.arguments import finite, positive, states, text
 from eslabon.errors import InputError
 from eslabon.model import Model
+from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Law, Traced, law_at
 
 if TYPE_CHECKING:
@@ -79,6 +80,19 @@ class ControlLaw(Traced):
     @cached_property
     def _traced(self) -> Law:
         return super().graph(self.m)
+
+    def sampled(self, period: float, **options: Any) -> Sampled:
+        """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Its states
+        go by Euler's steps, x + period dx/dt."""
+        if self.state is None:
+            return sampled(self, period, **options)
+        step = positive(period, "period")
+
+        def following(t: Any, q: Any, v: Any, x: Any) -> Any:
+            tau, rate = self.law(t, q, v, x)
+            return tau, x + step * rate
+
+        return sampled(Traced(following), period, state=self.state, **options)
 
     def c_source(self, name: str | None = None) -> CSource:
         """The law as C99 for a microcontroller: one function of t, q and v, and of its states x, that gives tau, and the
