@@ -52,6 +52,7 @@ __all__ = [
     "check",
     "control",
     "from_dh",
+    "identification",
     "join",
     "linear",
     "load",
@@ -71,6 +72,7 @@ _LATER = {
     "control": "",
     "simulate": "",
     "reproductions": "",
+    "identification": "",
 }  # names, and the room they are in
 
 

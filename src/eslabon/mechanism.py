@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
+    from eslabon.identification import Identification
+    from eslabon.identification.base_parameters import BaseParameters
     from eslabon.linear.equilibria import Equilibrium
     from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
-    from eslabon.solvers.identification import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
     from eslabon.solvers.inverse.follow import Followed
     from eslabon.solvers.inverse.iteration import Iterations
@@ -707,13 +708,13 @@ class Mechanism(model.Model):
     def inertial_parameters(self) -> Floats:
         """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
         Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
-        from eslabon.solvers.identification import inertial_parameters
+        from eslabon.identification.parameters import inertial_parameters
 
         return inertial_parameters(self)
 
     def base_parameters(self) -> BaseParameters:
         """The fewest combinations of inertial parameters that motion can tell, with their values and in words."""
-        from eslabon.solvers.identification import base_parameters
+        from eslabon.identification.base_parameters import base_parameters
 
         return base_parameters(self)
 
@@ -777,6 +778,19 @@ class Mechanism(model.Model):
         from eslabon.control.nonlinear_system import nonlinear_system
 
         return nonlinear_system(self, guess)
+
+    def identify(self, motion: Any, **options: Any) -> Identification:
+        """Base parameters, friction and motor inertias from recorded motions (a `Motion`, a CSV file, arrays by name, or a
+        list of these) by weighted least squares, with standard errors, a verdict on the model, and the `.mechanism()` that they
+        make.
+
+        Options: `friction=("viscous", "coulomb", "offset")`, `motors=True`, `consistent=True`, `noise`, `cutoff`, `mass`,
+        `confidence`, `guess`; see `es.identification.identify`. `es.identification.excitation` plans a motion that tells much.
+        """
+        from eslabon.identification import identify
+
+        known_options("identify", identify, options)
+        return identify(self, motion, **options)
 
     # -- simulation ---------------------------------------------------------------------------------------------
 

@@ -113,6 +113,13 @@ def test_some_joints_are_held_and_the_others_come_to_rest():
     assert abs(eq.tau[1]) < 1e-12
     np.testing.assert_allclose(eq.tau, m.inverse_dynamics(eq.q, [0, 0], [0, 0]), atol=1e-10)
     assert m.equilibrium({"q1": [0.1, 0.2, 0.3]}).q.shape == (3, 2)
+    bars = es.load("five_bar").with_gravity((0, -9.81, 0))
+    both = bars.equilibrium({"theta2": 2.0, "theta5": 1.0}, all=True)
+    np.testing.assert_allclose(np.sort(both.q, axis=0), np.sort(bars.assembly_modes([2.0, 1.0]), axis=0), atol=1e-9)
+    still = np.zeros((2, bars.nv))
+    np.testing.assert_allclose(both.tau, bars.inverse_dynamics(both.q, still, still), atol=1e-12)
+    with pytest.raises(es.AssemblyError, match="hold the joints elsewhere"):
+        es.load("slider_crank").equilibrium({"slide": 5.0}, restarts=5)
 
 
 # -- configurations that rest under forces -------------------------------------------------------------------------
@@ -189,6 +196,7 @@ def test_batches_of_forces_and_of_parameters_equal_their_single_calls():
     assert eq.q.shape == (2, 3, 2)
     one = m.equilibrium(tau=tau[1, 2])
     np.testing.assert_allclose(eq.q[1, 2], one.q, atol=1e-12)
+    assert m.equilibrium(tau=np.zeros((0, 2))).q.shape == m.equilibrium(np.zeros((0, 2))).tau.shape == (0, 2)
     bar = es.load("four_bar_spring")
     guess = bar.assemble([2.3], singular="ignore")
     eq = bar.equilibrium(guess=guess, parameters={"k": [24.0, 25.0, 30.0]})
@@ -283,6 +291,58 @@ def test_the_governor_at_speed_stands_as_its_potential_says_and_stays():
     motion = m.simulate(eq.q, eq.v, np.linspace(0, 1, 5), method="Radau", rtol=1e-9, atol=1e-11)
     assert np.abs(motion.q[:, 1:] - eq.q[1:]).max() < 1e-7
     np.testing.assert_allclose(motion.q[-1, 0], w, rtol=1e-8)
+
+
+def porter(ball: float = 2.0, sleeve: float = 8.0, length: float = 0.3) -> es.Mechanism:
+    """A governor of rods without mass, from the top of its shaft to the balls and from these to the sleeve: closed loops."""
+    b = (
+        es.Builder("porter")
+        .body("shaft", mass=0.1, inertia=0.01 * np.eye(3))
+        .body("sleeve", mass=sleeve, inertia=0.02 * np.eye(3))
+    )
+    b.joint("spin", "revolute", "ground", "shaft").joint("slide", "prismatic", "shaft", "sleeve", home=-length)
+    for side, axis in (("left", "y"), ("right", "-y")):
+        along = (length if side == "left" else -length, 0, 0)
+        b.body(f"{side} arm", mass=ball, com=along).body(f"{side} rod")
+        b.joint(f"{side} top", "revolute", "shaft", f"{side} arm", axis=axis, home=np.pi / 6)
+        b.joint(f"{side} ball", "revolute", f"{side} arm", f"{side} rod", at=along, axis=axis, home=2 * np.pi / 3)
+        b.loop(f"{side} foot", "spherical", f"{side} rod", "sleeve", along, (0, 0, 0))
+    return b.actuate("spin").build()
+
+
+def test_porters_governor_rises_with_its_speed():
+    """Its height is (m + M) / m g / omega^2 (Porter, 1858); the loops turn with the shaft."""
+    m, length = porter(), 0.3
+    speed = np.array([15.0, 18.0, 21.0])
+    eq = m.equilibrium(v={"spin": speed}, guess=m.project(m.home()))
+    height = (2.0 + 8.0) / 2.0 * 9.81 / speed**2
+    slide = m.coordinates["slide"].start
+    np.testing.assert_allclose(eq.q[:, slide], -2 * height, rtol=1e-10)
+    assert (height < length).all()
+    assert (eq.stability == "stable").all()
+    assert np.abs(eq.tau).max() < 1e-10
+    lm = m.linearize(eq.q[1], eq.v[1], eq.tau[1])
+    np.testing.assert_allclose(np.sort(np.abs(lm.poles)), np.sort(np.abs(eq.poles[1])), atol=1e-5)
+    motion = m.simulate(eq.q[1], eq.v[1], 1.0, rtol=1e-10, atol=1e-12)
+    assert np.abs(motion.q[:, slide] - eq.q[1, slide]).max() < 1e-7
+
+
+def test_what_a_gear_turns_goes_on_with_its_shaft():
+    b = (
+        es.Builder("geared")
+        .body("shaft", mass=1.0, inertia=0.1 * np.eye(3))
+        .body("wheel", mass=1.0, inertia=0.1 * np.eye(3))
+    )
+    b.body("bob", mass=1.0, com=(0, 0, -1.0))
+    b.joint("spin", "revolute", "ground", "shaft").joint(
+        "wheel", "revolute", "ground", "wheel", at=(1, 0, 0), viscous=0.5
+    )
+    b.joint("swing", "revolute", "shaft", "bob", axis="y", home=0.8)
+    m = b.couple("gear", "wheel", "spin", ratio=-2.0).actuate("spin").build()
+    eq = m.equilibrium(v={"spin": 5.0})
+    np.testing.assert_allclose(eq.v, [5.0, -10.0, 0.0])
+    np.testing.assert_allclose(np.cos(eq.q[2]), 9.81 / 25, rtol=1e-12)
+    np.testing.assert_allclose(eq.tau, [0.5 * 10.0 * 2.0], rtol=1e-12)
 
 
 def test_friction_of_the_shaft_is_the_motors_torque():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import eslabon as es
 from eslabon.model.configuration import integrate
+from oracles import Oracle, se3
 from random_mechanisms import random_closed, random_coordinates, random_tree
 
 
@@ -166,3 +170,42 @@ def test_tables_and_mistakes():
         lm.modes()["x"]
     rock = es.Builder("rock").body("rock", mass=1.0).joint("hold", "fixed", "ground", "rock").actuate().build()
     assert "none" in repr(rock.linearize([]).modes())
+
+
+# -- beside Pinocchio ----------------------------------------------------------------------------------------------
+
+
+def by_differences(m: es.Mechanism, eq: es.linear.Equilibrium, step: float = 1e-5) -> np.ndarray:
+    """Natural frequencies from Pinocchio's constraint dynamics, at rest beside the equilibrium: a = -Omega x."""
+    oracle = Oracle(es.Mechanism(replace(m.description, loops=(), actuated=tuple(j.name for j in m.joints))))
+    model, held, data = oracle.model, pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for loop in m.loops:
+        (j1, p1), (j2, p2) = (
+            (oracle.where[end.body][0], oracle.where[end.body][1] * se3(end.at)) for end in (loop.first, loop.second)
+        )
+        held.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, j1, p1, j2, p2, pin.LOCAL))
+        data.append(held[-1].createData())
+    work, settings, still = model.createData(), pin.ProximalSettings(1e-13, 1e-10, 50), np.zeros(m.nv)
+    pin.initConstraintDynamics(model, work, held, data)
+    lm, places = m.linearize(eq.q, tau=eq.tau), [m.coordinates[name].start for name in m.actuated]
+
+    def accelerations(x):
+        q = m.assemble(x, eq.q)
+        return pin.constraintDynamics(model, work, oracle.q(q), still, still, held, data, settings)[oracle.v_map][
+            places
+        ]
+
+    x = eq.q[places]
+    columns = [(accelerations(x + step * e) - accelerations(x - step * e)) / (2 * step) for e in np.eye(lm.dof)]
+    return np.sort(np.sqrt(-np.linalg.eigvals(np.array(columns).T).real))
+
+
+@pytest.mark.parametrize("name", ["parallelogram", "five_bar", "planar_3rrr"])
+def test_frequencies_at_a_stable_rest_are_those_of_pinocchios_dynamics(name):
+    """Where Pinocchio's own derivatives, and others' linear models, are wrong for loops, differences of its dynamics are not."""
+    m = es.load(name)
+    bodies = tuple(replace(b, inertia=(b.inertia[2],) * 3 + (0.0,) * 3) for b in m.bodies)  # rods without spin
+    m = es.Mechanism(replace(m.description, bodies=bodies, gravity=(0.0, -9.81, 0.0)))
+    eq = next(eq for eq in m.equilibrium(all=True, restarts=40) if eq.stable)
+    found = [mode.frequency for mode in m.linearize(eq.q, tau=eq.tau).modes()]
+    np.testing.assert_allclose(found, by_differences(m, eq), rtol=1e-6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from eslabon.arguments import finite, positive, states, text
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.simulate.sampling import Sampled, sampled
-from eslabon.simulate.traced_laws import Law, Traced, law_at
+from eslabon.simulate.traced_laws import Law, Traced, columns, law_at
 
 if TYPE_CHECKING:
     from eslabon.graph.c import CSource
@@ -107,14 +107,14 @@ class ControlLaw(Traced):
 
         from eslabon.graph.c import source
         from eslabon.graph.calls import Composed
+        from eslabon.graph.lookup import lookups
 
-        f = self._traced.function
-        names = ["t", "q", "v", "x"][: f.n_in()], ["tau", "x_rate"][: f.n_out()]
+        sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({} if self.state is None else {"x": self._traced.size})
+        symbols = [casadi.SX.sym(word, size) for word, size in sizes.items()]
+        with lookups() as calls:
+            found = columns(self.law, symbols, self.state is not None)
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
-        if isinstance(f, Composed):
-            made: Any = replace(f, input_names=names[0], output_names=names[1])
-        else:
-            made = casadi.Function("law", f.sx_in(), casadi.cse(f.call(f.sx_in())), *names)
+        made = Composed("law", symbols, found, calls, list(sizes), ["tau", "x_rate"][: len(found)])
         return source(made, word, f"{self.title} of {self.m.name}")
 
     def __repr__(self) -> str:

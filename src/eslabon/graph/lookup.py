@@ -1,7 +1,6 @@
 """Rows of a constant table, by number: what lies between samples, such as gains along a trajectory.
 
-    with lookups() as calls:                      # while a law is traced
-        coefficients = row_of(table, floor(t / h))
+    coefficients = row_of(table, floor(t / h))    # recorded like any other call (`graph.calls`)
 
 A graph of scalars has no memory to look into: there a row is a sum over all rows, of which one counts. Native code loads it. The
 row's number has no derivative, and neither have its numbers, so that a looked-up row can be differentiated by whatever it is
@@ -87,7 +86,7 @@ class Lookup:
 
 @contextmanager
 def lookups() -> Iterator[list[Call]]:
-    """Keep lookups as calls while a law is traced, and nothing else: what is differentiated inside stays what it is."""
+    """Keep lookups as calls and nothing else, where no calls are recorded: as C has them, which knows no other functions."""
     calls: list[Call] = []
     token = _FOUND.set(calls)
     try:

@@ -99,7 +99,7 @@ def _table(eq: Equilibrium) -> str:
     many = np.size(eq.stability)
     words = {w: int((np.ravel(eq.stability) == w).sum()) for w in dict.fromkeys(np.ravel(eq.stability))}
     told = ", ".join(f"{number} {word}" if many > 1 else word for word, number in words.items())
-    title = f"<{many:,} {noun + 's' * (moving and many > 1)} of {eq.m.name}: {told}>"
+    title = f"<{many:,} {noun + 's' * (moving and many > 1)} of {eq.m.name}: {told or 'none'}>"
     if len(eq.batch) > 1 or many > ROWS or not many:
         return title
     named = [

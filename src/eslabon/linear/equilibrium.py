@@ -34,6 +34,7 @@ SAME = 1e-5  # radians, or metres: two configurations nearer than that are one
 SHIFT = 0.05  # radians, or parts of the mechanism's size, along a direction without stiffness
 NEUTRAL = 1e-8  # of the largest stiffness: a direction without any
 SINGULAR = 1e-6  # of the largest singular value: nearer to a singular configuration, linear models say nothing
+UNSTEADY = 1e-6  # of forces, in a radian of the motion
 HELD = 1e-6  # of the forces that act: what may be left of them where a configuration is held
 
 
@@ -96,6 +97,10 @@ class _Balanced(NamedTuple):
     small: Small
     singular: Any
 
+    def steady(self, tolerance: float) -> Any:
+        """Which of them are in balance, and stay so."""
+        return (self.relative <= tolerance) & (self.unsteady <= UNSTEADY)
+
 
 class _Search:
     """What is asked of a mechanism."""
@@ -153,9 +158,18 @@ class _Search:
         q = found.q[good]
         q = q[np.argsort(self.ranges.apart(q, self.given.q[0]), kind="stable")]
         q = q[distinct(q, self.ranges.apart, SAME)]
-        self.given = self.given._replace(lead=(len(q),))
-        self.system, self.reference = self.system.of(np.zeros(len(q), dtype=int)), np.repeat(self.reference, len(q))
+        self._spread(len(q))
+        steady = self.balanced(q).steady(1e-8)
+        if steady.any():  # what needs a force that nothing gives, or changes as it goes on, is none
+            q = q[steady]
+            self._spread(len(q))
         return self._told(q, 1e-8).chosen(1e-7 * float(self.reference[0]))
+
+    def _spread(self, number: int) -> None:
+        """As many lanes of the one that is asked for."""
+        lanes = np.zeros(number, dtype=int)
+        self.given = self.given._replace(lead=(number,))
+        self.system, self.reference = self.system.of(lanes), self.reference[lanes]
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
@@ -176,7 +190,10 @@ class _Search:
         found = method(self.system.of(lanes), q)
         found = found._replace(q=self.ranges.turned(found.q, self.given.q[lanes]))
         rank = self._rank(found, lanes)
-        choice = rank.reshape(len(lost), -1).argmin(axis=1) + np.arange(len(lost)) * (len(lanes) // max(1, len(lost)))
+        if not len(lost):
+            return
+        block = len(lanes) // len(lost)
+        choice = rank.reshape(len(lost), block).argmin(axis=1) + np.arange(len(lost)) * block
         better = rank[choice] < self._rank(Found(*(x[lost] for x in best)), lost)
         for mine, new in zip(best, found, strict=True):
             mine[lost[better]] = new[choice[better]]
@@ -257,6 +274,7 @@ class _Search:
             self._refuse(made, tolerance, found)
         found_poles = poles(made.small)
         words = stability(made.small, found_poles, made.singular)
+        found_poles[made.singular] = np.nan
         families = np.zeros(len(q), dtype=int) if self.given.whole else self.families(q)
         residual = np.abs(made.left).max(axis=-1, initial=0.0)
         lead = self.given.lead
@@ -275,11 +293,12 @@ class _Search:
             k = int(found.violation.argmax())
             raise AssemblyError(
                 f"{self.m.name} does not close on the way to an equilibrium{self._which(k)}: loops are violated by "
-                f"{found.violation[k]:.3g} (m or rad); start from a closed configuration."
+                f"{found.violation[k]:.3g} (m or rad); "
+                + ("hold the joints elsewhere." if self.system.held else "start from a closed configuration.")
             )
         if (made.relative > tolerance).any():
             self._refuse_force(made, int(made.relative.argmax()))
-        if (made.unsteady > 1e-6).any():
+        if (made.unsteady > UNSTEADY).any():
             names = [
                 str(c)
                 for c, x in zip(velocity_columns(self.m), self.system.v[int(made.unsteady.argmax())], strict=True)

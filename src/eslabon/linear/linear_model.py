@@ -14,6 +14,7 @@ from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 
 if TYPE_CHECKING:
+    from eslabon.linear.contributions import Contributions
     from eslabon.linear.modes import Modes
 
 VALUES = ("U", "V", "W", "F", "A", "B", "drift", "a", "position_map", "velocity_map", "C", "D")
@@ -175,6 +176,12 @@ class LinearModel:
         from eslabon.linear.linearize import sensitivity
 
         return sensitivity(self, parameter)
+
+    def contributions(self) -> Contributions:
+        """What each body, and motors, springs, friction and wrenches, add to U, V and W (Rojas, 5.5)."""
+        from eslabon.linear.contributions import contributions
+
+        return contributions(self)
 
     def discretized(self, step: float) -> tuple[Floats, Floats]:
         """A and B of x[k+1] = A x[k] + B u[k] for forces held over a step (zero-order hold), exact.

@@ -29,7 +29,7 @@ CLOSED = 1e-11  # metres and radians
 BALANCED = 1e-9  # of the forces that act: a residual of an equilibrium, far above round-off
 ITERATIONS, DOWNHILL = 100, 60
 LONGEST = 0.5  # radians, or lengths in units of the mechanism's size, of one step
-REGULAR = 1e-11  # of the squares of J
+REGULAR, TINY = 1e-11, 1e-200  # of the squares of J, and more than nothing
 SOFT = 1e-10  # of the largest stiffness: a direction without any
 
 
@@ -139,6 +139,11 @@ class Steady:
         back, P = projection(self._with_held(J))
         return Balance(g, phi, J, P, back[:, :, : phi.shape[-1]])
 
+    @cached_property
+    def _loose(self) -> Floats:
+        """One for each velocity that is not held."""
+        return np.array([float(k not in self.held) for k in range(self.m.nv)])
+
     def _with_held(self, J: Floats) -> Floats:
         """J with a row for each coordinate that is held."""
         held = np.eye(self.m.nv)[list(self.held)]
@@ -162,20 +167,18 @@ class Steady:
             if not len(lanes):
                 break
             own = self.of(lanes)
-            q[lanes] = own.moved(q[lanes], _shortened(-_least(self._with_held(J[lanes]), phi[lanes])))
+            q[lanes] = own.moved(q[lanes], _shortened(-_least(J[lanes] * self._loose, phi[lanes])))
             g[lanes], phi[lanes], J[lanes] = own.forces(q[lanes])
         return q, self._projected(g, phi, J)
 
 
 def _least(J: Floats, phi: Floats) -> Floats:
-    """J^T (J J^T + mu 1)^-1 phi, phi zero in its last rows: the least solution, with a little regularization for rows that
-    depend on others, which is much faster than to find them."""
+    """J^T (J J^T + mu 1)^-1 phi: the least solution of J x = phi, with a little regularization for rows that depend on others,
+    which is much faster than to find them."""
     Jt = np.swapaxes(J, 1, 2)
     square = J @ Jt
-    square += REGULAR * np.trace(square, axis1=1, axis2=2)[:, None, None] * np.eye(J.shape[1])
-    right = np.zeros(J.shape[:2])
-    right[:, : phi.shape[-1]] = phi
-    return np.asarray(np.nan_to_num(Jt @ np.linalg.solve(square, right[..., None])))[..., 0]
+    square += (REGULAR * np.trace(square, axis1=1, axis2=2) + TINY)[:, None, None] * np.eye(J.shape[1])
+    return np.asarray(np.nan_to_num(Jt @ np.linalg.solve(square, phi[..., None])))[..., 0]
 
 
 def _shortened(way: Floats) -> Floats:
@@ -188,13 +191,14 @@ def projection(J: Floats) -> tuple[Floats, Floats]:
     """J^+, and the projection onto what J leaves free, for each lane."""
     n = J.shape[-1]
     if not J.shape[1] or not n:
-        return np.zeros((len(J), n, J.shape[1])), np.broadcast_to(np.eye(n), (len(J), n, n))
-    U, size, Vt = np.linalg.svd(np.nan_to_num(J), full_matrices=False)
+        return np.zeros((len(J), n, J.shape[1])), np.tile(np.eye(n), (len(J), 1, 1))
+    U, size, Vt = np.linalg.svd(np.nan_to_num(J), full_matrices=J.shape[1] < n)
+    U, inner = U[:, :, : size.shape[-1]], Vt[:, : size.shape[-1]]
     kept = size > RANK * np.maximum(size[:, :1], 1e-300)
-    V = np.swapaxes(Vt * np.where(kept, 1 / np.maximum(size, 1e-300), 0.0)[..., None], 1, 2)
-    back = V @ np.swapaxes(U, 1, 2)
-    rows = Vt * kept[..., None]
-    return back, np.eye(n) - np.swapaxes(rows, 1, 2) @ rows
+    scaled = inner * np.where(kept, 1 / np.maximum(size, 1e-300), 0.0)[..., None]
+    free = Vt.copy()
+    free[:, : size.shape[-1]] *= ~kept[..., None]  # made of what is free, P is exactly zero where nothing is
+    return np.swapaxes(scaled, 1, 2) @ np.swapaxes(U, 1, 2), np.swapaxes(free, 1, 2) @ free
 
 
 class Found(NamedTuple):

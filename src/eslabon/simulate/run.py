@@ -113,6 +113,7 @@ def simulate(
         run_options.effort_limits(m, saturate), stopped,
     )  # fmt: skip
     x0 = run_options.start(system, forces, q0, v0, times[0])
+    forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces
     size = m.nq + m.nv + (forces.size if isinstance(forces, Law) else 0)
     named, tolerances = run_options.events_of(events, method), run_options.tolerances(rtol, atol, size)
     passages = Passages(m, singular != "ignore", x0.shape[:-1])

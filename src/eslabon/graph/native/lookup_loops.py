@@ -8,12 +8,7 @@ from eslabon.graph.lookup import Lookup
 from eslabon.graph.native.ir import Body, bits, vector_type
 
 
-def scratch_size(f: Lookup, width: int) -> int:
-    """It needs none."""
-    return 0
-
-
-def definition(name: str, f: Lookup, width: int, place: int) -> str:
+def definition(name: str, f: Lookup, width: int) -> str:
     """@name(source, scratch, target)."""
     b, V, align = Body(width), vector_type(width), f"align {8 * width}"
     columns = len(f.values[0])
