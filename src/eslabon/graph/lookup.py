@@ -1,6 +1,10 @@
 """Rows of a constant table, by number: what lies between samples, such as gains along a trajectory.
 
+<<<<<<< ours
     coefficients = row_of(table, floor(t / h))
+=======
+    coefficients = row_of(table, floor(t / h))    # recorded like any other call (`graph.calls`)
+>>>>>>> theirs
 
 A graph of scalars has no memory to look into: there a row is a sum over all rows, of which one counts. Native code loads it. The
 row's number has no derivative, and neither have its numbers, so that a looked-up row can be differentiated by whatever it is
@@ -80,6 +84,20 @@ class Lookup:
         return casadi.Function(self.name(), [k], [casadi.densify(casadi.mtimes(table, here))])
 
 
+<<<<<<< ours
+=======
+@contextmanager
+def lookups() -> Iterator[list[Call]]:
+    """Keep lookups as calls and nothing else, where no calls are recorded: as C has them, which knows no other functions."""
+    calls: list[Call] = []
+    token = _FOUND.set(calls)
+    try:
+        yield calls
+    finally:
+        _FOUND.reset(token)
+
+
+>>>>>>> theirs
 def row_of(table: np.ndarray[Any, Any], k: SX) -> SX:
     """The row of a number, a column of symbols; kept as a call where calls are recorded.
 
