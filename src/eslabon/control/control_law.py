@@ -110,17 +110,12 @@ class ControlLaw(Traced):
         from eslabon.graph.calls import Composed
         from eslabon.graph.lookup import lookups
 
-<<<<<<< ours
-        f = self._traced.function
-        names = ["t", "q", "v", "x"][: f.n_in()], ["tau", self.changed][: f.n_out()]
-=======
         sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({} if self.state is None else {"x": self._traced.size})
         symbols = [casadi.SX.sym(word, size) for word, size in sizes.items()]
         with lookups() as calls:
             found = columns(self.law, symbols, self.state is not None)
->>>>>>> theirs
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
-        made = Composed("law", symbols, found, calls, list(sizes), ["tau", "x_rate"][: len(found)])
+        made = Composed("law", symbols, found, calls, list(sizes), ["tau", self.changed][: len(found)])
         return source(made, word, f"{self.title} of {self.m.name}")
 
     def __repr__(self) -> str:

@@ -1,10 +1,6 @@
 """Rows of a constant table, by number: what lies between samples, such as gains along a trajectory.
 
-<<<<<<< ours
-    coefficients = row_of(table, floor(t / h))
-=======
     coefficients = row_of(table, floor(t / h))    # recorded like any other call (`graph.calls`)
->>>>>>> theirs
 
 A graph of scalars has no memory to look into: there a row is a sum over all rows, of which one counts. Native code loads it. The
 row's number has no derivative, and neither have its numbers, so that a looked-up row can be differentiated by whatever it is
@@ -13,15 +9,19 @@ multiplied with.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from eslabon.graph.calls import call
+from eslabon.graph.calls import Call, call
 
 SX = Any  # casadi.SX
+_FOUND: ContextVar[list[Call] | None] = ContextVar("_FOUND", default=None)
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,6 @@ class Lookup:
         return casadi.Function(self.name(), [k], [casadi.densify(casadi.mtimes(table, here))])
 
 
-<<<<<<< ours
-=======
 @contextmanager
 def lookups() -> Iterator[list[Call]]:
     """Keep lookups as calls and nothing else, where no calls are recorded: as C has them, which knows no other functions."""
@@ -97,7 +95,6 @@ def lookups() -> Iterator[list[Call]]:
         _FOUND.reset(token)
 
 
->>>>>>> theirs
 def row_of(table: np.ndarray[Any, Any], k: SX) -> SX:
     """The row of a number, a column of symbols; kept as a call where calls are recorded.
 
@@ -107,4 +104,11 @@ def row_of(table: np.ndarray[Any, Any], k: SX) -> SX:
     >>> f(0.5), f(1.0), f(7)
     (DM([1, 2]), DM([3, 4]), DM([3, 4]))
     """
-    return call(Lookup(tuple(map(tuple, table.tolist()))), k)
+    import casadi
+
+    f, calls = Lookup(tuple(map(tuple, table.tolist()))), _FOUND.get()
+    if calls is None:
+        return call(f, k)
+    symbols = casadi.SX.sym("row", table.shape[1])
+    calls.append(Call(f, [casadi.SX(k)], symbols))
+    return symbols

@@ -88,15 +88,6 @@ class Law:
     def size(self) -> int:
         return self.state.shape[-1]
 
-<<<<<<< ours
-    def plain(self) -> Any:
-        """One `casadi.Function`, whatever it calls."""
-        from eslabon.graph.calls import Composed
-
-        return self.function.inlined() if isinstance(self.function, Composed) else self.function
-
-=======
->>>>>>> theirs
     def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
         from eslabon.graph.calls import Composed, call
 
