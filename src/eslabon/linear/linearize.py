@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, mapping, states, text
 from eslabon.coordinates.partition import partition_at, partition_by
+from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
 from eslabon.graph.evaluator import Formula, requested
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
-from eslabon.linear.linear_model import VALUES, Layout, LinearModel
+from eslabon.linear.linear_model import Layout, LinearModel
 from eslabon.linear.measured import actuator_names, measured, state_names
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
@@ -58,7 +61,13 @@ def _formula(name: str, inputs: tuple[Any, ...], values: tuple[str, ...], **opti
     )  # fmt: skip
 
 
-LINEARIZED = _formula("linearized", ("q", "v", "tau"), VALUES, outputs=())
+STATE_SPACE, MEASURED = ("A", "B", "a"), ("C", "D")
+TERMS = ("U", "V", "W", "F", "position_map", "velocity_map")
+# Of closed chains all is made at once, their degrees of freedom being few. Of trees, whose matrices are larger than what they
+# are made of, U, V and W wait until somebody asks.
+CLOSED = _formula("linearized", ("q", "v", "tau"), (*STATE_SPACE, *MEASURED, *TERMS), outputs=())
+TREE = _formula("linearized_tree", ("q", "v", "tau"), (*STATE_SPACE, *MEASURED), outputs=())
+TREE_TERMS = _formula("tree_terms", ("q", "v", "a"), ("U", "V", "W"))
 HOLDING = _formula("holding", ("q", "v", "a"), ("F", "needed"), steady=False)
 SENSITIVITY = _formula(
     "linear_sensitivity", ("q", "v", "tau", Argument("value", ())), MATRICES, outputs=(), parameter=None
@@ -105,9 +114,9 @@ def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
     Where the actuated coordinates do not determine the motion it raises SingularityError, and `linearize` looks for others.
     """
     p = _own(m)
-    layout = _layout(m, p, None)
-    asked = {"partition": p, "outputs": layout.request["outputs"]}
-    f = _native(m, LINEARIZED, tuple(asked.items()), (), (), None)
+    outputs, layout = _layout(m, p, None)
+    layout = replace(layout, request=_Call(m, None, None, None, None))
+    f = _native(m, CLOSED if m.closed else TREE, (("partition", p), ("outputs", outputs)), (), (), None)
     return lambda q, v, tau: LinearModel(layout, f(q, v, tau), q, v, tau)
 
 
@@ -132,6 +141,19 @@ class _Call:
             self.m, formula, tuple(options.items()), tuple(self.parameters), tuple(self.external), self.tolerance
         )  # fmt: skip
         made: tuple[Floats, ...] = f(*arrays, *self.external.values(), *self.parameters.values())
+        return made
+
+    def of(self, batch: tuple[int, ...], index: Any) -> _Call:
+        """The same for some of many states."""
+        made = copy(self)
+        made.external = {name: np.broadcast_to(w, (*batch, 6))[index] for name, w in self.external.items()}
+        made.parameters = {name: np.broadcast_to(x, batch)[index] for name, x in self.parameters.items()}
+        return made
+
+    def without(self, parameter: str) -> _Call:
+        """The same with a parameter left to the model."""
+        made = copy(self)
+        made.parameters = {name: x for name, x in self.parameters.items() if name != parameter}
         return made
 
 
@@ -174,45 +196,57 @@ def _forces(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike | None
 
 
 def _at(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats, tau: Floats) -> LinearModel:
-    layout = _layout(call.m, p, outputs if outputs is None or isinstance(outputs, str) else tuple(outputs))
-    asked = {"partition": p, "outputs": layout.request["outputs"]}
-    values = call(LINEARIZED, asked, q, v, tau)
-    if call.external or call.parameters:
-        layout = Layout(**{**vars(layout), "request": {**layout.request, "call": call}})
-    return LinearModel(layout, values, q, v, tau)
+    given = outputs if outputs is None or isinstance(outputs, str) else tuple(outputs)
+    named, layout = _layout(call.m, p, given)
+    values = call(CLOSED if call.m.closed else TREE, {"partition": p, "outputs": named}, q, v, tau)
+    return LinearModel(replace(layout, request=call), values, q, v, tau)
 
 
 @per_model
-def _layout(m: Model, p: Partition, outputs: Any) -> Layout:
+def _layout(m: Model, p: Partition, outputs: Any) -> tuple[tuple[Output, ...], Layout]:
+    """The outputs that are computed, and all that does not depend on the state."""
     i = p.independent
     named, n = measured(m, outputs, i), len(i)
-    constant = all(y.of == "joint" and y.order < 2 and y.place in i for _, y in named)
-    C = np.zeros((len(named), 2 * n))
-    if constant:
-        for row, (_, y) in enumerate(named):
+    constant = {} if m.closed else _of_trees(m)
+    asked = tuple(y for _, y in named)
+    if all(y.of == "joint" and y.order < 2 and y.place in i for y in asked):
+        C = np.zeros((len(named), 2 * n))
+        for row, y in enumerate(asked):
             C[row, i.index(y.place) + y.order * n] = 1.0
-    return Layout(
+        constant, asked = {**constant, "C": C, "D": np.zeros((len(named), m.nu))}, ()
+    values = (*STATE_SPACE, *MEASURED, *(TERMS if m.closed else ()))
+    layout = Layout(
         m, p, tuple(velocity_names(m)[k] for k in i), state_names(m, i), actuator_names(m),
-        tuple(name for name, _ in named), (C, np.zeros((len(named), m.nu))) if constant else None,
-        {"outputs": () if constant else tuple(y for _, y in named)},
+        tuple(name for name, _ in named), values, constant, terms, None,
     )  # fmt: skip
+    return asked, layout
+
+
+def _of_trees(m: Model) -> dict[str, Floats]:
+    """What is the same in every state of a tree."""
+    one = np.eye(m.nv)
+    velocity_map = np.hstack([np.zeros((m.nv, m.nv)), one])
+    return {"F": one[:, list(m.actuated_velocities)], "position_map": one, "velocity_map": velocity_map}
+
+
+def terms(lm: LinearModel) -> dict[str, Floats]:
+    """U, V and W of a tree."""
+    found = lm.layout.request(TREE_TERMS, {"partition": lm.layout.partition}, lm.q, lm.v, lm.a)
+    return dict(zip("UVW", found, strict=True))
 
 
 def sensitivity(lm: LinearModel, parameter: str) -> dict[str, Floats]:
     """The derivatives of a linear model's matrices by a parameter."""
-    layout = lm.layout
+    layout, call = lm.layout, lm.layout.request
     m, parameter = layout.model, text(parameter, "parameter")
     if parameter not in m.parameters:
         raise ModelError(f"{m.name} has no parameter '{parameter}'{suggest(parameter, m.parameters)}")
-    call = layout.request.get("call") or _Call(m, None, None, None, None)
-    if parameter in call.parameters:
-        value, others = call.parameters[parameter], {k: x for k, x in call.parameters.items() if k != parameter}
-        call = _Call.__new__(_Call)
-        call.m, call.tolerance, call.external, call.parameters = m, None, layout.request["call"].external, others
-    else:
-        value = m.parameters[parameter]
-    asked = {"partition": layout.partition, "outputs": layout.request["outputs"], "parameter": parameter}
-    found = dict(zip(MATRICES, call(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value), strict=True))
-    if layout.constant is not None:
-        found |= {name: np.zeros((*lm.batch, *x.shape)) for name, x in zip("CD", layout.constant, strict=True)}
+    value = call.parameters.get(parameter, m.parameters[parameter])
+    outputs = _layout(m, layout.partition, layout.outputs or None)[0]
+    asked = {"partition": layout.partition, "outputs": outputs, "parameter": parameter}
+    made = call.without(parameter)(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value)
+    found = dict(zip(MATRICES, made, strict=True))
+    for name in ("C", "D"):
+        if name in layout.constant:
+            found[name] = np.zeros((*lm.batch, *layout.constant[name].shape))
     return found
