@@ -34,7 +34,7 @@ class Call(NamedTuple):
     repetition by repetition.
     """
 
-    function: Any  # casadi.Function of SX, or Composed
+    function: Any  # casadi.Function of SX, Composed, or an operator on matrices
     arguments: list[SX]
     results: SX
     columns: tuple[tuple[int, ...], ...] = ()
@@ -153,7 +153,8 @@ def _fitted(f: Any, arguments: Sequence[SX]) -> list[SX]:
 
 
 def _inlined(f: Any, given: list[SX]) -> list[SX]:
-    return (f.inlined() if isinstance(f, Composed) else f).call(given, True, False)
+    made: list[SX] = (f.inlined() if hasattr(f, "inlined") else f).call(given, True, False)
+    return made
 
 
 def _recorded(f: Any, given: list[SX], calls: list[Call]) -> list[SX]:

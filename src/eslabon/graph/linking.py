@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from eslabon.graph.calls import Call, Composed
+from eslabon.graph.matrices import Operator
 from eslabon.graph.program import Instruction, Program, Repetition, instructions, read, row_ordered, starts
 
 
@@ -29,6 +31,10 @@ def linked(f: Any) -> Program:
     return _Linker().program(f)
 
 
+# A law is linked for its digest, and again as a part of what it drives.
+_LINKED: WeakKeyDictionary[Composed, Program] = WeakKeyDictionary()
+
+
 class _Linker:
     """Reads every function once, however often it is called."""
 
@@ -36,9 +42,13 @@ class _Linker:
         self._read: dict[tuple[type, int], Program] = {}
 
     def program(self, f: Any) -> Program:
+        if isinstance(f, Composed):
+            if f not in _LINKED:
+                _LINKED[f] = self._composed(f)
+            return _LINKED[f]
         key = type(f), hash(f)
         if key not in self._read:
-            self._read[key] = self._composed(f) if isinstance(f, Composed) else read(f)
+            self._read[key] = _operator(f) if isinstance(f, Operator) else read(f)
         return self._read[key]
 
     def _composed(self, f: Composed) -> Program:
@@ -59,6 +69,10 @@ class _Linker:
             distinct.setdefault(program.digest, program)
         number = {digest: k for k, digest in enumerate(distinct)}
         return tuple(distinct.values()), [number[program.digest] for program in called]
+
+
+def _operator(f: Operator) -> Program:
+    return Program(f.name(), (), tuple(f.name_in()), tuple(f.name_out()), tuple(f.shapes), (f.size_out(0),), operator=f)
 
 
 def _named(steps: list[Instruction], f: Composed, functions: Sequence[Program], which: list[int]) -> list[Instruction]:

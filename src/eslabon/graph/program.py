@@ -60,10 +60,13 @@ class Program:
     output_shapes: tuple[tuple[int, int], ...]
     functions: tuple[Program, ...] = ()
     repeated: tuple[Repetition, ...] = ()
+    operator: Any = None  # of `graph.matrices`, in place of instructions
 
     @cached_property
     def operations(self) -> int:
         """How many operations one evaluation takes, those of the functions it calls included."""
+        if self.operator is not None:
+            return int(self.operator.operations)
         own, often = sum(i.name not in MOVES for i in self.instructions), {r.call: len(r.table) for r in self.repeated}
         return own + sum(self.functions[f].operations * often.get(call, 1) for call, f in self.called.items())
 
@@ -96,7 +99,7 @@ class Program:
         The bits of a constant count, so that 0.0 and -0.0 differ.
         """
         h = hashlib.sha256(repr((self.input_shapes, self.output_shapes)).encode())
-        h.update(repr(([f.digest for f in self.functions], self.repeated)).encode())
+        h.update(repr(([f.digest for f in self.functions], self.repeated, self.operator)).encode())
         h.update(repr([(i.name, i.args, i.place) for i in self.instructions]).encode())
         h.update(array("d", [i.value for i in self.instructions]).tobytes())
         return h.hexdigest()

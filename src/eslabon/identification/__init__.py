@@ -5,11 +5,12 @@ motion can tell, `recordings` reads what was measured, `estimation` solves, `res
 `consistency` finds inertias that bodies can have, `excitation` plans a motion that tells much.
 """
 
-from eslabon.identification.base_parameters import BaseParameters, base_parameters
+from eslabon.identification.base_parameters import base_parameters
 from eslabon.identification.excitation import Excitation, excitation
 from eslabon.identification.identified import CrossValidation, Identification, identify
-from eslabon.identification.parameters import inertial_parameters, parameter_names, pseudo_inertias
+from eslabon.identification.parameters import parameter_names, pseudo_inertias
 from eslabon.identification.recordings import Recording, read_recording
+from eslabon.solvers.identification import BaseParameters, inertial_parameters
 
 __all__ = [
     "BaseParameters",

@@ -16,13 +16,13 @@ import numpy as np
 from eslabon.arguments import Floats, finite
 from eslabon.errors import InputError, SingularityError
 from eslabon.graph.evaluator import evaluate
-from eslabon.identification.base_parameters import BaseParameters
 from eslabon.identification.equations import LINEAR_EQUATIONS, independent
 from eslabon.identification.parameters import UNITS as INERTIA_UNITS
 from eslabon.identification.parameters import Terms, reference_inertias
 from eslabon.identification.recordings import Sampled
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.solvers.identification import BaseParameters
 
 ITERATIONS = 30
 AT_ONCE = 20_000  # samples

@@ -11,7 +11,7 @@ import numpy as np
 from eslabon.arguments import Floats, flag, positive
 from eslabon.errors import InputError
 from eslabon.graph.evaluator import evaluate
-from eslabon.identification.base_parameters import BaseParameters, base_parameters
+from eslabon.identification.base_parameters import base_parameters
 from eslabon.identification.consistency import Masses, Task, consistent_parameters
 from eslabon.identification.equations import ACTUATOR_REGRESSOR, independent
 from eslabon.identification.estimation import (
@@ -33,6 +33,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.plotting import new_figure
 from eslabon.quantities import evaluate as evaluate_quantity
+from eslabon.solvers.identification import BaseParameters
 
 
 class Settings(NamedTuple):

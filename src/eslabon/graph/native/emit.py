@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from eslabon.graph.native import tables, vector_math
+from eslabon.graph.native import matrix_loops, tables, vector_math
 from eslabon.graph.native.ir import splat, vector_type
 from eslabon.graph.program import MOVES, GraphError, Instruction, Program, starts
 
@@ -97,8 +97,12 @@ def kernel(program: Program, width: int, fused: bool, piece: int | None = None) 
     ]
     family = program.family()
     names = {p.digest: f"@f{k}" for k, p in enumerate(family[:-1])} | {program.digest: "@kernel"}
-    words, texts, size = _Words(width), [], 0
+    words, texts, size = _Words(width), [], 1  # the first place says whether there is one state or several
     for p in family:
+        if p.operator is not None:
+            texts.append(matrix_loops.definition(names[p.digest], p.operator, width, size))
+            size += matrix_loops.scratch_size(p.operator, width)
+            continue
         code = _Function(p, names, words, size, piece or (PIECE if len(p.instructions) > WHOLE else WHOLE))
         texts.append(code.text())
         size = code.frame.end
@@ -144,8 +148,9 @@ class _Frame:
         for k, i in enumerate(program.instructions):
             for a in i.args:
                 self._last[a] = k
-        self.moved = dict.fromkeys(_moved(program))
+        self.moved = dict.fromkeys(_moved(program, "output"))
         self._last |= {program.instructions[k].args[0]: len(program.instructions) for k in self.moved}
+        self.handed = dict.fromkeys(_moved(program, "argument"))
         self.divides = Counter(i.args[1] for i in program.instructions if i.name == "div")
         layouts = [Layout.of(f) for f in program.functions]
         own = {r.call: r for r in program.repeated}
@@ -196,11 +201,13 @@ class _Frame:
         self._free += self._until.pop(piece, [])
 
 
-def _moved(program: Program) -> list[int]:
-    """The outputs that are results of calls as they are, if they are so many that a table pays."""
+def _moved(program: Program, name: str) -> list[int]:
+    """The outputs, or the arguments of calls, that are results of calls as they are, if they are so many that a table
+    pays."""
     steps = program.instructions
-    found = [k for k, i in enumerate(steps) if i.name == "output" and steps[i.args[0]].name == "result"]
-    return found if len(found) >= MANY else []
+    found = [k for k, i in enumerate(steps) if i.name == name and steps[i.args[0]].name == "result"]
+    often = Counter(steps[k].place[0] for k in found)
+    return [k for k in found if (len(found) if name == "output" else often[steps[k].place[0]]) >= MANY]
 
 
 class _Function:
@@ -219,7 +226,17 @@ class _Function:
         if self.frame.moved:
             pieces.append(tables.moves(f"{self._own}.moves", self._moves(), self._words.width))
             calls.append(f"  call void {self._own}.moves(ptr %scratch, ptr %target)")
-        return "".join(self._repetitions() + pieces) + _define(self._own, calls)
+        return "".join(self._repetitions() + self._handed() + pieces) + _define(self._own, calls)
+
+    def _handed(self) -> list[str]:
+        """The loops that hand results of calls on as arguments of others."""
+        steps, by_call = self._program.instructions, dict[int, list[tuple[int, int]]]()
+        for k in self.frame.handed:
+            (made, position), (call, place) = steps[steps[k].args[0]].place, steps[k].place
+            by_call.setdefault(call, []).append(
+                (self.frame.results[made] + position, self.frame.arguments[call] + place)
+            )
+        return [tables.moves(f"{self._own}.handed{call}", table, self._words.width) for call, table in by_call.items()]
 
     def _moves(self) -> list[tuple[int, int]]:
         """From where to where results go that are outputs."""
@@ -280,12 +297,15 @@ class _Piece:
         self._names: dict[int, str] = {}
         self._turned: set[int] = set()
         self._inverted: set[int] = set()
+        self._handed = {program.instructions[k].place[0] for k in frame.handed}
         self.lines: list[str] = []
 
     def instruction(self, k: int) -> None:
         """The lines of one instruction; inputs, constants and results of calls appear where they are first used."""
         i = self._program.instructions[k]
-        if i.name in ("input", "const", "result") or (i.name == "output" and k in self._frame.moved):
+        if i.name in ("input", "const", "result") or k in self._frame.moved:
+            return
+        if k in self._frame.handed:
             return
         names = self._names
         arguments = [names[a] if a in names else self._fetched(a) for a in i.args]
@@ -319,10 +339,12 @@ class _Piece:
         places = {"s": self._frame.arguments[call], "t": self._frame.results[call], "u": self._frame.one[f]}
         for name, place in places.items():
             self.lines.append(f"  %{name}{k} = getelementptr {self._words.V}, ptr %scratch, i64 {place}")
-        callee = self._functions[self._program.functions[f].digest]
+        callee, own = self._functions[self._program.functions[f].digest], self._functions[self._program.digest]
+        if call in self._handed:
+            self.lines.append(f"  call void {own}.handed{call}(ptr %scratch, ptr %scratch)")
         given = f"ptr %s{k}, ptr %scratch, ptr %t{k}"
         if any(r.call == call for r in self._program.repeated):
-            callee, given = f"{self._functions[self._program.digest]}.repeat{call}", f"{given}, ptr %u{k}"
+            callee, given = f"{own}.repeat{call}", f"{given}, ptr %u{k}"
         self.lines.append(f"  call void {callee}({given})")
 
     def _elementary(self, k: int, i: Instruction, arguments: list[str]) -> None:

@@ -238,7 +238,7 @@ class _Entry:
     def _compute(self, data: list[str], results: list[str]) -> str:
         """Run the kernel; an i1 says whether all bounds hold, and only then is anything written."""
         b, V, layout = self._b, vector_type(self._b.width), self._kernel.layout
-        with workspace(b, self._kernel) as (source, scratch, target):
+        with workspace(b, self._kernel, single=True) as (source, scratch, target):
             for place, row, shape in zip(layout.inputs, data, self._inputs, strict=True):
                 b.do(f"call void @spread(ptr {b.offset(source, place, V)}, ptr {row}, i64 {math.prod(shape)})")
             b.do(f"call void @kernel(ptr {source}, ptr {scratch}, ptr {target})")
