@@ -237,6 +237,8 @@ def test_a_loop_from_its_actuated_joints_alone(five_bar, tmp_path):
     scale = np.linalg.norm(exact.base.values)
     assert np.allclose(exact.values, truth(true, exact), atol=1e-7 * scale)
     assert np.allclose(exact.torques(q, v, a), tau, atol=1e-6 * np.abs(tau).max())
+    with pytest.raises(es.AssemblyError, match="violates loop closure"):
+        exact.torques(q + 0.1, v, a)
     made = exact.mechanism()
     assert np.allclose(made.inverse_dynamics(q, v, a), tau, atol=1e-5 * np.abs(tau).max())
 
