@@ -719,19 +719,6 @@ class Mechanism(model.Model):
 
         return base_parameters(self)
 
-    def identify(self, motion: Any, **options: Any) -> Identification:
-        """Base parameters, friction and motor inertias from recorded motions (a `Motion`, a CSV file, arrays by name, or a
-        list of these) by weighted least squares, with standard errors, a verdict on the model, and the `.mechanism()` that they
-        make.
-
-        Options: `friction=("viscous", "coulomb", "offset")`, `motors=True`, `consistent=True`, `noise`, `cutoff`, `mass`,
-        `confidence`, `guess`; see `es.identification.identify`. `es.identification.excitation` plans a motion that tells much.
-        """
-        from eslabon.identification import identify
-
-        known_options("identify", identify, options)
-        return identify(self, motion, **options)
-
     # -- linear models ------------------------------------------------------------------------------------------
 
     def linearize(
@@ -792,6 +779,19 @@ class Mechanism(model.Model):
         from eslabon.control.nonlinear_system import nonlinear_system
 
         return nonlinear_system(self, guess)
+
+    def identify(self, motion: Any, **options: Any) -> Identification:
+        """Base parameters, friction and motor inertias from recorded motions (a `Motion`, a CSV file, arrays by name, or a
+        list of these) by weighted least squares, with standard errors, a verdict on the model, and the `.mechanism()` that they
+        make.
+
+        Options: `friction=("viscous", "coulomb", "offset")`, `motors=True`, `consistent=True`, `noise`, `cutoff`, `mass`,
+        `confidence`, `guess`; see `es.identification.identify`. `es.identification.excitation` plans a motion that tells much.
+        """
+        from eslabon.identification import identify
+
+        known_options("identify", identify, options)
+        return identify(self, motion, **options)
 
     # -- simulation ---------------------------------------------------------------------------------------------
 

@@ -244,5 +244,5 @@ def test_a_law_of_another_mechanism_is_refused() -> None:
 
 def test_parameters_that_move_loops_are_refused() -> None:
     m = es.load("five_bar")
-    with pytest.raises(es.InputError, match="which L2 moves; simulate m.with_parameters"):
+    with pytest.raises(es.InputError, match=r"which L2 moves; simulate m\.with_parameters"):
         m.simulate(m.home(), None, 0.1, parameters={"L2": 0.1})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scipy.interpolate import PPoly
 
 FIRST, MOST = 8, 64  # intervals, to begin with and at most
-CLOSE = 1e-4  # of the largest value: how near what lies between comes
+CLOSE = 1e-3  # of the largest value: how near what lies between comes
 
 
 def schedule_times(reference: Reference, times: ArrayLike | None) -> Floats | None:
@@ -34,9 +34,7 @@ def schedule_times(reference: Reference, times: ArrayLike | None) -> Floats | No
 
 
 def tabulated(f: Callable[[Floats], Floats], reference: Reference, times: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Times and the values of a function there, so many that a cubic spline between them comes near."""
-    from scipy.interpolate import CubicSpline
-
+    """Times and the values of a function there, so many that what lies between them comes near."""
     chosen = schedule_times(reference, times)
     if chosen is not None:
         return chosen, f(chosen)
@@ -44,8 +42,8 @@ def tabulated(f: Callable[[Floats], Floats], reference: Reference, times: ArrayL
     t = np.linspace(*reference.span, 2 * FIRST + 1)
     values = f(t)
     while intervals < MOST:
-        spline = CubicSpline(t[::2], values[::2])
-        if np.abs(spline(t[1::2]) - values[1::2]).max() <= CLOSE * max(1e-300, np.abs(values).max()):
+        between = _between(t[::2], values[::2])
+        if np.abs(between(t[1::2]) - values[1::2]).max() <= CLOSE * max(1e-300, np.abs(values).max()):
             break
         intervals *= 2
         t = np.linspace(*reference.span, 2 * intervals + 1)
@@ -60,7 +58,14 @@ def scheduled(t: Floats, values: Floats) -> Callable[[Any], Any]:
     shape = values.shape[1:] if values.ndim == 3 else (values.shape[1], 1)
     if len(t) == 1:
         return lambda time: casadi.SX(values[0].reshape(shape))
-    from scipy.interpolate import CubicSpline
+    table = _between(t, values)
+    return lambda time: casadi.reshape(piecewise(table, time)[0], *shape[::-1]).T
 
-    spline: PPoly = CubicSpline(t, values)
-    return lambda time: casadi.reshape(piecewise(spline, time)[0], *shape[::-1]).T
+
+def _between(t: Floats, values: Floats) -> PPoly:
+    """Cubic polynomials that keep between the values at their ends: a spline would swing about where gains change at once,
+    as a regulator's do before the end."""
+    from scipy.interpolate import PchipInterpolator, PPoly
+
+    made = PchipInterpolator(t, values)
+    return PPoly(made.c, made.x)

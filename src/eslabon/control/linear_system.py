@@ -24,11 +24,14 @@ class System(NamedTuple):
     def size(self) -> int:
         return len(self.A)
 
-    def shown_state(self, weights: Floats) -> str:
-        """The states that have most of a vector, by name."""
-        order = np.argsort(-np.abs(weights), kind="stable")
-        size = np.abs(weights[order[0]])
-        return ", ".join(self.states[k] for k in order[:2] if np.abs(weights[k]) > 0.3 * size)
+    def combination(self, weights: Any) -> str:
+        """A combination of states in a sentence, its largest terms only."""
+        size = np.abs(weights).max()
+        terms = [(weights[k] / size, self.states[k]) for k in range(self.size) if np.abs(weights[k]) > 0.05 * size]
+        texts = [
+            name if np.isclose(x, 1) else f"-{name}" if np.isclose(x, -1) else f"{x:.2g} {name}" for x, name in terms
+        ]
+        return " + ".join([*texts[:4], *(["..."] if len(texts) > 4 else [])]).replace("+ -", "- ")
 
 
 def with_inputs(system: Any) -> tuple[System, Floats]:

@@ -46,7 +46,7 @@ def modal(
         tau = tau_d + Kp (q_d - q) + Kd (v_d - v),    Kp = U Omega^2 - W,    Kd = 2 U Psi Omega - V,
 
     where dtau = U da + V dv + W dq is the mechanism's linear model at the reference (Rojas, 5.6; the exact W). Gains and
-    tau_d are tabulated from one batched linearization and interpolated by cubic splines. With loops all is in independent
+    tau_d are tabulated from one batched linearization and interpolated by cubic polynomials. With loops all is in independent
     coordinates, and the passive joints' dependence is in U, V and W.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -54,9 +54,14 @@ def nonlinear_system(m: Model, guess: ArrayLike | str | None = None) -> Any:
         raise ModelError(f"{m.name} has no loops, which a guess would close; leave it out.")
     states, update, output = _closed(m, guess) if m.closed else _tree(m)
     return control.NonlinearIOSystem(
-        update, output, inputs=list(actuator_names(m)), outputs=_named(coordinate_names(m), velocity_names(m)),
-        states=states, name=m.name,
+        update, output, inputs=_undotted(actuator_names(m)), states=_undotted(states), name=_undotted([m.name])[0],
+        outputs=_undotted(_named(coordinate_names(m), velocity_names(m))),
     )  # fmt: skip
+
+
+def _undotted(names: Iterable[str]) -> list[str]:
+    """Names of signals: python-control keeps dots for those of subsystems."""
+    return [name.replace(".", "_") for name in names]
 
 
 def _named(positions: tuple[str, ...], velocities: tuple[str, ...]) -> list[str]:

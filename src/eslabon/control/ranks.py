@@ -17,7 +17,7 @@ ALIKE = 1e-6  # of the size of A: round-off takes poles that repeat so far apart
 
 class ModeRank(NamedTuple):
     """A mode: its pole, how often it repeats, how far [A - s 1, B] is from losing rank there, as a share of its size, how much
-    rank it lost, and the states that move most in what is lost, or nearest to it."""
+    rank it lost, and the combination of states that is lost, or nearest to it."""
 
     pole: complex
     multiplicity: int
@@ -113,37 +113,55 @@ def observability(system: Any) -> KalmanRank:
 
 def kalman_rank(system: System, A: Floats, B: Floats, kind: str) -> KalmanRank:
     """The rank of (A, B)."""
-    A, B = scaled(A, B)
-    blocks = [B]
+    made = scaled(A, B)
+    blocks = [made.B]
     for _ in range(len(A) - 1):
-        blocks.append(A @ blocks[-1])
+        blocks.append(made.A @ blocks[-1])
     sizes = np.linalg.svd(np.hstack(blocks), compute_uv=False)
     share = sizes / (sizes[0] or 1.0)
-    modes, rank = _modes(system, A, B, kind), int((share > NOTHING).sum())
+    modes, rank = _modes(system, made), int((share > NOTHING).sum())
     doubtful = any(mode.doubtful for mode in modes) or rank != len(A) - sum(mode.lost for mode in modes)
     return KalmanRank(kind, len(A), rank, share, modes, doubtful)
 
 
-def scaled(A: Floats, B: Floats) -> tuple[Floats, Floats]:
-    """The same system in states, inputs and a time of about one size: neither rank nor modes depend on it."""
+class Scaled(NamedTuple):
+    """A system in states, inputs and a time of about one size: neither rank nor modes depend on it."""
+
+    A: Floats
+    B: Floats
+    states: Floats  # the unit of each state
+    time: float  # the unit of poles
+
+
+def scaled(A: Floats, B: Floats) -> Scaled:
     from scipy.linalg import matrix_balance
 
-    balanced, (size, _) = matrix_balance(A, permute=False, separate=True)
-    pushed = B / size[:, None]
+    balanced, (units, _) = matrix_balance(A, permute=False, separate=True)
+    pushed = B / units[:, None]
     columns = np.linalg.norm(pushed, axis=0)
-    return balanced / (np.linalg.norm(balanced, 2) or 1.0), pushed / np.where(columns > 0, columns, 1.0)
+    speed = float(np.linalg.norm(balanced, 2)) or 1.0
+    return Scaled(balanced / speed, pushed / np.where(columns > 0, columns, 1.0), units, speed)
 
 
-def _modes(system: System, A: Floats, B: Floats, kind: str) -> tuple[ModeRank, ...]:
+def _modes(system: System, made: Scaled) -> tuple[ModeRank, ...]:
     """For each pole s the singular values of [A - s 1, B], both of size one."""
-    speed = np.linalg.norm(_balanced(system.A if kind == "controllable" else system.A.T), 2) or 1.0
-    made = []
-    for s, often in _distinct(np.linalg.eigvals(A)):
-        left, size, _ = np.linalg.svd(np.hstack([A - s * np.eye(len(A)), B]))
+    modes = []
+    for s, often in _distinct(np.linalg.eigvals(made.A)):
+        left, size, _ = np.linalg.svd(np.hstack([made.A - s * np.eye(len(made.A)), made.B]))
         lost = int((size <= GONE).sum())
-        states = system.shown_state(np.abs(left[:, -max(1, lost) :]).max(axis=1))
-        made.append(ModeRank(complex(s * speed), often, float(size[-1]), lost, states))
-    return tuple(made)
+        nearest = left[:, -max(1, lost) :].conj() / made.states[:, None]
+        words = " and ".join(system.combination(w) for w in _simplest(nearest))
+        modes.append(ModeRank(s * made.time, often, float(size[-1]), lost, words))
+    return tuple(modes)
+
+
+def _simplest(basis: np.ndarray[Any, Any]) -> list[Floats]:
+    """The vectors of a subspace that have a one where the others have zeros; of complex ones the larger of both parts."""
+    from scipy.linalg import qr
+
+    places = qr(basis.T, mode="r", pivoting=True)[1][: basis.shape[1]]
+    vectors = (basis @ np.linalg.inv(basis[places])).T
+    return [w.real if np.abs(w.real).max() >= np.abs(w.imag).max() else w.imag for w in vectors]
 
 
 def _distinct(poles: np.ndarray[Any, Any]) -> list[tuple[complex, int]]:
@@ -154,9 +172,3 @@ def _distinct(poles: np.ndarray[Any, Any]) -> list[tuple[complex, int]]:
         left = [s for s in left if abs(s - left[0]) > ALIKE]
         made.append((complex(np.mean(alike)), len(alike)))
     return sorted(made, key=lambda x: (x[0].real, x[0].imag))
-
-
-def _balanced(A: Floats) -> Floats:
-    from scipy.linalg import matrix_balance
-
-    return matrix_balance(A, permute=False)[0]

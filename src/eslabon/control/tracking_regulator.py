@@ -11,15 +11,14 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.control.commanded_motion import commanded
 from eslabon.control.control_law import ControlLaw
-from eslabon.control.gain_schedule import schedule_times, scheduled
+from eslabon.control.gain_schedule import scheduled, tabulated
 from eslabon.control.reference_motion import reference as reference_of
-from eslabon.control.regulator import cost, finite_horizon_lqr, lqr
+from eslabon.control.regulator import FiniteHorizon, finite_horizon_lqr, lqr
 from eslabon.control.state_feedback_control import displacement, independent_places, require_commanded
 from eslabon.errors import InputError
+from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
 from eslabon.model import Model
-
-INTERVALS = 40  # of the tables, unless the user says when
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +57,7 @@ def tracking_lqr(
     Q, R : what states and forces cost, as in `lqr`.
     end : what an error at the end costs, as Q; if left out, what it would cost from then on, by `lqr` there. After the end
         the last gains hold.
-    times : when to tabulate; if left out, evenly over the motion.
+    times : when to tabulate; if left out, as often as the gains need.
     guess : a configuration, or the name of a mode, from which loops are closed, if the reference tells actuated joints only.
 
     >>> import eslabon as es
@@ -72,20 +71,32 @@ def tracking_lqr(
     followed = reference_of(m, reference)
     if followed.held:
         raise InputError("a configuration to be held has no end; use lqr and state_feedback there.")
-    chosen = schedule_times(followed, times)
-    t = np.linspace(*followed.span, INTERVALS + 1) if chosen is None else chosen
-    state = followed.completed(t, guess)
-    lm = linearize(m, state.q, state.v, a=state.a, t=t if m.rheonomic else None)
-    n, places = lm.A.shape[-1], independent_places(m, lm)
-    if not followed.whole:
-        require_commanded(m, lm, list(commanded(m)))
-    last = lqr((lm.A[-1], lm.B[-1]), Q, R).S if end is None else cost(end, "end", n, zero=True)
-    found = finite_horizon_lqr(t, lm.A, lm.B, Q, R, last)
-    gains, forces = scheduled(t, found.K), scheduled(t, lm.tau)
+
+    def models(t: Floats) -> LinearModel:
+        state = followed.completed(t, guess)
+        lm = linearize(m, state.q, state.v, a=state.a, t=t if m.rheonomic else None)
+        if not followed.whole:
+            require_commanded(m, lm, list(commanded(m)))
+        return lm
+
+    def optimal(t: Floats, lm: LinearModel) -> FiniteHorizon:
+        last = lqr((lm.A[-1], lm.B[-1]), Q, R).S if end is None else end
+        return finite_horizon_lqr(t, lm.A, lm.B, Q, R, last)
+
+    def sampled(t: Floats) -> Floats:
+        """K and tau_d side by side."""
+        lm = models(t)
+        return np.concatenate([optimal(t, lm).K, lm.tau[..., None]], axis=-1)
+
+    t, values = tabulated(sampled, followed, times)
+    lm = models(t)
+    found, places = optimal(t, lm), independent_places(m, lm)
+    table = scheduled(t, values)
 
     def law(t: Any, q: Any, v: Any) -> Any:
         qd, vd, _ = followed.beside(t, q, v)
-        return forces(t) - gains(t) @ displacement(m, places, q, v, qd, vd)
+        now = table(t)
+        return now[:, -1] - now[:, :-1] @ displacement(m, places, q, v, qd, vd)
 
     return TrackingRegulator(
         law, m=m, title="tracking_lqr", t=t, K=found.K, S=found.S, tau=lm.tau, states=tuple(lm.states)

@@ -22,6 +22,8 @@ from eslabon.formulations import loop_sensitivities, sensitivities
 from eslabon.formulations.constrained import Constrained, multipliers_for
 from eslabon.formulations.factor import factors_for
 from eslabon.formulations.lagrange import virtual_work
+from eslabon.formulations.links import serial
+from eslabon.formulations.sensitivities import Ground, large
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.graph.calls import inlining
 from eslabon.kinematics.closure import Partition, Structure
@@ -59,8 +61,11 @@ def along(m: Model, expression: SX, q: SX) -> SX:
 def inverse_dynamics_derivatives(m: Model, q: SX, v: SX, a: SX, external: External | None = None) -> ForceDerivatives:
     """The derivatives of the forces in all joints, (nv, nv) each: the rigid bodies' by their recursion, and those of what
     else acts."""
-    W, V, M = sensitivities.derivatives(m, q, v, a)
-    W_applied, V_applied = _applied(m, q, v, external or {})
+    return _forces(m, q, v, external or {}, *sensitivities.derivatives(m, q, v, a))
+
+
+def _forces(m: Model, q: SX, v: SX, external: External, W: SX, V: SX, M: SX) -> ForceDerivatives:
+    W_applied, V_applied = _applied(m, q, v, external)
     return ForceDerivatives(W + W_applied, V + V_applied, M + casadi.diag(motor_inertia(m)))
 
 
@@ -76,14 +81,15 @@ def _applied(m: Model, q: SX, v: SX, external: External) -> tuple[SX, SX]:
 
 
 class Solved(NamedTuple):
-    """Accelerations and multipliers, the same solver for other right-hand sides, how far the state violates loop closure,
-    and the reciprocal condition number."""
+    """Accelerations and multipliers, how far the state violates loop closure, the reciprocal condition number, and by the
+    same factors the changes of accelerations and multipliers that make up for forces and a gap of J a - gamma in excess."""
 
     a: SX
     reaction: SX
-    solve: Callable[[SX, SX], tuple[SX, SX]]  # of forces and gamma
+    compensate: Callable[[SX, SX], tuple[SX, SX]]
     residual: SX
     condition: SX
+    forces: ForceDerivatives  # of inverse dynamics, at a
 
 
 def solved(
@@ -91,19 +97,30 @@ def solved(
     regularization: tuple[float, ...] = (), columns: int = 1,
 ) -> Solved:  # fmt: skip
     """Forward dynamics under forces along all velocities, by factors that serve so many derivatives too."""
-    M, h = trees.equations_of_motion(m, q, v, None, external)
+    tree = serial(m)
+    seen = Ground(m, tree, q, v) if large(tree) else None
+    if seen:
+        M, h = seen.equations_of_motion()
+        push = virtual_work(m, q, wrenches(m, q, v, external))
+        M, h = M + casadi.diag(motor_inertia(m)), h + joint_resistance(m, q, v) - push
+    else:
+        M, h = trees.equations_of_motion(m, q, v, None, external)
+
+    def forces(a: SX) -> ForceDerivatives:
+        found = seen.derivatives(a) if seen else sensitivities.of_links(m, tree, q, v, a)
+        return _forces(m, q, v, external, *found)
+
     if not m.closed:
-        tree = factors_for(M, columns)
-
-        def of_tree(f: SX, gamma: SX) -> tuple[SX, SX]:
-            return tree.solve(f), gamma
-
-        return Solved(*of_tree(force - h, zeros(0)), of_tree, casadi.SX(0), tree.condition(structure.floor))
+        mass = factors_for(M, columns)
+        a = mass.solve(force - h)
+        floor = mass.condition(structure.floor)
+        return Solved(a, zeros(0), lambda f, gap: (mass.solve_negative(f), gap), casadi.SX(0), floor, forces(a))
     phi, J, gamma, rate = loops.residual(m, q, v, p)
     given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)
     found = multipliers_for(given, columns)
     a, reaction = found.solve(given.force, gamma)
-    return Solved(a, reaction, found.solve, loops.violation(phi, J @ v + rate), found.condition)
+    left = loops.violation(phi, J @ v + rate)
+    return Solved(a, reaction, found.compensate, left, found.condition, forces(a))
 
 
 def forward_dynamics_derivatives(
@@ -131,13 +148,12 @@ def forward_dynamics_derivatives(
     at = solved(
         m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization, sum(widths)
     )
-    ID = inverse_dynamics_derivatives(m, q, v, at.a, external)
     held = loop_sensitivities.derivatives(m, q, v, at.a, at.reaction, p.rows)
     B = {"tau": one[:, list(m.actuated_velocities)]}
-    forces_q, forces_v = held.forces_q - ID.dq + joint_forces_by[0], joint_forces_by[1] - ID.dv
-    right = [forces_q @ changes[x][0] + forces_v @ changes[x][1] + B.get(x, 0) for x in by]
+    forces_q, forces_v = at.forces.dq - held.forces_q - joint_forces_by[0], at.forces.dv - joint_forces_by[1]
+    excess = [forces_q @ changes[x][0] + forces_v @ changes[x][1] - B.get(x, 0) for x in by]
     gap = [held.gap_q @ changes[x][0] + held.gap_v @ changes[x][1] for x in by]
-    found = at.solve(casadi.horzcat(*right), -casadi.horzcat(*gap))
+    found = at.compensate(casadi.horzcat(*excess), casadi.horzcat(*gap))
     a, reaction = (dict(zip(by, casadi.horzsplit(x, [0, *accumulate(widths)]), strict=True)) for x in found)
     return Sensitivities(at.a, at.reaction, a, reaction, at.residual, at.condition)
 
@@ -155,7 +171,7 @@ def acceleration_by_parameter(
         needed, gap = needed - J.T @ force, J @ a - gamma
     found = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
     found = casadi.substitute(found, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
-    return [at.solve(-found[0], -found[1])[0], at.residual, at.condition]
+    return [at.compensate(*found)[0], at.residual, at.condition]
 
 
 # What the evaluator asks for in place of differentiating a graph ------------------------------------------------------

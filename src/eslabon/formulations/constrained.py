@@ -75,6 +75,10 @@ class Multipliers:
         reaction = _refined(self.solver, self.W, gamma - self.light @ force, c.regularization)
         return self.tree.outward(self.tree.scaled(force + self.across @ reaction)), reaction
 
+    def compensate(self, excess: SX, gap: SX) -> tuple[SX, SX]:
+        """The changes of v' and lambda that make up for forces and second derivatives of the constraints in excess."""
+        return self.solve(-excess, -gap)
+
     @property
     def condition(self) -> SX:
         return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
@@ -94,9 +98,13 @@ class LoopMultipliers:
 
     def solve(self, f: SX, gamma: SX) -> tuple[SX, SX]:
         """v' and lambda."""
+        return self.compensate(-f, -gamma)
+
+    def compensate(self, excess: SX, gap: SX) -> tuple[SX, SX]:
+        """The changes of v' and lambda that make up for forces and second derivatives of the constraints in excess."""
         c = self.given
-        X = self.tree.solve(f + c.penalty * (c.J.T @ gamma) if c.penalty else f)
-        right = matrices.multiplied(self.J, -c.J, X, -gamma)
+        X = self.tree.solve_negative(excess + c.penalty * (c.J.T @ gap) if c.penalty else excess)
+        right = matrices.multiplied(self.J, -c.J, X, gap)
         opposite = self.solver.solve(right)  # -lambda
         for _ in range(2 if c.regularization else 0):
             left = matrices.multiplied(matrices.entries(self.W), self.W, opposite, right)

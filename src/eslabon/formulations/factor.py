@@ -32,6 +32,10 @@ class Factors:
         """x with M x = b, for one right-hand side or several."""
         return self.outward(self.scaled(self.inward(b)))
 
+    def solve_negative(self, b: SX) -> SX:
+        """x with M x = -b."""
+        return self.solve(-b)
+
     def inward(self, b: SX) -> SX:
         """L^-T b: only the ancestors of what b has become new entries."""
         x = constant(b)
@@ -65,6 +69,10 @@ class LoopFactors:
     def solve(self, b: SX) -> SX:
         """x with M x = b, for one right-hand side or several."""
         return matrices.solved(self.rows, self.packed, b)
+
+    def solve_negative(self, b: SX) -> SX:
+        """x with M x = -b."""
+        return matrices.solved(self.rows, self.packed, b, negative=True)
 
     @property
     def inverse(self) -> list[SX]:

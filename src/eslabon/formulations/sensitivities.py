@@ -20,11 +20,10 @@ third derivatives of positions count twice where they should once. Here W_ij and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi
 
@@ -32,7 +31,7 @@ from eslabon.algebra.spatial import Inertia, Pose, ad, cross, halves, skew, twis
 from eslabon.formulations.composite_rigid_body import depth, on_paths
 from eslabon.formulations.links import Link, serial
 from eslabon.formulations.symbols import SX, gravity, stack, zeros
-from eslabon.graph.calls import repeat
+from eslabon.graph.calls import repeat, scan
 from eslabon.kinematics.tree import compose
 from eslabon.model import Model
 
@@ -146,7 +145,7 @@ class Wrenches(NamedTuple):
 
 def of_links(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> Derivatives:
     """Everything in body axes: an entry costs the way of a wrench from joint to joint, a body next to nothing."""
-    poses, axes, bodies = _outward(m, tree, q, v, a)
+    poses, axes, bodies = _in_bodies(m, tree, q, v, a)
     made = Derivatives(*(zeros(m.nv, m.nv) for _ in range(3)))
     for k in reversed(range(len(tree))):
         link = tree[k]
@@ -176,7 +175,7 @@ def of_links(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> Derivatives
 Steps = tuple[Pose, Pose]  # from a body to its joint's seat, and from there to the parent: each with few entries
 
 
-def _outward(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> tuple[list[Steps], list[Axes], list[Composite]]:
+def _in_bodies(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> tuple[list[Steps], list[Axes], list[Composite]]:
     """The poses, axes and bodies of a tree, each in its own axes."""
     V, A = [zeros(6)] * len(tree), [zeros(6)] * len(tree)
     poses: list[Steps] = []
@@ -201,92 +200,182 @@ def _to_child(steps: Steps, x: SX) -> SX:
 
 
 def in_ground(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> Derivatives:
-    """Everything seen from the ground: a body costs more, an entry much less, and native code has each formula once."""
-    bodies, joints = _moved(m, tree, q, v, a)
-    sums = casadi.horzsplit(repeat(_body(), (bodies, range(len(tree)))))
-    for k in reversed(range(len(tree))):
-        if tree[k].parent >= 0:
-            sums[tree[k].parent] = sums[tree[k].parent] + sums[k]
-    owner = [k for k, link in enumerate(tree) for _ in range(link.kind.nv)]
-    axes, across, within = repeat(_joint(), (joints, range(m.nv)), (casadi.horzcat(*sums), owner))
-    rows, columns = on_paths(tree, m.nv)
-    taken = [j + m.nv * (owner[i] == owner[j]) for i, j in zip(rows, columns, strict=True)]
-    entries = repeat(_entry(), (axes, rows), (casadi.horzcat(across, within), taken))
-    return Derivatives(
-        *(_filled(m.nv, rows, columns, entries[k, :], entries[n, :]) for k, n in ((0, 1), (2, 3), (4, 4)))
-    )
+    """Everything seen from the ground: a body costs more, an entry much less."""
+    return Ground(m, tree, q, v).derivatives(a)
 
 
-def _moved(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> tuple[SX, SX]:
-    """A column for each body (pose, twist, acceleration, inertia) and for each velocity (axis, twist and acceleration of
-    the parent, twist of the joint), seen from the ground."""
-    ground = (casadi.SX.eye(3), zeros(3)), zeros(6), stack(zeros(3), -gravity(m))
-    moved, bodies, joints = [], [], []
-    for link in tree:
-        pose, V, A = moved[link.parent] if link.parent >= 0 else ground
-        pose = compose(pose, link.pose(q))
-        x = link.inertia
-        if link.kind.nv:
-            S, own, rate = (twist_to_parent(pose, y) for y in link.motion(q, v, a))
-            joints += [stack(S[:, k], V, A, own) for k in range(link.kind.nv)]
-            V, A = V + own, A + rate + ad(V, own)
-        moved.append((pose, V, A))
-        moments = [x.second[i, j] for i, j in UPPER]
-        bodies.append(stack(casadi.vec(pose[0]), pose[1], V, A, casadi.SX(x.mass), x.first, *moments))
-    return casadi.horzcat(*bodies), casadi.horzcat(*joints)
+class Ground:
+    """A tree in motion, seen from the ground, by loops over its bodies, joints and pairs of joints: native code has each
+    formula once, however long a chain is. Accelerations may follow from its equations of motion before they are given."""
+
+    def __init__(self, m: Model, tree: Sequence[Link], q: SX, v: SX) -> None:
+        self.m, self.tree = m, tree
+        self.parents, self.bodies = [link.parent for link in tree], range(len(tree))
+        self.owner = [k for k, link in enumerate(tree) for _ in range(link.kind.nv)]  # of each velocity
+        axes = [link.motion(q, v, v)[:2] for link in tree]
+        joints = [
+            stack(casadi.vec(R), p, own) for (R, p), (_, own) in zip((x.pose(q) for x in tree), axes, strict=True)
+        ]
+        self.ground = stack(casadi.vec(casadi.SX.eye(3)), zeros(3)), zeros(6), stack(zeros(3), -gravity(m))
+        back = [(k, self.parents, first) for k, first in enumerate(self.ground)]
+        self.poses, self.V, self.A, self.own = scan(_outward(), self._all(joints), back=back)
+        inertias = [stack(x.inertia.mass, x.inertia.first, _upper(x.inertia.second)) for x in tree]
+        self.shares = repeat(_body(), *map(self._all, (self.poses, self.V, self.A, inertias)))
+        self.composites = self._inward(self.shares)
+        local = casadi.horzcat(zeros(6, 0), *(S for S, _ in axes))
+        self.local = [casadi.densify(S) for S, _ in axes]
+        self.S = repeat(_axis(), (self.poses, self.owner), (local, range(m.nv)))
+
+    def _all(self, columns: SX | Sequence[SX]) -> tuple[SX, range]:
+        return (casadi.horzcat(*columns) if isinstance(columns, list) else columns), self.bodies
+
+    def _inward(self, shares: SX) -> SX:
+        """What lies beyond each joint, itself and all its descendants: the sum of its own share, and of its first child's
+        with that child's siblings."""
+        n, rows = len(self.tree), shares.shape[0]
+        first, beside = [-1] * n, [-1] * n
+        for k in reversed(self.bodies):
+            if self.parents[k] >= 0:
+                first[self.parents[k]], beside[k] = k, first[self.parents[k]]
+        order = list(reversed(self.bodies))
+        back = [(1, [n - 1 - x[k] if x[k] >= 0 else -1 for k in order], zeros(rows)) for x in (first, beside)]
+        sums, _ = scan(_sums(rows), (shares, order), back=back)
+        return sums[:, order]
+
+    def equations_of_motion(self) -> tuple[SX, SX]:
+        """M, and the forces h that hold the accelerations at zero."""
+        inertial, bias = repeat(_inertial(), (self.S, range(self.m.nv)), (self.composites, self.owner))
+        rows, columns = on_paths(self.tree, self.m.nv)
+        entries = repeat(_power(), (self.S, rows), (inertial, columns))
+        return _filled(self.m.nv, rows, columns, entries, entries), bias.T
+
+    def derivatives(self, a: SX) -> Derivatives:
+        """W, V and M at these accelerations."""
+        nv = self.m.nv
+        lifted = [S @ a[link.v] for S, link in zip(self.local, self.tree, strict=True)]
+        lift = scan(_lift(), self._all(self.poses), self._all(lifted), back=[(0, self.parents, zeros(6))])
+        more = self._inward(repeat(_push(), self._all(self.shares), self._all(lift)))
+        carried = [self.parents[k] + 1 for k in self.owner]
+        V, A, lift = (
+            casadi.horzcat(x, y) for x, y in zip((*self.ground[1:], zeros(6)), (self.V, self.A, lift), strict=True)
+        )
+        axes, across, within = repeat(
+            _joint(), (self.S, range(nv)), (self.own, self.owner), *((x, carried) for x in (V, A, lift)),
+            (self.composites, self.owner), (more, self.owner),
+        )  # fmt: skip
+        rows, columns = on_paths(self.tree, nv)
+        taken = [j + nv * (self.owner[i] == self.owner[j]) for i, j in zip(rows, columns, strict=True)]
+        entries = repeat(_entry(), (axes, rows), (casadi.horzcat(across, within), taken))
+        filled = (_filled(nv, rows, columns, entries[k, :], entries[n, :]) for k, n in ((0, 1), (2, 3), (4, 4)))
+        return Derivatives(*filled)
 
 
-UPPER = (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)
+def _upper(moments: SX) -> SX:
+    return stack(*(moments[i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
 
 
-def _columns(rows: SX, *sizes: int) -> list[SX]:
-    """A column cut into parts."""
-    return casadi.vertsplit(rows, list(accumulate(sizes, initial=0)))
+def _inertia(numbers: SX) -> Inertia:
+    mass, x, y, z, xx, xy, xz, yy, yz, zz = casadi.vertsplit(numbers)
+    return Inertia.of_moments(mass, stack(x, y, z), casadi.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
-def _inertia(mass: SX, first: SX, moments: SX) -> Inertia:
-    xx, xy, xz, yy, yz, zz = casadi.vertsplit(moments)
-    return Inertia.of_moments(mass, first, casadi.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+def _pose(numbers: SX) -> Pose:
+    return casadi.reshape(numbers[:9], 3, 3), numbers[9:]
+
+
+def _function(name: str, sizes: Sequence[int], formula: Callable[..., Any]) -> casadi.Function:
+    """A formula of columns of these sizes."""
+    given = [casadi.SX.sym(f"x{k}", size) for k, size in enumerate(sizes)]
+    made = formula(*given)
+    return casadi.Function(name, given, list(made) if isinstance(made, tuple) else [made])
+
+
+@cache
+def _outward() -> casadi.Function:
+    """Pose, twist and acceleration of a body whose joint has a pose and a twist of its own, from its parent's."""
+
+    def formula(joint: SX, parent: SX, V: SX, A: SX) -> tuple[SX, ...]:
+        R, p = compose(_pose(parent), _pose(joint[:12]))
+        own = twist_to_parent((R, p), joint[12:])
+        return stack(casadi.vec(R), p), V + own, A + ad(V, own), own
+
+    return _function("outward", (18, 12, 6, 6), formula)
+
+
+@cache
+def _lift() -> casadi.Function:
+    """What the joints' accelerations add to a body's."""
+    return _function("lift", (12, 6, 6), lambda pose, own, parent: parent + twist_to_parent(_pose(pose), own))
 
 
 @cache
 def _body() -> casadi.Function:
     """A body's share of all that moves with it."""
-    given = casadi.SX.sym("body", 34)
-    R, p, V, A, *inertia = _columns(given, 9, 3, 6, 6, 1, 3, 6)
-    x = Composite.of(_inertia(*inertia).moments_seen_from((casadi.reshape(R, 3, 3), p)), V, A)
-    moments = [x.inertia.second[i, j] for i, j in UPPER]
-    return casadi.Function(
-        "body", [given], [stack(x.inertia.mass, x.inertia.first, *moments, x.p, casadi.vec(x.G), x.wrench)]
-    )
+
+    def formula(pose: SX, V: SX, A: SX, inertia: SX) -> SX:
+        x = Composite.of(_inertia(inertia).moments_seen_from(_pose(pose)), V, A)
+        return stack(x.inertia.mass, x.inertia.first, _upper(x.inertia.second), x.p, casadi.vec(x.G), x.wrench)
+
+    return _function("body", (12, 6, 6, 10), formula)
+
+
+@cache
+def _push() -> casadi.Function:
+    """The wrench for what the joints' accelerations add."""
+    return _function("push", (28, 6), lambda share, lift: _inertia(share[:10]).momentum(lift))
+
+
+@cache
+def _sums(rows: int) -> casadi.Function:
+    """A body with all beyond it, and the same with its siblings."""
+    return _function("sums", (rows,) * 3, lambda own, below, beside: (own + below, own + below + beside))
+
+
+@cache
+def _axis() -> casadi.Function:
+    return _function("axis", (12, 6), lambda pose, S: twist_to_parent(_pose(pose), S))
+
+
+@cache
+def _inertial() -> casadi.Function:
+    """I S, and S . f."""
+    return _function("inertial", (6, 28), lambda S, x: (_inertia(x[:10]).momentum(S), casadi.dot(S, x[22:])))
+
+
+@cache
+def _power() -> casadi.Function:
+    return _function("power", (6, 6), casadi.dot)
 
 
 @cache
 def _joint() -> casadi.Function:
     """What an axis is to the axes beyond it, and the wrenches it sends toward the ground and to its own joint."""
-    given, moved = casadi.SX.sym("joint", 24), casadi.SX.sym("composite", 28)
-    mass, first, moments, p, G, wrench = _columns(moved, 1, 3, 6, 3, 9, 6)
-    axes = Axes.carried(*_columns(given, 6, 6, 6, 6))
-    F = Composite(_inertia(mass, first, moments), p, casadi.reshape(G, 3, 3), wrench).wrenches(axes)
-    return casadi.Function("joint", [given, moved], [
-        stack(axes.S, axes.rate[:3], axes.second, axes.drift),
-        stack(F.inertial, F.moved, F.rate, F.dual), stack(F.inertial, F.own, F.rate, F.dual),
-    ])  # fmt: skip
+
+    def formula(S: SX, own: SX, V: SX, A: SX, lift: SX, x: SX, more: SX) -> tuple[SX, ...]:
+        axes = Axes.carried(S, V, A + lift, own)
+        G = casadi.reshape(x[13:22], 3, 3)
+        F = Composite(_inertia(x[:10]), x[10:13], G, x[22:] + more).wrenches(axes)
+        return (
+            stack(axes.S, axes.rate[:3], axes.second, axes.drift),
+            stack(F.inertial, F.moved, F.rate, F.dual), stack(F.inertial, F.own, F.rate, F.dual),
+        )  # fmt: skip
+
+    return _function("joint", (6, 6, 6, 6, 6, 28, 6), formula)
 
 
 @cache
 def _entry() -> casadi.Function:
     """W_ij, W_ji, V_ij, V_ji and M_ij."""
-    axis, wrenches = casadi.SX.sym("axis", 21), casadi.SX.sym("wrenches", 21)
-    (S, turned, second, drift), (inertial, moved, rate, dual) = (
-        _columns(axis, 6, 3, 6, 6),
-        _columns(wrenches, 6, 6, 6, 3),
-    )
-    made = stack(
-        casadi.dot(S, moved), casadi.dot(dual, turned) + casadi.dot(inertial, second),
-        casadi.dot(S, rate), casadi.dot(dual, S[:3]) + casadi.dot(inertial, drift), casadi.dot(S, inertial),
-    )  # fmt: skip
-    return casadi.Function("entry", [axis, wrenches], [made])
+
+    def formula(axis: SX, wrenches: SX) -> SX:
+        S, turned, second, drift = casadi.vertsplit(axis, [0, 6, 9, 15, 21])
+        inertial, moved, rate, dual = casadi.vertsplit(wrenches, [0, 6, 12, 18, 21])
+        return stack(
+            casadi.dot(S, moved), casadi.dot(dual, turned) + casadi.dot(inertial, second),
+            casadi.dot(S, rate), casadi.dot(dual, S[:3]) + casadi.dot(inertial, drift), casadi.dot(S, inertial),
+        )  # fmt: skip
+
+    return _function("entry", (21, 21), formula)
 
 
 def _filled(n: int, rows: list[int], columns: list[int], above: SX, below: SX) -> SX:

@@ -1,7 +1,7 @@
 """Matrices too large to be unrolled: factors, solutions and products that are loops in native code.
 
     L = factored(structure, M)                     # the packed factor of a symmetric positive definite M = L^T D L
-    X = solved(structure, L, B)                    # M X = B
+    X = solved(structure, L, B)                    # M X = B, or -B
     C = multiplied(structure, A, B, C0)            # C0 - A B, the entries of A packed row by row
 
 While a formula is recorded each is one call (`graph.calls`); outside of a recording it is the plain expression, as in
@@ -53,7 +53,7 @@ def lower(M: SX) -> Rows:
     for i, j in zip(sparsity.row(), sparsity.get_col(), strict=True):
         if j < i:
             rows[i].append(j)
-    return Rows(tuple(tuple([*sorted(row), i]) for i, row in enumerate(rows)), M.shape[0])
+    return Rows(tuple((*sorted(row), i) for i, row in enumerate(rows)), M.shape[0])
 
 
 def entries(A: SX) -> Rows:
@@ -72,6 +72,7 @@ class Operator:
     kind: str  # "factor", "solve" or "multiply"
     rows: Rows
     columns: int = 1  # of the right-hand sides
+    negative: bool = False
 
     def name(self) -> str:
         return self.kind
@@ -129,7 +130,7 @@ class Operator:
 
         inputs = [casadi.SX.sym("x", *shape) for shape in self.shapes]
         made = {"factor": _factor, "solve": _solve, "multiply": _multiply}[self.kind](self.rows, *inputs)
-        return casadi.Function(self.kind, inputs, [made])
+        return casadi.Function(self.kind, inputs, [-made if self.negative else made])
 
 
 def _factor(rows: Rows, M: SX) -> SX:
@@ -184,15 +185,15 @@ def factored(rows: Rows, M: SX) -> SX:
     return call(Operator("factor", rows), rows.packed(M))
 
 
-def solved(rows: Rows, L: SX, B: SX) -> SX:
-    """X with M X = B.
+def solved(rows: Rows, L: SX, B: SX, negative: bool = False) -> SX:
+    """X with M X = B, or M X = -B: a sign for each entry of B would be code for each.
 
     >>> import casadi
     >>> M = casadi.SX([[2.0, 1.0], [1.0, 4.0]])
     >>> solved(lower(M), factored(lower(M), M), casadi.SX([3.0, 5.0]))
     SX([1, 1])
     """
-    return call(Operator("solve", rows, B.shape[1]), L, B)
+    return call(Operator("solve", rows, B.shape[1], negative), L, B)
 
 
 def multiplied(rows: Rows, A: SX, B: SX, C: SX) -> SX:

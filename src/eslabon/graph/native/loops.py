@@ -23,9 +23,8 @@ _Run = Callable[[str, str, str | int, int], None]  # packed, rows, stride, size
 
 
 @contextmanager
-def workspace(b: Body, kernel: Kernel, single: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Addresses of the packed inputs, the scratch array and the packed outputs, the last one all zeros; the scratch array
-    says in its first place whether there is a single state, the same in all lanes.
+def workspace(b: Body, kernel: Kernel) -> Iterator[tuple[str, str, str]]:
+    """Addresses of the packed inputs, the scratch array and the packed outputs, the last one all zeros.
 
     Outputs that are zero by structure are never written, so once is enough.
     """
@@ -41,7 +40,6 @@ def workspace(b: Body, kernel: Kernel, single: bool = False) -> Iterator[tuple[s
     scratch = b.offset(start, before[0] * vector)
     target = b.offset(scratch, before[1] * vector)
     b.do(f"call void @llvm.memset.p0.i64(ptr {target}, i8 0, i64 {before[2] * vector}, i1 false)")
-    b.do(f"store i64 {int(single)}, ptr {scratch}")
     yield start, scratch, target
     if size > ON_STACK:
         b.do(f"call void @free(ptr {taken})")

@@ -1,8 +1,7 @@
 """The operators of `graph.matrices` as LLVM functions: loops over rows, entries and right-hand sides.
 
-A block of states has one in each lane of a vector. A single state, which all lanes have in common, is copied together
-first, so that lanes are neighbouring numbers of a row: which of the two it is stands in the first place of the scratch
-array.
+In a block of states every lane of a vector is a state. For one state alone numbers lie one after the other, and lanes are
+neighbours in a row.
 """
 
 from __future__ import annotations
@@ -17,30 +16,32 @@ from eslabon.graph.native.ir import Body, splat, vector_type
 TILE = 8  # vectors that are accumulated at a time
 
 
-def scratch_size(f: Operator, width: int) -> int:
-    """How many vectors a single state needs to be copied together."""
-    return sum(_lines(f, width)) * (1 if f.kind != "factor" else 1)
+def scratch_size(f: Operator, width: int, single: bool) -> int:
+    """How many numbers one state alone needs besides, for rows that are padded to whole vectors."""
+    return sum(_padded(f, width)) if single else 0
 
 
-def _lines(f: Operator, width: int) -> list[int]:
-    """Vectors for the packed entries and for each matrix of right-hand sides."""
-    across = -(-f.columns // width)
+def _padded(f: Operator, width: int) -> list[int]:
+    """Numbers in the rows of each matrix that is copied."""
     if f.kind == "factor":
-        return [sum(-(-len(row) // width) for row in f.rows.columns)]
-    return [-(-f.rows.size // width), *(rows * across for rows, _ in f.shapes[1:])]
+        return [sum(_whole(len(row), width) for row in f.rows.columns)]
+    return [rows * _whole(f.columns, width) for rows, _ in f.shapes[1:]]
 
 
-def definition(name: str, f: Operator, width: int, place: int) -> str:
-    """@name(source, scratch, target), whose own part of the scratch array begins at `place`."""
+def _whole(count: int, width: int) -> int:
+    """So many, in whole vectors."""
+    return -(-count // width) * width
+
+
+def definition(name: str, f: Operator, width: int, place: int, single: bool) -> str:
+    """@name(source, scratch, target), whose own part of the scratch array begins at `place`, for a block of states or for
+    one alone."""
     b = Body(width)
-    code = {"factor": _Factor, "solve": _Solve, "multiply": _Multiply}[f.kind](name, f, b)
-    single = b.let("load i64, ptr %scratch")
-    alone = b.let(f"icmp ne i64 {single}, 0")
-    with b.when(alone):
-        code.one_state(b.offset("%scratch", place, vector_type(width)))
-        b.do("ret void")
-        b.start(b.new_label("never"))
-    code.states()
+    code = {"factor": _Factor, "solve": _Solve, "multiply": _Multiply}[f.kind](name, f, b, single)
+    if single:
+        code.one_state(b.offset("%scratch", place, "double"))
+    else:
+        code.states()
     b.do("ret void")
     header = f"internal void {name}(ptr noalias %source, ptr noalias %scratch, ptr noalias %target) nounwind"
     return "".join(code.tables) + b.function(header)
@@ -57,9 +58,9 @@ class Matrix:
 class _Operation:
     """An operator under construction: tables, and loops for either way."""
 
-    def __init__(self, name: str, f: Operator, b: Body) -> None:
-        self.name, self.f, self.rows, self.b = name, f, f.rows, b
-        self.V, self.align = vector_type(b.width), f"align {8 * b.width}"
+    def __init__(self, name: str, f: Operator, b: Body, single: bool) -> None:
+        self.name, self.f, self.rows, self.b, self.single = name, f, f.rows, b, single
+        self.V, self.align = vector_type(b.width), "align 8" if single else f"align {8 * b.width}"
         self.tables: list[str] = []
         self.starts = self.table("starts", f.rows.starts)
         self.index = self.table("index", list(chain.from_iterable(f.rows.columns)))
@@ -93,33 +94,39 @@ class _Operation:
         one = b.let(f"insertelement {V} poison, double {number}, i32 0")
         return b.let(f"shufflevector {V} {one}, {V} poison, <{b.width} x i32> zeroinitializer")
 
-    def factor(self, at: str, place: str, single: bool) -> str:
+    def factor(self, at: str, place: str) -> str:
         """A packed entry."""
-        return self.everywhere(at, place) if single else self.load(at, place)
+        return self.everywhere(at, place) if self.single else self.load(at, place)
 
     def less(self, x: str, factor: str, y: str) -> str:
         """x - factor y."""
         product = self.b.let(f"fmul contract {self.V} {factor}, {y}")
         return self.b.let(f"fsub contract {self.V} {x}, {product}")
 
-    def gathered(self, source: str, first: int, rows: int, columns: int, into: str) -> Matrix:
-        """Numbers that all lanes have in common, from `first` on, as rows of neighbouring ones."""
+    def padded(self, first: int, rows: int, columns: int, into: str) -> Matrix:
+        """Rows of %source, from a place on, in whole vectors: what follows a row comes along."""
         b, across = self.b, -(-columns // self.b.width)
+        source = b.offset("%source", first, "double")
         with b.loop(rows) as i:
-            line = b.offset(into, self.times(i, across), self.V)
-            start = self.add(self.times(i, columns), first)
-            with b.loop(columns) as j:
-                value = b.let(f"load double, ptr {b.offset(source, self.add(start, j), self.V)}, align 8")
-                b.do(f"store double {value}, ptr {b.offset(line, j, 'double')}, align 8")
+            line, start = (
+                b.offset(into, self.times(i, across), self.V),
+                b.offset(source, self.times(i, columns), "double"),
+            )
+            with b.loop(across) as j:
+                self.store(self.load(start, j), line, j)
         return Matrix(into, across)
 
-    def spread(self, x: Matrix, rows: int, columns: int) -> None:
+    def unpadded(self, x: Matrix, rows: int, columns: int) -> None:
         """The way back, to %target."""
-        b = self.b
+        b, whole = self.b, columns // self.b.width
         with b.loop(rows) as i:
-            line, start = b.offset(x.at, self.times(i, x.stride), self.V), self.times(i, columns)
-            with b.loop(columns) as j:
-                self.store(self.everywhere(line, j), "%target", self.add(start, j))
+            line = b.offset(x.at, self.times(i, x.stride), self.V)
+            target = b.offset("%target", self.times(i, columns), "double")
+            with b.loop(whole) as j:
+                self.store(self.load(line, j), target, j)
+            with b.loop(columns, first=whole * b.width) as j:
+                number = b.let(f"load double, ptr {b.offset(line, j, 'double')}, align 8")
+                b.do(f"store double {number}, ptr {b.offset(target, j, 'double')}, align 8")
 
     def copied(self, first: int, count: int) -> None:
         """Vectors of %source to %target as they are."""
@@ -127,15 +134,14 @@ class _Operation:
             self.store(self.load("%source", self.add(j, first)), "%target", j)
 
     def accumulated(
-        self, begin: list[str], x: Matrix, packed: str, entries: tuple[str, str], index: str, column: str, single: bool,
-        place: str | None = None,
-    ) -> list[str]:  # fmt: skip
+        self, begin: list[str], x: Matrix, entries: tuple[str, str], index: str, column: str, place: str | None = None
+    ) -> list[str]:
         """begin - sum of packed entries times the rows that `index` names, a few vectors wide from `column` on; a table
         `place` says where an entry stands if not in order."""
         b = self.b
         with b.fold(entries[1], begin, entries[0]) as (e, sums):
             row = b.offset(x.at, self.add(self.times(self.number(index, e), x.stride), column), self.V)
-            value = self.factor(packed, self.number(place, e) if place else e, single)
+            value = self.factor("%source", self.number(place, e) if place else e)
             sums.following = [self.less(s, value, self.load(row, k)) for k, s in enumerate(sums.values)]
         return sums.values
 
@@ -152,32 +158,28 @@ class _Factor(_Operation):
         self._eliminate("%target", self.starts, 1)
 
     def one_state(self, scratch: str) -> None:
-        b = self.b
-        padded, total = [], 0
+        width, starts = self.b.width, [0]
         for row in self.rows.columns:
-            padded.append(total)
-            total += -(-len(row) // b.width) * b.width
-        starts = self.table("padded", [*padded, total])
-        self._between(starts, scratch, into=True)
-        self._eliminate(scratch, starts, b.width)
-        self._between(starts, scratch, into=False)
+            starts.append(starts[-1] + _whole(len(row), width))
+        padded = self.table("padded", starts)
+        self._between(padded, "%source", scratch, into=True)
+        self._eliminate(scratch, padded, width)
+        self._between(padded, scratch, "%target", into=False)
 
-    def _between(self, starts: str, scratch: str, into: bool) -> None:
-        """Copy rows together, or back into all lanes."""
+    def _between(self, padded: str, source: str, target: str, into: bool) -> None:
+        """Copy rows into whole vectors, or back."""
         b = self.b
         with b.loop(len(self.rows.columns)) as k:
             first, end, there = (
                 self.number(self.starts, k),
                 self.number(self.starts, self.add(k, 1)),
-                self.number(starts, k),
+                self.number(padded, k),
             )
             with b.loop(end, first=first) as e:
                 place = self.add(there, b.let(f"sub i64 {e}, {first}"))
-                if into:
-                    value = b.let(f"load double, ptr {b.offset('%source', e, self.V)}, align 8")
-                    b.do(f"store double {value}, ptr {b.offset(scratch, place, 'double')}, align 8")
-                else:
-                    self.store(self.everywhere(scratch, place), "%target", e)
+                here, to = (e, place) if into else (place, e)
+                number = b.let(f"load double, ptr {b.offset(source, here, 'double')}, align 8")
+                b.do(f"store double {number}, ptr {b.offset(target, to, 'double')}, align 8")
 
     def _eliminate(self, at: str, starts: str, step: int) -> None:
         """From the last row to the first; `step` entries in a vector, to which rows are padded."""
@@ -215,8 +217,8 @@ class _Factor(_Operation):
 
 
 class _Solve(_Operation):
-    def __init__(self, name: str, f: Operator, b: Body) -> None:
-        super().__init__(name, f, b)
+    def __init__(self, name: str, f: Operator, b: Body, single: bool) -> None:
+        super().__init__(name, f, b, single)
         below: list[list[tuple[int, int]]] = [[] for _ in f.rows.columns]  # by column: row, and place among the entries
         for k, row in enumerate(f.rows.columns):
             for a, i in enumerate(row[:-1]):
@@ -229,16 +231,15 @@ class _Solve(_Operation):
     def states(self) -> None:
         n, k = self.f.shapes[1]
         self.copied(self.rows.size, n * k)
-        self._sweeps("%source", Matrix("%target", k), False)
+        self._sweeps(Matrix("%target", k))
 
     def one_state(self, scratch: str) -> None:
-        (n, k), lines = self.f.shapes[1], _lines(self.f, self.b.width)
-        packed = self.gathered("%source", 0, 1, self.rows.size, scratch)
-        x = self.gathered("%source", self.rows.size, n, k, self.b.offset(scratch, lines[0], self.V))
-        self._sweeps(packed.at, x, True)
-        self.spread(x, n, k)
+        n, k = self.f.shapes[1]
+        x = self.padded(self.rows.size, n, k, scratch)
+        self._sweeps(x)
+        self.unpadded(x, n, k)
 
-    def _sweeps(self, packed: str, x: Matrix, single: bool) -> None:
+    def _sweeps(self, x: Matrix) -> None:
         b, n = self.b, len(self.rows.columns)
         for first, end, tile in self.in_tiles(x.stride):
             with b.loop(end, step=tile, first=first) as column:
@@ -247,7 +248,7 @@ class _Solve(_Operation):
                     line = b.offset(x.at, self.add(self.times(i, x.stride), column), self.V)
                     ends = self.number(self.below_starts, i), self.number(self.below_starts, self.add(i, 1))
                     sums = self.accumulated(
-                        [self.load(line, t) for t in range(tile)], x, packed, ends, self.below_index, column, single,
+                        [self.load(line, t) for t in range(tile)], x, ends, self.below_index, column,
                         self.below_place,
                     )  # fmt: skip
                     for t, value in enumerate(sums):
@@ -255,9 +256,11 @@ class _Solve(_Operation):
                 with b.loop(n) as i:  # L^-1 D^-1
                     line = b.offset(x.at, self.add(self.times(i, x.stride), column), self.V)
                     start, last = self.number(self.starts, i), self.add(self.number(self.starts, self.add(i, 1)), -1)
-                    inverse = self.factor(packed, last, single)
+                    inverse = self.factor("%source", last)
+                    if self.f.negative:
+                        inverse = b.let(f"fneg {self.V} {inverse}")
                     begin = [b.let(f"fmul contract {self.V} {inverse}, {self.load(line, t)}") for t in range(tile)]
-                    sums = self.accumulated(begin, x, packed, (start, last), self.index, column, single)
+                    sums = self.accumulated(begin, x, (start, last), self.index, column)
                     for t, value in enumerate(sums):
                         self.store(value, line, t)
 
@@ -266,25 +269,22 @@ class _Multiply(_Operation):
     def states(self) -> None:
         (wide, k), (n, _) = self.f.shapes[1:]
         self.copied(self.rows.size + wide * k, n * k)
-        B = self.b.offset("%source", self.rows.size, self.V)
-        self._products("%source", Matrix(B, k), Matrix("%target", k), False)
+        self._products(Matrix(self.b.offset("%source", self.rows.size, self.V), k), Matrix("%target", k))
 
     def one_state(self, scratch: str) -> None:
         (wide, k), (n, _) = self.f.shapes[1:]
-        lines, b = _lines(self.f, self.b.width), self.b
-        packed = self.gathered("%source", 0, 1, self.rows.size, scratch)
-        B = self.gathered("%source", self.rows.size, wide, k, b.offset(scratch, lines[0], self.V))
-        C = self.gathered("%source", self.rows.size + wide * k, n, k, b.offset(scratch, lines[0] + lines[1], self.V))
-        self._products(packed.at, B, C, True)
-        self.spread(C, n, k)
+        after = self.b.offset(scratch, _padded(self.f, self.b.width)[0], "double")
+        B = self.padded(self.rows.size, wide, k, scratch)
+        C = self.padded(self.rows.size + wide * k, n, k, after)
+        self._products(B, C)
+        self.unpadded(C, n, k)
 
-    def _products(self, packed: str, B: Matrix, C: Matrix, single: bool) -> None:
+    def _products(self, B: Matrix, C: Matrix) -> None:
         b = self.b
         for first, end, tile in self.in_tiles(C.stride):
             with b.loop(end, step=tile, first=first) as column, b.loop(len(self.rows.columns)) as i:
                 line = b.offset(C.at, self.add(self.times(i, C.stride), column), self.V)
                 ends = self.number(self.starts, i), self.number(self.starts, self.add(i, 1))
-                begin = [self.load(line, t) for t in range(tile)]
-                sums = self.accumulated(begin, B, packed, ends, self.index, column, single)
+                sums = self.accumulated([self.load(line, t) for t in range(tile)], B, ends, self.index, column)
                 for t, value in enumerate(sums):
                     self.store(value, line, t)
