@@ -353,6 +353,20 @@ def test_a_step_of_the_law_is_the_observers_equations(delay):
     assert "double *x_rate" in es.control.output_feedback(lm, K, es.control.luenberger(lm, FOUR)).c_source().header
 
 
+def test_a_filter_knows_how_good_its_first_estimates_are():
+    m, lm, _ = cart()
+    K = es.control.lqr(lm.discretized(0.01), [10.0, 10.0, 1.0, 1.0], 1.0, discrete=True).K
+    P0 = np.array([1e-3, 1e-3, 1e-2, 1e-2])
+    o = es.control.kalman_filter(lm, 0.2**2 * 0.01, 1e-6, P0, through=lm.B, period=0.01)
+    feedback = es.control.output_feedback(lm, K, o)
+    start = np.sqrt(P0) * np.random.default_rng(4).normal(size=(300, 4))
+    law = feedback.law(noise=1e-3, force_noise=0.2)
+    motion = m.simulate(start[:, :2], start[:, 2:], 1.0, law, method="rk4", step=0.01, every=5)
+    nees = feedback.estimates(motion).nees.mean(axis=0)
+    assert (nees > 3).all()
+    assert (nees < 5.5).all()
+
+
 def test_frames_are_outputs_too():
     """A pole seen from its tip: the same balance, from the tip's place and the cart's."""
     _, lm, K = cart(("x", "tip.x"))
