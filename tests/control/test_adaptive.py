@@ -5,11 +5,11 @@ from __future__ import annotations
 import casadi
 import numpy as np
 import pytest
+from eslabon.solvers.identification import inertial_parameters
 
 import eslabon as es
 from eslabon.dynamics.trees import passive_regressor
 from eslabon.model.configuration import integrate
-from eslabon.solvers.identification import inertial_parameters
 from random_mechanisms import random_coordinates, random_tree
 
 C = es.control
@@ -115,3 +115,13 @@ def test_estimates_start_from_the_mechanism_and_stay_when_right() -> None:
     tau, rates = law(0.0, [0.3, 0.2], [0.0, 0.0])
     np.testing.assert_allclose(tau, m.gravity_forces([0.3, 0.2]), atol=1e-9)
     np.testing.assert_allclose(rates, 0.0, atol=1e-12)
+
+
+def test_a_digital_controller_adapts_in_steps() -> None:
+    m = es.load("double_pendulum")
+    law = C.adaptive(m, [0.3, 0.2], 5.0, 8.0, 2.0)
+    steps = {"method": "rk4", "step": 1e-3, "every": 500}
+    smooth = heavier(m, 0.4).simulate([0.0, 0.0], None, 3.0, law, **steps)
+    digital = heavier(m, 0.4).simulate([0.0, 0.0], None, 3.0, law.sampled(2e-3, delay=1e-3), **steps)
+    np.testing.assert_allclose(digital.q, smooth.q, atol=0.01)
+    np.testing.assert_allclose(digital.x[-1], smooth.x[-1], atol=0.1 * np.abs(smooth.x[-1] - law.state).max())

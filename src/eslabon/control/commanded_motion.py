@@ -15,6 +15,7 @@ from eslabon.dynamics import loops, trees
 from eslabon.errors import ModelError
 from eslabon.formulations.constrained import Square, actuator_forces
 from eslabon.formulations.symbols import SX, zeros
+from eslabon.graph.calls import inlining
 from eslabon.kinematics import closure
 from eslabon.kinematics.closure import Closure
 from eslabon.model import Model
@@ -27,6 +28,8 @@ def commanded(m: Model) -> tuple[int, ...]:
         raise ModelError(f"{m.name} has no actuators, so that no law can drive it; add some with m.with_actuated.")
     own = m.actuated_velocities
     independent = structure(m.plain).partition.independent
+    if not independent:
+        raise ModelError(f"the loops of {m.name} leave it no motion that a law could command.")
     if set(own) <= set(independent):
         return own
     if set(independent) <= set(own):
@@ -83,9 +86,10 @@ def reference_accelerations(m: Model, q: SX, v: SX, w: SX, own: SX) -> SX:
     """The rate of all reference velocities w, along the true motion v: J w' = -(dJ/dt) w."""
     if not m.closed:
         return spread(m, own)
-    J = _closure(m, q, None).J
     held = casadi.SX.sym("w", m.nv)
-    turning = casadi.jtimes(J @ held, q, coordinate_rates(m, q) @ v)
+    with inlining():  # a derivative does not see through calls
+        J = _closure(m, q, None).J
+        turning = casadi.jtimes(J @ held, q, coordinate_rates(m, q) @ v)
     return _followed(m, J, own, -casadi.substitute(casadi.densify(turning), held, w))
 
 

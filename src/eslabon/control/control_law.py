@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import finite, states, text
+from eslabon.arguments import finite, positive, states, text
 from eslabon.errors import InputError
 from eslabon.model import Model
-from eslabon.simulate.traced_laws import Law, Traced, law_at
+from eslabon.simulate.sampling import Sampled, sampled
+from eslabon.simulate.traced_laws import Law, Traced, columns, law_at
 
 if TYPE_CHECKING:
     from eslabon.graph.c import CSource
@@ -81,6 +82,19 @@ class ControlLaw(Traced):
     def _traced(self) -> Law:
         return super().graph(self.m)
 
+    def sampled(self, period: float, **options: Any) -> Sampled:
+        """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Its states
+        go by Euler's steps, x + period dx/dt."""
+        if self.state is None:
+            return sampled(self, period, **options)
+        step = positive(period, "period")
+
+        def following(t: Any, q: Any, v: Any, x: Any) -> Any:
+            tau, rate = self.law(t, q, v, x)
+            return tau, x + step * rate
+
+        return sampled(Traced(following), period, state=self.state, **options)
+
     def c_source(self, name: str | None = None) -> CSource:
         """The law as C99 for a microcontroller: one function of t, q and v, and of its states x, that gives tau, and the
         rates of x. It needs math.h alone, and no memory but its own.
@@ -93,12 +107,15 @@ class ControlLaw(Traced):
         import casadi
 
         from eslabon.graph.c import source
+        from eslabon.graph.calls import Composed
+        from eslabon.graph.lookup import lookups
 
-        f = self._traced.plain()
-        symbols = f.sx_in()
-        names = ["t", "q", "v", "x"][: len(symbols)], ["tau", self.changed][: f.n_out()]
+        sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({} if self.state is None else {"x": self._traced.size})
+        symbols = [casadi.SX.sym(word, size) for word, size in sizes.items()]
+        with lookups() as calls:
+            found = columns(self.law, symbols, self.state is not None)
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
-        made = casadi.Function("law", symbols, casadi.cse(f.call(symbols)), *names)
+        made = Composed("law", symbols, found, calls, list(sizes), ["tau", self.changed][: len(found)])
         return source(made, word, f"{self.title} of {self.m.name}")
 
     def __repr__(self) -> str:

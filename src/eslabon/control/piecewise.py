@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.graph.lookup import row_of
 
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 def piecewise(poly: PPoly, t: Any, derivatives: int = 0) -> list[Any]:
     """The values of a piecewise polynomial at a symbolic time, and of its first derivatives, each a column of all entries.
 
-    Before the first breakpoint it keeps its value there, after the last one likewise; derivatives are zero then. Which piece
-    counts is told by comparisons, of which one holds: what the pieces' coefficients are multiplied with is 0 or 1.
+    Before the first breakpoint it keeps its value there, after the last one likewise; derivatives are zero then. The coefficients
+    of the piece are looked up in a table (`graph.lookup`).
 
     >>> import casadi
     >>> from scipy.interpolate import CubicHermiteSpline
@@ -31,10 +32,11 @@ def piecewise(poly: PPoly, t: Any, derivatives: int = 0) -> list[Any]:
     knots: Floats = poly.x
     coefficients = poly.c.reshape(*poly.c.shape[:2], -1)  # (degree + 1, pieces, entries), highest power first
     within = casadi.fmin(casadi.fmax(t, knots[0]), knots[-1])
-    passed = [within >= float(x) for x in knots[1:-1]]
-    here = casadi.vertcat(*(a * (1 - b) for a, b in zip([1, *passed], [*passed, 0], strict=True)))
-    local = within - casadi.mtimes(casadi.DM(knots[:-1]).T, here)
-    own = [casadi.mtimes(casadi.sparsify(casadi.DM(c.T)), here) for c in coefficients]
+    piece = sum((within >= float(x) for x in knots[1:-1]), casadi.SX(0))
+    rows = np.concatenate([coefficients.transpose(1, 0, 2).reshape(len(knots) - 1, -1), knots[:-1, None]], axis=1)
+    ends = [*range(0, rows.shape[1], coefficients.shape[2]), rows.shape[1]]
+    found: list[Any] = casadi.vertsplit(row_of(rows, piece), ends)
+    own, local = found[:-1], within - found[-1]
     made = [_horner(own, local)]
     inside = casadi.logic_and(t >= float(knots[0]), t <= float(knots[-1]))
     for _ in range(derivatives):

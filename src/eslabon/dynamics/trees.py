@@ -26,6 +26,7 @@ from eslabon.formulations.constrained import METHODS
 from eslabon.formulations.factor import factors
 from eslabon.formulations.links import Link, links, short
 from eslabon.formulations.symbols import SX, zeros
+from eslabon.graph.calls import inlining
 from eslabon.kinematics.closure import Structure
 from eslabon.model import Model
 
@@ -161,7 +162,8 @@ def passive_regressor(m: Model, q: SX, v: SX, w: SX, a: SX) -> SX:
     """Y with M a + C(q, v) w + g = Y pi, where dM/dt - 2 C is skew (Slotine and Li, 1987); pi as in `regressor`, which it is
     for w = v."""
     pi, tree = _of_unknown_inertia(m)
-    return casadi.jacobian(passive.joint_forces(m, tree, q, v, w, a), pi)
+    with inlining():
+        return casadi.jacobian(passive.joint_forces(m, tree, q, v, w, a), pi)
 
 
 def _of_unknown_inertia(m: Model) -> tuple[SX, list[Link]]:

@@ -45,7 +45,7 @@ class Traced:
         symbols += [] if self.state is None else [casadi.SX.sym("x", state.shape[-1])]
         try:
             with recording() as calls:
-                found = _columns(self.law, symbols, self.state is not None)
+                found = columns(self.law, symbols, self.state is not None)
             made = Composed("control", symbols, found, calls) if calls else casadi.Function("control", symbols, found)
             program = linked(made)
             if any(i.name == "const" and math.isnan(i.value) for p in program.family() for i in p.instructions):
@@ -88,12 +88,6 @@ class Law:
     def size(self) -> int:
         return self.state.shape[-1]
 
-    def plain(self) -> Any:
-        """One `casadi.Function`, whatever it calls."""
-        from eslabon.graph.calls import Composed
-
-        return self.function.inlined() if isinstance(self.function, Composed) else self.function
-
     def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
         from eslabon.graph.calls import Composed, call
 
@@ -105,7 +99,7 @@ class Law:
         return f"Law({self.digest})"
 
 
-def _columns(law: Callable[..., Any], symbols: Sequence[Any], states: bool) -> list[Any]:
+def columns(law: Callable[..., Any], symbols: Sequence[Any], states: bool) -> list[Any]:
     """What a law gives for symbols, each a column, a list or an array of them: forces, or forces and states."""
     import casadi
 
