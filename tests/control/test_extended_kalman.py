@@ -208,6 +208,19 @@ def test_a_batch_is_its_single_calls():
         np.testing.assert_allclose(many.covariance[k], one.covariance, atol=1e-13)
 
 
+def test_beliefs_of_a_batch_and_c():
+    m, q = tree()
+    f = extended_kalman_filter(m, 1e-4, 1e-6, T)
+    beliefs = q + np.array([[0.1, 0.0], [0.0, -0.1], [0.0, 0.0]])
+    run = m.simulate(q, None, 0.3, f.law(None, beliefs, covariance=0.01), method="rk4", step=T)
+    found = f.estimates(run)
+    assert found.x.shape == (3, 31, 4)
+    np.testing.assert_allclose(found.error[0, 0], [-1e-5, 0.0, 0.0, 0.0], atol=1e-4)  # a sample was seen already
+    one = f.estimates(m.simulate(q, None, 0.3, f.law(None, beliefs[1], covariance=0.01), method="rk4", step=T))
+    np.testing.assert_allclose(found.x_hat[1], one.x_hat, atol=1e-12)
+    assert "double *x_next" in f.c_source(None).header
+
+
 M, Q = tree()
 FILTER = extended_kalman_filter(M, 1.0, 1.0, T)
 
@@ -231,7 +244,7 @@ FILTER = extended_kalman_filter(M, 1.0, 1.0, T)
         (lambda: FILTER.law(3.0, Q), "control is a law"),
         (lambda: FILTER.law(es.simulate.sampled(lambda t, q, v: q, T), Q), "without states or samples"),
         (lambda: FILTER.law(None, Q, saturate=True), "effort limit"),
-        (lambda: FILTER.law(None, Q, loudness=1.0), "loudness"),
+        (lambda: FILTER.law(None, Q, loudness=1.0), "no option 'loudness'"),
         (lambda: FILTER.follow([0.0, 0.5], np.zeros((2, 2)), q0=Q), "period of 0.01 s apart"),
         (lambda: FILTER.follow([0.0, T], np.zeros((3, 2)), q0=Q), "a record of 2 times"),
         (lambda: extended_kalman_filter(M, 1.0, 1.0, T, outputs="states").follow([0.0, T], np.zeros((2, 2)), q0=Q), "give what was measured of v"),

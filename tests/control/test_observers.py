@@ -28,6 +28,9 @@ def matched(found, wanted):
     return worst
 
 
+FOUR = [-1.0, -2.0, -3.0, -4.0]
+
+
 def balanced(name="cart_pole", **options):
     m = es.load(name)
     return m, m.linearize(np.zeros(m.nq), **options)
@@ -174,6 +177,40 @@ def test_the_settled_filter_is_the_end_of_the_other_and_better_than_its_neighbou
     assert all(spread(now + 0.02 * np.abs(now).max() * rng.normal(size=now.shape)) > spread(now) for _ in range(3))
 
 
+# The observers of Morales' thesis (chapter 5): its matrices and gains, and the poles it prints.
+PUMA = [[-15, 0, 0, 0], [0, -40, 0, -10], [5, 0, 0, 0], [0, 10, 0, 0]]
+STANFORD = [
+    [-25.0, -1.2064e-6, -1.0428e-5, -8.4633e-6, -5.0, 0, 5.7107e-7], [9.048e-7, -20.0, -7.6872e-6, 6.2387e-6, -6.819e-7, -10.0, -5.431e-7],
+    [1.3036e-5, 1.2812e-5, 0, 8.988e-5, -1.8792e-6, 0, -3.3333], [0, 0, 0, -13.333, 0, 0, 0], [5, 0, 0, 0, 0, 0, 0],
+    [0, 6.6667, 0, 0, 0, 0, 0], [0, 0, 4, 0, 0, 0, 0],
+]  # fmt: skip
+
+
+def morales(A, gain):
+    n = len(A)
+    return es.control.luenberger(
+        (np.array(A, float), np.eye(n)[:, :1], 5.0 * np.eye(n)[:1]), gains=np.full((n, 1), gain)
+    )
+
+
+def test_the_thesis_of_morales():
+    puma, stanford = morales(PUMA, -2.0), morales(STANFORD, -0.1)
+    assert matched(puma.poles, [0.0, -2.6795, -5.0, -37.32]) < 1e-3
+    printed = [
+        -8.2132e-8 + 3.6515j,
+        -8.2132e-8 - 3.6515j,
+        -1.1792,
+        -4.2265,
+        -13.333,
+        -15.773,
+        -23.32,
+    ]  # 13.33 lost its sign
+    assert matched(stanford.poles, printed) < 1e-3
+    assert not puma.stable  # of the error of one angle nothing is ever left out: the thesis' own pole at zero
+    with pytest.raises(es.SingularityError, match="cannot be observed from the outputs y1"):
+        es.control.luenberger((np.array(PUMA, float), np.eye(4)[:, :1], 5.0 * np.eye(4)[:1]), [-1, -2, -3, -4])
+
+
 # Output feedback ---------------------------------------------------------------------------------------------------------
 
 
@@ -281,6 +318,30 @@ def test_the_settled_covariance_is_that_of_errors_on_the_true_mechanism():
     assert found.nees[:, 6:].mean() == pytest.approx(4, rel=0.2)
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.004])
+def test_a_step_of_the_law_is_the_observers_equations(delay):
+    _, lm, K = cart()
+    o = es.control.luenberger(lm, [-20, -22, -24, -26], period=0.01)
+    feedback = es.control.output_feedback(lm, K, o, delay=delay)
+    rng = np.random.default_rng(0)
+    q, v, z, before = (
+        rng.normal(size=(7, 2)) / 10,
+        rng.normal(size=(7, 2)),
+        rng.normal(size=(7, 4)),
+        rng.normal(size=(7, 1)),
+    )
+    state = np.concatenate([z, np.zeros((7, 4)), before], axis=-1)
+    tau, after = feedback.law().law.with_state(state).at(0.0, q, v)
+    x = z @ o.M.T + q @ o.N.T
+    np.testing.assert_allclose(tau, -x @ K.T, atol=1e-12)
+    later, sooner = held(lm.A, lm.B, 0.01 - delay), expm(lm.A * (0.01 - delay)) @ held(lm.A, lm.B, delay)
+    np.testing.assert_allclose(later + sooner, o.plant.B if not delay else later + sooner, atol=1e-12)
+    following = z @ o.F.T + q @ o.G.T + tau @ later.T + before @ sooner.T
+    np.testing.assert_allclose(after, np.concatenate([following, x, tau], axis=-1), atol=1e-10)
+    assert "double *x_next" in feedback.c_source().header
+    assert "double *x_rate" in es.control.output_feedback(lm, K, es.control.luenberger(lm, FOUR)).c_source().header
+
+
 def test_frames_are_outputs_too():
     """A pole seen from its tip: the same balance, from the tip's place and the cart's."""
     _, lm, K = cart(("x", "tip.x"))
@@ -312,7 +373,6 @@ def unseen():
 
 
 CART, LM, GAIN = cart()
-FOUR = [-1.0, -2.0, -3.0, -4.0]
 
 
 @pytest.mark.parametrize(
@@ -352,6 +412,9 @@ FOUR = [-1.0, -2.0, -3.0, -4.0]
         (lambda: es.control.output_feedback(LM, GAIN, es.control.luenberger(LM, FOUR), delay=0.1), "at most a period"),
         (lambda: es.control.output_feedback(LM, GAIN, es.control.luenberger(LM, FOUR), saturate=True), "effort limit"),
         (lambda: es.control.output_feedback(LM, GAIN, es.control.luenberger(LM, FOUR)).law(noise=1.0), "design the observer with a period"),
+        (lambda: es.control.output_feedback(LM, GAIN, es.control.luenberger(LM, FOUR, period=0.1)).law(nose=1.0), "did you mean 'noise'"),
+        (lambda: es.control.output_feedback(LM, GAIN, es.control.kalman_filter(LM, 1, 1, 1, period=0.1)).poles, "kalman gives settled ones"),
+        (lambda: es.control.output_feedback(LM, GAIN, es.control.kalman_filter(LM, 1, 1, 1, period=0.1)).to_control(), "change with the time"),
         (lambda: es.control.output_feedback(LM, GAIN, es.control.luenberger(LM, FOUR)).law([1.0]), "has 1 value"),
         (lambda: es.control.output_feedback(CART.linearize([0, 0.3]), GAIN, es.control.luenberger(LM, FOUR)), "not at an equilibrium"),
         (lambda: es.control.luenberger(LM, FOUR).follow([0.0, 1.0], np.ones((3, 2))), "a record of 2 times"),

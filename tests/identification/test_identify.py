@@ -177,6 +177,28 @@ def test_an_underactuated_tree_is_told_by_its_one_actuator():
     assert np.allclose(identify(heavy, [motion, motion], friction=()).values, truth(true, found), atol=1e-6)
 
 
+def test_a_batch_of_motions_counts_as_so_many_recordings():
+    true = es.load("double_pendulum")
+    starts = np.random.default_rng(0).normal(size=(3, 2))
+    motions = true.simulate(starts, None, np.linspace(0, 2, 101), [3.0, -1.0])
+    found = identify(true.with_body("bar1", mass=2.0), motions, friction=())
+    assert len(found.several) == 3
+    assert np.allclose(found.values, truth(true, found), atol=1e-5)
+
+
+def test_gears_are_loops_too():
+    b = es.Builder("geared", gravity=(0, -9.81, 0)).body("a", 1.0, (0.3, 0, 0), (0.01, 0.02, 0.02))
+    b.body("b", 2.0, (0.1, 0.1, 0), (0.01, 0.03, 0.03)).joint("q1", "revolute", "ground", "a")
+    b.joint("q2", "revolute", "ground", "b", at=(1, 0, 0)).couple("gear", "q2", "q1", ratio=-2.0).actuate("q1")
+    true = b.build()
+    t = np.linspace(0, 8, 401)
+    qa, va, aa = fourier(true, t)
+    tau = true.inverse_dynamics(*true.complete(qa, va, aa))
+    found = identify(true.with_body("b", mass=5.0), Recording(t, qa, tau, va, aa), friction=())
+    assert np.allclose(found.values, truth(true, found), atol=1e-7)
+    assert any("4 Izz(b)" in name for name in found.names)
+
+
 def test_a_free_body_with_a_quaternion():
     b = es.Builder("ball").body("ball", 2.0, (0.1, 0.2, -0.1), (0.3, 0.4, 0.5, 0.01, 0.02, 0.03)).actuate("j")
     true = b.joint("j", "free", "ground", "ball").build()

@@ -138,6 +138,19 @@ def test_what_is_shown_stays_closed_and_follows_the_shape(name):
         mode.configurations(0.1, frames=0)
 
 
+def test_a_driven_mechanism_is_shown_at_its_instant():
+    b = es.Builder("shaken").body("cart", mass=1.0).body("bob", mass=1.0, com=(0, 0, -1.0))
+    b.joint("x", "prismatic", "ground", "cart", axis="x").joint("swing", "revolute", "cart", "bob", axis="y")
+    m = b.actuate("swing").drive("motor", "x", "0.1*sin(t)").build()
+    q, v, _ = m.complete([0.1], [0.0], [0.0], t=0.3)
+    q = m.linearize(q, v, t=0.3).modes()[0].configurations(0.2, frames=4)
+    np.testing.assert_allclose(q[:, 0], 0.1 * np.sin(0.3), atol=1e-12)
+    np.testing.assert_allclose(q[:, 1], [0.3, 0.1, -0.1, 0.1], atol=1e-12)
+    many = m.linearize(np.tile(m.complete([0.1], [0.0], [0.0], t=0.3)[0], (2, 1)), v, t=[0.3, 0.3]).modes()
+    with pytest.raises(es.InputError, match="linearize one of them"):
+        many[0][0].configurations()
+
+
 def test_a_mode_set_free_swings_at_its_frequency():
     """A planar 3-RRR with gravity in its plane, about a stable rest: only the mode that was set off is seen."""
     m = es.load("planar_3rrr").with_gravity((0, -9.81, 0))

@@ -89,6 +89,23 @@ def test_along_a_path_of_the_hand():
     assert len(found.plot().axes) == 2
 
 
+def test_many_trajectories_at_once():
+    m, t = es.load("elbow"), np.linspace(0, 1, 4)
+    q, v, a = np.random.default_rng(0).normal(size=(3, 5, 4, 2))
+    found = compare_response(m, (q, v, a), (q + 1e-4, v, a), t=t)
+    one = compare_response(m, (q[2], v[2], a[2]), (q[2] + 1e-4, v[2], a[2]), t=t)
+    np.testing.assert_allclose(found[2].residual, one.residual, rtol=0, atol=1e-12)
+    assert found[2].table(1.0) == one.table(1.0) == found[2, 3].table()
+    np.testing.assert_array_equal(found[1:3].t, t)
+    assert found[:, 3].t is None
+    with pytest.raises(es.InputError, match="choose one state first"):
+        found.table(1.0)
+    with pytest.raises(es.InputError, match="of one trajectory"):
+        found.plot()
+    none = np.zeros((0, 2))
+    assert compare_response(m, (none, none, none), (none, none, none)).residual.shape == (0, 2)
+
+
 def test_the_residual_of_no_perturbation_is_none():
     m = es.load("five_bar")
     motion = m.complete([2.0, 1.0], [0.3, 0.1], [0.2, 0.4])

@@ -66,6 +66,8 @@ EXPECTED = {
             ),
         ),
         "5.3 The listing's W": (0, {}),
+        "5.3 U, V and W, t = 0.05 s": (0, {}),
+        "5.3 U, V and W, t = 0.45 s": (0, {}),
         "Table 5.4.1, second half (L2227-2235)": (
             24,
             {
@@ -88,8 +90,7 @@ EXPECTED = {
             },
         ),
         "5.4 Linear and true response": (3, {"their torques, N m": WRONG}),
-        "5.3 U, V and W, t = 0.05 s": (0, {}),
-        "5.3 U, V and W, t = 0.45 s": (0, {}),
+        "5.5 What each link contributes": (3, {}),
         "Table 5.6.3 (L2417-2424): Kp": (
             36,
             {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +46,7 @@ class ControlLaw(Traced):
 
     m: Model = field(kw_only=True)
     title: str = field(kw_only=True, default="law")
+    changed: ClassVar[str] = "x_rate"  # what it gives beside forces if it has states
 
     def __call__(self, *arguments: Any) -> Any:
         if has_symbols(*arguments):
@@ -114,7 +115,7 @@ class ControlLaw(Traced):
         with lookups() as calls:
             found = columns(self.law, symbols, self.state is not None)
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
-        made = Composed("law", symbols, found, calls, list(sizes), ["tau", "x_rate"][: len(found)])
+        made = Composed("law", symbols, found, calls, list(sizes), ["tau", self.changed][: len(found)])
         return source(made, word, f"{self.title} of {self.m.name}")
 
     def __repr__(self) -> str:

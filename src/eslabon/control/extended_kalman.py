@@ -3,7 +3,7 @@ closed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from eslabon.control.covariances import covariance as covariance_of
 from eslabon.control.estimates import SENSING, Estimates, at_samples, positions, state_units
 from eslabon.control.kalman_formulas import packed, unpacked
 from eslabon.control.measurements import sensors
+from eslabon.control.stepwise_law import c_source, stepwise
 from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
 from eslabon.errors import AssemblyError, InputError, ModelError, shown
@@ -26,10 +27,11 @@ from eslabon.simulate.memory import within
 from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
-from eslabon.simulate.traced_laws import Law, Traced
+from eslabon.simulate.traced_laws import Traced
 
 if TYPE_CHECKING:
     from eslabon.control.extended_kalman_formulas import Design
+    from eslabon.graph.c import CSource
     from eslabon.simulate.simulated_motion import Motion
 
 THROUGH = ("forces", "accelerations", "states")
@@ -69,7 +71,8 @@ class ExtendedKalmanFilter:
         covariance : of that belief, along the `states`: a variance, one for each, or a matrix.
         delay : of computation in seconds, at most a period, which the filter takes into account.
         saturate : whether forces stay within the effort limits of the joints; the filter is told what is left of them.
-        options : `noise`, `velocity_noise`, `force_noise`, `seed`, `quantisation` and `rate_limit` of `es.simulate.sampled`.
+        options : `noise`, `velocity_noise`, `force_noise`, `seed`, `quantisation` and `rate_limit` of `es.simulate.sampled`, of
+            which the filter is not told.
         """
         if not self.m.nu:
             raise ModelError(f"{self.m.name} has no actuators that a law could drive; use follow.")
@@ -87,10 +90,16 @@ class ExtendedKalmanFilter:
         state = joined(belief, belief, np.zeros(self.m.nu))
         law = control.law if isinstance(control, Traced) else control
 
-        def stepwise(t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
+        def sample(t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
             return self._sample(law, min(late, self.period), limit, t, q, v, x)
 
-        return sampled(_TracedOnce(stepwise), self.period, delay=late, state=state, **options)
+        own = stepwise(sample, self.m, "filtered law")
+        return sampled(own, self.period, delay=late, state=state, **options)
+
+    def c_source(self, control: Any, *, delay: float = 0.0, saturate: bool = False, name: str | None = None) -> CSource:
+        """The filter with its law as C99: one function of t, what is measured of q and v, and its states x, that gives tau and the
+        next x. x is that of `law(...).state` at the start."""
+        return c_source(self.law(control, self.m.home(), delay=delay, saturate=saturate), name)
 
     def _sample(
         self, law: Any, delay: float, limit: tuple[float, ...], t: Any, q: Any, v: Any, x: Any
@@ -183,19 +192,6 @@ class ExtendedKalmanFilter:
 
     def __repr__(self) -> str:
         return f"<extended Kalman filter of {self.m.name}: {len(self.states)} states from {', '.join(self.outputs)}, every {self.period:g} s>"
-
-
-@dataclass(frozen=True, eq=False)
-class _TracedOnce(Traced):
-    """A law whose graph is kept: that of a filter takes longer to trace than many a run takes."""
-
-    kept: dict[str, Law] = field(default_factory=dict, repr=False)
-
-    def graph(self, m: Model) -> Law:
-        if m.digest not in self.kept:
-            self.kept[m.digest] = super().graph(m)
-        assert self.state is not None
-        return replace(self.kept[m.digest], state=self.state)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,6 +22,7 @@ from eslabon.control.kalman_filters import KalmanFilter
 from eslabon.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.control.observers import Observer
 from eslabon.control.plant import held, transition
+from eslabon.control.stepwise_law import c_source, stepwise
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError, MissingDependencyError
 from eslabon.graph.evaluator import evaluate
@@ -31,9 +32,9 @@ from eslabon.model.configuration import difference
 from eslabon.simulate.memory import within
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
-from eslabon.simulate.traced_laws import traced
 
 if TYPE_CHECKING:
+    from eslabon.graph.c import CSource
     from eslabon.simulate.simulated_motion import Motion
 
 
@@ -70,7 +71,7 @@ class OutputFeedback:
         start : the estimated deviation from the linear model's state at the start, (..., 2n), positions and velocities of the
             independent coordinates; left out, zero.
         options : of a law with a period: `noise`, `velocity_noise`, `force_noise`, `seed`, `quantisation` and `rate_limit`
-            of `es.simulate.sampled`.
+            of `es.simulate.sampled`, of which the observer is not told.
         """
         n = len(self.model.states)
         estimate = (
@@ -82,11 +83,12 @@ class OutputFeedback:
                 raise InputError(
                     f"a law in continuous time has no {next(iter(options))!r}; design the observer with a period."
                 )
-            return ControlLaw(traced(self._continuous).law, own, m=self.m, title="output feedback")
+            return ControlLaw(self._continuous, own, m=self.m, title="output feedback")
         before = np.zeros(self.m.nu) - self.model.tau  # until the first forces act there are none
         known_words(options, SENSING, "the law has no option", InputError)
         state = joined(own, estimate, before)
-        return sampled(traced(self._stepwise), self.period, delay=self.delay, state=state, **options)
+        law = stepwise(self._stepwise, self.m, "output feedback")
+        return sampled(law, self.period, delay=self.delay, state=state, **options)
 
     def estimates(self, motion: Motion) -> Estimates:
         """What the observer made of a motion that the law drove; with a period at those of its times that are samples."""
@@ -109,6 +111,11 @@ class OutputFeedback:
         deviation = None if P is None else np.broadcast_to(np.sqrt(np.diag(P)), x.shape)
         units = state_units(m, tuple(i))
         return Estimates(run.t, x, x_hat, x - x_hat, lm.states, units, m.name, deviation, spread)
+
+    def c_source(self, name: str | None = None) -> CSource:
+        """The law as C99 for a microcontroller: one function of t, what is measured of q and v, and its states x, that gives tau
+        and the rates of x, or with a period the next x."""
+        return c_source(self.law(), name)
 
     def to_control(self) -> Any:
         """The compensator as python-control's `StateSpace`: outputs go in, changes of the forces come out."""

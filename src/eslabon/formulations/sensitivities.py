@@ -187,7 +187,7 @@ def _in_bodies(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> tuple[lis
         V0, A0 = (_to_child(poses[k], x) for x in carried)
         S, own, rate = link.motion(q, v, a)
         axes.append(Axes.carried(S, V0, A0, own))
-        V[k], A[k] = V0 + own, A0 + rate + axes[k].rate @ v[link.v]
+        V[k], A[k] = V0 + own, A0 + rate + axes[k].rate @ v[link.v, :]
         bodies.append(Composite.of(link.inertia, V[k], A[k]))
     return poses, axes, bodies
 
@@ -213,7 +213,9 @@ class Ground:
         self.parents, self.bodies = [link.parent for link in tree], range(len(tree))
         self.owner = [k for k, link in enumerate(tree) for _ in range(link.kind.nv)]  # of each velocity
         axes = [link.motion(q, v, v)[:2] for link in tree]
-        joints = [stack(casadi.vec(R), p, own) for (R, p), (_, own) in zip((x.pose(q) for x in tree), axes, strict=True)]
+        joints = [
+            stack(casadi.vec(R), p, own) for (R, p), (_, own) in zip((x.pose(q) for x in tree), axes, strict=True)
+        ]
         self.ground = stack(casadi.vec(casadi.SX.eye(3)), zeros(3)), zeros(6), stack(zeros(3), -gravity(m))
         back = [(k, self.parents, first) for k, first in enumerate(self.ground)]
         self.poses, self.V, self.A, self.own = scan(_outward(), self._all(joints), back=back)
@@ -250,11 +252,13 @@ class Ground:
     def derivatives(self, a: SX) -> Derivatives:
         """W, V and M at these accelerations."""
         nv = self.m.nv
-        lifted = [S @ a[link.v] for S, link in zip(self.local, self.tree, strict=True)]
+        lifted = [S @ a[link.v, :] for S, link in zip(self.local, self.tree, strict=True)]
         lift = scan(_lift(), self._all(self.poses), self._all(lifted), back=[(0, self.parents, zeros(6))])
         more = self._inward(repeat(_push(), self._all(self.shares), self._all(lift)))
         carried = [self.parents[k] + 1 for k in self.owner]
-        V, A, lift = (casadi.horzcat(x, y) for x, y in zip((*self.ground[1:], zeros(6)), (self.V, self.A, lift), strict=True))
+        V, A, lift = (
+            casadi.horzcat(x, y) for x, y in zip((*self.ground[1:], zeros(6)), (self.V, self.A, lift), strict=True)
+        )
         axes, across, within = repeat(
             _joint(), (self.S, range(nv)), (self.own, self.owner), *((x, carried) for x in (V, A, lift)),
             (self.composites, self.owner), (more, self.owner),
@@ -335,9 +339,7 @@ def _axis() -> casadi.Function:
 @cache
 def _inertial() -> casadi.Function:
     """I S, and S . f."""
-    return _function(
-        "inertial", (6, 28), lambda S, x: (_inertia(x[:10]).momentum(S), casadi.dot(S, x[22:]))
-    )
+    return _function("inertial", (6, 28), lambda S, x: (_inertia(x[:10]).momentum(S), casadi.dot(S, x[22:])))
 
 
 @cache

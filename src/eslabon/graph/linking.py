@@ -107,13 +107,17 @@ def _moves(opened: Opened, given: Places, made: Places, outputs: list[list[int]]
     """What goes from call to call, or to an output."""
     sources = list(chain.from_iterable(made))
     found = [Move(*given[k][n], *sources[s]) for k, x in enumerate(opened.arguments) for n, s in x.items()]
-    return found + [Move(-1 - k, outputs[k][n], *sources[s]) for k, x in enumerate(opened.outputs) for n, s in x.items()]
+    return found + [
+        Move(-1 - k, outputs[k][n], *sources[s]) for k, x in enumerate(opened.outputs) for n, s in x.items()
+    ]
 
 
 def _named(steps: list[Instruction], f: Composed, opened: Opened, given: Places, made: Places) -> list[Instruction]:
     """The last input and the last output, by call and by place among the callee's results and arguments."""
     results = list(chain.from_iterable(made))
-    arguments = [x for own, moved in zip(given, opened.arguments, strict=True) for n, x in enumerate(own) if n not in moved]
+    arguments = [
+        x for own, moved in zip(given, opened.arguments, strict=True) for n, x in enumerate(own) if n not in moved
+    ]
     into, out_of = f.n_in(), f.n_out()
     for k, i in enumerate(steps):
         if i.name == "input" and i.place[0] == into:
@@ -145,9 +149,7 @@ def _repetition(call: int, c: Call, outputs: Sequence[tuple[int, int]]) -> Repet
     return Repetition(call, first[-1], table)
 
 
-def _scheduled(
-    steps: list[Instruction], which: list[int], moves: list[Move]
-) -> tuple[list[Instruction], list[Move]]:
+def _scheduled(steps: list[Instruction], which: list[int], moves: list[Move]) -> tuple[list[Instruction], list[Move]]:
     """Everything as soon as the calls before it are over, arguments last; calls only where their results are used."""
     stage, (used, called) = _stages(steps), _used(steps, moves, len(which))
     order: list[list[int]] = [[] for _ in range(len(which) + 1)]

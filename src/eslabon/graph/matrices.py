@@ -53,7 +53,7 @@ def lower(M: SX) -> Rows:
     for i, j in zip(sparsity.row(), sparsity.get_col(), strict=True):
         if j < i:
             rows[i].append(j)
-    return Rows(tuple(tuple([*sorted(row), i]) for i, row in enumerate(rows)), M.shape[0])
+    return Rows(tuple((*sorted(row), i) for i, row in enumerate(rows)), M.shape[0])
 
 
 def entries(A: SX) -> Rows:

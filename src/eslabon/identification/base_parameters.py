@@ -16,7 +16,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
 
-RANK = 1e-9  # of a column of unit length: what is left of a dependent one is round-off
+RANK = 1e-8  # of a column of unit length: what is left of a dependent one, or of one that no measurement could tell from others
 SINGULAR = 1e-6  # of the reciprocal condition number squared: configurations nearer to singular tell less of all others
 
 

@@ -25,8 +25,9 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 
 ITERATIONS = 30
-EXACT = 1e-9  # of the forces: smaller errors are round-off, and weigh no less
-RANK = 1e-9  # of the largest singular value
+AT_ONCE = 20_000  # samples
+EXACT = 1e-8  # of the forces: smaller errors are round-off, and weigh no less
+RANK = 1e-12  # of the largest singular value
 TELLS = 1e-2  # of what is known beforehand: a direction that the data narrow down by less is not excited
 HEARD = 1e-6  # of the forces in balance: smaller ones are none
 LOST = 1e-13  # of the reciprocal condition number squared: a singular configuration
@@ -34,8 +35,8 @@ LOST = 1e-13  # of the reciprocal condition number squared: a singular configura
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """The equations of one recording: Y (n, rows, p), what the model leaves (n, rows), and the error (n, rows) that known
-    errors of the actuators' forces make; `motion` are the samples themselves, for tests of the residuals."""
+    """The equations of one recording: the columns Y (n, rows, p) of the base parameters, what the model leaves (n, rows), and the
+    error (n, rows) that known errors of the actuators' forces make; `motion` are the samples themselves."""
 
     t: Floats
     Y: Floats
@@ -44,21 +45,25 @@ class Equations:
     motion: Sampled
 
 
-def equations_of(m: Model, s: Sampled, terms: Terms, noise: Floats | None) -> Equations:
+def equations_of(m: Model, base: BaseParameters, s: Sampled, terms: Terms, noise: Floats | None) -> Equations:
     """The equations along the independent velocities, filtered on both sides."""
-    Y, left, B, condition = evaluate(m, LINEAR_EQUATIONS, terms=terms)(s.q, s.v, s.a, s.tau)
+    f, parts = evaluate(m, LINEAR_EQUATIONS, terms=terms), []
+    for k in range(0, len(s.t), AT_ONCE):  # of a long recording all columns at once would be a lot
+        Y, *others = f(*(x[k : k + AT_ONCE] for x in (s.q, s.v, s.a, s.tau)))
+        parts.append((Y[..., list(base.columns)], *others))
+    Y, left, B, condition = (np.concatenate(x) for x in zip(*parts, strict=True))
     if not (condition > LOST).all():
         raise SingularityError(
             f"{m.name} is at a singular configuration at t = {s.t[int(np.argmin(condition))]:.4g} s of the motion, where forces "
             "of the actuators tell nothing of it; cut that part out."
         )
     known = None if noise is None else np.linalg.norm(B * noise, axis=-1)
-    f = s.low_pass
-    if f is None:
+    low = s.low_pass
+    if low is None:
         return Equations(s.t, Y, left, known, s)
-    motion = Sampled(f.kept(s.t), f.kept(s.q), f.kept(s.v), f.kept(s.a), f.kept(s.tau), None)
-    known = None if known is None else f.gain(len(s.t)) * f.kept(known)
-    return Equations(motion.t, f.kept(f(Y)), f.kept(f(left)), known, motion)
+    motion = Sampled(low.kept(s.t), low.kept(s.q), low.kept(s.v), low.kept(s.a), low.kept(s.tau))
+    known = None if known is None else low.gain(len(s.t)) * low.kept(known)
+    return Equations(motion.t, low.kept(low(Y)), low.kept(low(left)), known, motion)
 
 
 def noise_of(m: Model, noise: Any) -> Floats | None:
@@ -130,8 +135,7 @@ class Estimate:
 
 def estimate(base: BaseParameters, prior: Floats, several: list[Equations], frozen: list[int]) -> Estimate:
     """The weighted least-squares solution; sigma is iterated where it is not known, and `frozen` parameters stay."""
-    columns = list(base.columns)
-    Y = np.concatenate([e.Y[..., columns] for e in several])
+    Y = np.concatenate([e.Y for e in several])
     left = np.concatenate([e.left for e in several])
     floor = EXACT * _force_sizes(Y, left, base)
     scale = np.linalg.norm(base.regrouping @ prior, axis=1)
@@ -139,10 +143,10 @@ def estimate(base: BaseParameters, prior: Floats, several: list[Equations], froz
     known = _known_errors(several, floor)
     factors = _triangular(Y, left, np.where(known > 0, known, 1.0))
     given = (known > 0).all(axis=0)
-    spare = max(1.0, len(left) - len(columns) / left.shape[1])
-    sigma = np.where(given, 1.0, np.maximum(_sizes(factors, np.zeros(len(columns)), spare), floor))
+    spare = max(1.0, len(left) - len(base) / left.shape[1])
+    sigma = np.where(given, 1.0, floor / EXACT)
     for _ in range(ITERATIONS):
-        weighed = (factors / sigma[:, None, None]).reshape(-1, len(columns) + 1)
+        weighed = (factors / sigma[:, None, None]).reshape(-1, len(base) + 1)
         change, covariance, information, excited = _solve(weighed, scale)
         before, sizes = sigma, _sizes(factors, change, spare)
         sigma = np.where(given, 1.0, np.maximum(sizes, floor))
@@ -212,16 +216,15 @@ def scaled_condition(Y: Floats, excited: Any = slice(None)) -> float:
 
 def refuse_silence(m: Model, base: BaseParameters, several: list[Equations]) -> None:
     """Refuse recordings from which nothing can follow, and say why."""
-    columns = list(base.columns)
-    sizes = np.sqrt(np.mean(np.concatenate([e.Y[..., columns] for e in several]) ** 2, axis=(0, 1)))
-    if not columns:
+    sizes = np.sqrt(np.mean(np.concatenate([e.Y for e in several]) ** 2, axis=(0, 1)))
+    if not len(base):
         raise InputError(f"{m.name} has no degree of freedom along which its parameters could have an effect.")
-    if not (sizes > RANK * base.sizes).any():
+    if not (sizes > EXACT * base.sizes).any():
         raise InputError(
             f"the motion excites nothing of {m.name}: {', '.join(standing(m, several))} stands still, and no weight acts; move it."
         )
     silent = silent_parameters(m, base, several)
-    if len(silent) == len(columns):
+    if len(silent) == len(base):
         raise InputError(
             f"the measured forces of {m.name} are zero throughout, so that motion tells ratios of parameters only; record "
             "actuators' forces."
@@ -239,12 +242,12 @@ def silent_parameters(m: Model, base: BaseParameters, several: list[Equations]) 
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    columns, rows = list(base.columns), len(independent(m))
-    tied = np.max([np.abs(e.Y[..., columns]).max(axis=0) for e in several], axis=0) > 0  # (rows, parameters)
-    graph = np.zeros((rows + len(columns),) * 2, dtype=int)
+    rows = len(independent(m))
+    tied = np.max([np.abs(e.Y).max(axis=0) for e in several], axis=0) > 0  # (rows, parameters)
+    graph = np.zeros((rows + len(base),) * 2, dtype=int)
     graph[:rows, rows:] = tied
     _, part = connected_components(csr_array(graph), directed=False)
-    forced = np.max([np.abs(e.left + e.Y[..., columns] @ base.values).max(axis=0) for e in several], axis=0)
-    sizes = np.max([np.abs(e.Y[..., columns] * base.values).max(axis=(0, 2), initial=0.0) for e in several], axis=0)
+    forced = np.max([np.abs(e.left + e.Y @ base.values).max(axis=0) for e in several], axis=0)
+    sizes = np.max([np.abs(e.Y * base.values).max(axis=(0, 2), initial=0.0) for e in several], axis=0)
     heard = {int(part[k]) for k in range(rows) if forced[k] > HEARD * sizes[k]}
-    return [k for k in range(len(columns)) if int(part[rows + k]) not in heard]
+    return [k for k in range(len(base)) if int(part[rows + k]) not in heard]

@@ -136,7 +136,7 @@ class Identification:
     def r_squared(self) -> Floats:
         """For each equation the part of the measured force's variance that is explained; NaN where no force was measured."""
         r = np.concatenate(self.residuals)
-        y = np.concatenate([e.left + e.Y[..., list(self.base.columns)] @ self.base.values for e in self.several])
+        y = np.concatenate([e.left + e.Y @ self.base.values for e in self.several])
         spread = np.var(y, axis=0)
         small = spread <= 1e-18 * max(float(np.max(np.mean(y**2, axis=0), initial=0.0)), 1e-300)
         return np.where(small, np.nan, 1 - np.mean(r**2, axis=0) / np.where(small, 1.0, spread))
@@ -144,8 +144,8 @@ class Identification:
     @cached_property
     def residuals(self) -> list[Floats]:
         """What the identified model leaves of the forces along the independent coordinates, (samples, equations) each."""
-        columns, change = list(self.base.columns), self.values - self.base.values
-        return [e.left - e.Y[..., columns] @ change for e in self.several]
+        change = self.values - self.base.values
+        return [e.left - e.Y @ change for e in self.several]
 
     @property
     def noise(self) -> Floats:
@@ -176,7 +176,7 @@ class Identification:
         if not worst.rejects and self.chi_squared is not None:
             chi, free, p = self.chi_squared
             why = f"are {np.sqrt(chi / max(1, free)):.3g} times the known noise"
-        guess = missing_term(self.m, self.several, self.found, self.terms, list(self.base.columns))
+        guess = missing_term(self.m, self.several, self.found, self.terms)
         return f"the model is rejected: the residuals {why} (p = {p:.1g})" + (f"; {guess}" if guess else "")
 
     def __repr__(self) -> str:
@@ -217,8 +217,8 @@ class Identification:
 
     def cross_validate(self, motion: Any) -> CrossValidation:
         """How well the identified parameters predict the forces of another recorded motion, in the same filter."""
-        several = _equations(self.m, motion, self.terms, self.settings)
-        Y = np.concatenate([e.Y[..., list(self.base.columns)] for e in several])
+        several = _equations(self.m, self.base, motion, self.terms, self.settings)
+        Y = np.concatenate([e.Y for e in several])
         measured = np.concatenate([e.left for e in several]) + Y @ self.base.values
         force, error = (np.sqrt(np.mean(x**2, axis=0)) for x in (measured, measured - Y @ self.values))
         parts = np.sqrt(
@@ -233,12 +233,11 @@ class Identification:
         names, rows = velocity_names(self.m), independent(self.m)
         figure = new_figure(figsize=(7.5, 1.9 * len(rows) + 0.6), dpi=110)
         axes = np.atleast_1d(figure.subplots(len(rows), 1, sharex=True))
-        columns = list(self.base.columns)
         for k, (ax, place) in enumerate(zip(axes, rows, strict=True)):
             start = 0.0
             for e, r in zip(self.several, self.residuals, strict=True):
                 t = e.t - e.t[0] + start
-                measured = (e.left + e.Y[..., columns] @ self.base.values)[:, k]
+                measured = (e.left + e.Y @ self.base.values)[:, k]
                 for values, label, colour in ((measured, "measured", "0.6"), (measured - r[:, k], "identified", "C0"), (r[:, k], "residual", "C3")):  # fmt: skip
                     ax.plot(t, values, color=colour, linewidth=1.0, label=label if not start else None)
                 start = float(t[-1])
@@ -254,9 +253,9 @@ def _short(name: str, most: int = 48) -> str:
     return name if len(name) <= most else name[: most - 4] + " ..."
 
 
-def _equations(m: Model, motion: Any, terms: Terms, settings: Settings) -> list[Equations]:
+def _equations(m: Model, base: BaseParameters, motion: Any, terms: Terms, settings: Settings) -> list[Equations]:
     several = [sampled(m, r, settings.cutoff, settings.guess) for r in recordings(m, motion)]
-    return [equations_of(m, s, terms, settings.noise) for s in several]
+    return [equations_of(m, base, s, terms, settings.noise) for s in several]
 
 
 def identify(
@@ -297,7 +296,8 @@ def identify(
     if not 0 < positive(confidence, "confidence") < 1:
         raise InputError(f"confidence is a probability between 0 and 1; it is {confidence!r}.")
     terms, settings = terms_of(m, friction, motors), Settings(noise_of(m, noise), cutoff, guess)
-    base, several = base_parameters(m, terms=terms), _equations(m, motion, terms, settings)
+    base = base_parameters(m, terms=terms)
+    several = _equations(m, base, motion, terms, settings)
     refuse_silence(m, base, several)
     prior = prior_factor(m, terms, several)
     found = estimate(base, prior, several, silent_parameters(m, base, several))
@@ -309,5 +309,5 @@ def identify(
     values = base.values + found.change
     if consistent:
         values = base.regrouping @ consistent_parameters(task)[0]
-    said = tuple(tests(m, several, found, list(base.columns), base.values + found.change))
+    said = tuple(tests(m, several, found, base.values + found.change))
     return Identification(m, terms, base, values, float(confidence), said, settings, task, several)

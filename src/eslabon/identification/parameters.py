@@ -128,13 +128,14 @@ def _terms_of_joint(j: Joint) -> dict[str, Any]:
 
 
 def _body(name: str, pi: Floats) -> Body:
-    """A body from its ten numbers; what has next to no mass has its centre at the origin."""
-    mass, moment = float(pi[0]), pi[1:4]
-    c = moment / mass if mass > 0 else np.zeros(3)
-    J = np.zeros((3, 3))
-    for (i, k), x in zip(PLACES, pi[4:], strict=True):
-        J[i, k] = J[k, i] = x
-    J = J - mass * (c @ c * np.eye(3) - np.outer(c, c))
+    """A body from its ten numbers, without the round-off that would make its second moments about its centre negative; what
+    has no mass has its centre at the origin."""
+    P = pseudo_inertias(pi)[0]
+    mass = float(P[3, 3])
+    c = P[:3, 3] / mass if mass > 0 else np.zeros(3)
+    values, vectors = np.linalg.eigh(P[:3, :3] - mass * np.outer(c, c))
+    spread = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    J = np.trace(spread) * np.eye(3) - spread
     return Body(name, mass, (float(c[0]), float(c[1]), float(c[2])), tuple(float(J[place]) for place in PLACES))
 
 

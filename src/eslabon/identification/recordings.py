@@ -262,7 +262,7 @@ class Sampled:
     v: Floats
     a: Floats
     tau: Floats
-    low_pass: Filter | None
+    low_pass: Filter | None = None
 
 
 def sampled(m: Model, r: Recording, cutoff: float | None, guess: Any) -> Sampled:

@@ -40,7 +40,7 @@ class ResidualTest(NamedTuple):
     rejects: bool
 
 
-def tests(m: Model, several: list[Equations], found: Estimate, columns: list[int], beta: Floats) -> list[ResidualTest]:
+def tests(m: Model, several: list[Equations], found: Estimate, beta: Floats) -> list[ResidualTest]:
     """A test for each equation."""
     from scipy.stats import f as fisher
 
@@ -48,7 +48,7 @@ def tests(m: Model, several: list[Equations], found: Estimate, columns: list[int
     for row, place in enumerate(independent(m)):
         low, high, size, total = np.zeros(2), np.zeros(2), 0.0, 0.0
         for e, r in zip(several, found.residuals, strict=True):
-            parts = e.Y[:, row, columns] * beta
+            parts = e.Y[:, row] * beta
             fitted = parts.sum(axis=1)
             band, power = _motion_band(fitted, r[:, row])
             low += power[band].sum(), band.sum()
@@ -85,12 +85,12 @@ def chi_squared(found: Estimate, count: int) -> tuple[float, int, float]:
     return x, free, float(chi2.sf(x, max(1, free)))
 
 
-def missing_term(m: Model, several: list[Equations], found: Estimate, terms: Terms, columns: list[int]) -> str:
+def missing_term(m: Model, several: list[Equations], found: Estimate, terms: Terms) -> str:
     """The joint's term that would explain most of the residuals, in words; empty where none explains much."""
     weigh = [1 / e for e in found.errors]
-    Y = np.concatenate([e.Y[..., columns] * w[..., None] for e, w in zip(several, weigh, strict=True)])
+    Y = np.concatenate([e.Y * w[..., None] for e, w in zip(several, weigh, strict=True)])
     r = np.concatenate([r * w for r, w in zip(found.residuals, weigh, strict=True)]).ravel()
-    Q = np.linalg.qr(Y.reshape(-1, len(columns)))[0]
+    Q = np.linalg.qr(Y.reshape(-1, Y.shape[-1]))[0]
     best, name = EXPLAINS * float(r @ r), ""
     rows = {place: row for row, place in enumerate(independent(m))}
     for kind, words in WORDS.items():

@@ -69,12 +69,14 @@ class Response:
         return self.linear - self.true
 
     def __getitem__(self, index: Any) -> Response:
-        """Some of many states, by their leading axes."""
+        """Some of many states, by their leading axes: instants of one motion, or trajectories of many."""
         if not self.dq.shape[:-1]:
             raise InputError(f"{self!r} is that of one state, and there are no others to choose from.")
-        t = self.t
-        if t is not None and self.dq.ndim == 2:
+        t, axes = self.t, self.dq.ndim - 1
+        if t is not None and axes == 1:
             t = t[index]
+        elif isinstance(index, tuple) and (len(index) >= axes or Ellipsis in index):
+            t = None  # instants of several trajectories: no times of one
         parts = {f.name: getattr(self, f.name)[index] for f in fields(self) if f.name not in ("t", "model")}
         return replace(self, model=self.model[index], t=t, **parts)
 

@@ -108,7 +108,10 @@ class _Operation:
         b, across = self.b, -(-columns // self.b.width)
         source = b.offset("%source", first, "double")
         with b.loop(rows) as i:
-            line, start = b.offset(into, self.times(i, across), self.V), b.offset(source, self.times(i, columns), "double")
+            line, start = (
+                b.offset(into, self.times(i, across), self.V),
+                b.offset(source, self.times(i, columns), "double"),
+            )
             with b.loop(across) as j:
                 self.store(self.load(start, j), line, j)
         return Matrix(into, across)
@@ -167,7 +170,11 @@ class _Factor(_Operation):
         """Copy rows into whole vectors, or back."""
         b = self.b
         with b.loop(len(self.rows.columns)) as k:
-            first, end, there = self.number(self.starts, k), self.number(self.starts, self.add(k, 1)), self.number(padded, k)
+            first, end, there = (
+                self.number(self.starts, k),
+                self.number(self.starts, self.add(k, 1)),
+                self.number(padded, k),
+            )
             with b.loop(end, first=first) as e:
                 place = self.add(there, b.let(f"sub i64 {e}, {first}"))
                 here, to = (e, place) if into else (place, e)

@@ -21,6 +21,7 @@ from eslabon.reproductions.rojas import (
     positioner,
     straight_line,
 )
+from eslabon.reproductions.rojas.tables import MIDDLE, START
 
 TEXT = (
     "A printed value agrees if it is within half a unit of its last digit, plus the noise of the thesis' single "
@@ -32,8 +33,9 @@ def report() -> Report:
     """Everything of the thesis that can be recomputed, in its order."""
     third = (iterations.start(), loops.seven(), iterations.six_and_seven(), iterations.spurious(), loops.hexiflex())
     fourth = (*straight_line.sections(), *operations.sections())
-    fifth = (*derivation.sections(), *perturbed_path.sections(), *modal_gains.sections())
-    sections = (contents.section(), *positioner.sections(), *third, *fourth, *fifth)
+    matrices = (modal_gains.matrices(at) for at in (START, MIDDLE))
+    linear = (*derivation.sections(), *matrices, *perturbed_path.sections(), derivation.shares())
+    sections = (contents.section(), *positioner.sections(), *third, *fourth, *linear, *modal_gains.sections())
     title = "Rojas Salgado, Dinamica de sistemas articulados de cuerpos rigidos (UNAM, 1987), recomputed"
     return Report("rojas", title, TEXT, sections)
 

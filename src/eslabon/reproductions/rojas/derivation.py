@@ -117,6 +117,30 @@ def _interpreted(state: Arm) -> Floats:
     return W
 
 
+def shares() -> Section:
+    """Section 5.5: what each link adds to U, V and W."""
+    lm = linear(MIDDLE)
+    made = lm.contributions()
+    link, j, k = np.indices(made.V.shape)
+    beyond = greatest(made.V[np.maximum(j, k) > link])
+    left = max(greatest(x.sum(axis=0) - y) / greatest(y) for x, y in ((made.U, lm.U), (made.V, lm.V), (made.W, lm.W)))
+    rows = (
+        statement("sum over the links", "U, V and W", "108 entries", left),
+        statement("link 1 in V (5.5.6)", "0", "36 entries", greatest(made.of("link1")[1])),
+        statement("link i in V_jk (5.5.6)", "0 unless i >= max(j, k)", "125 entries", beyond),
+    )
+    lines = tuple(
+        (name, *(f"{greatest(x):.5g}" for x in (*made.of(name), weight)))
+        for name, weight in zip(made.sources, made.weight, strict=True)
+    )
+    text = (
+        "`lm.contributions()` at t = 0.45 s, listing's gravity: U, V and W of each link alone, exact. The thesis interprets the "
+        "terms and prints no values; in 5.5.6 the scan has i > max(j, k), with the bar lost. Below the greatest entry of each, and of W that of the weight alone."
+    )
+    exhibit = Exhibit(("", "U, kg m²", "V, N m s", "W, N m", "W by weight"), lines, "Greatest entries")
+    return Section("5.5 What each link contributes", text, rows, FORMS, (exhibit,))
+
+
 def slips() -> Section:
     """Which slips of the listing it takes to come to the printed gains."""
     state, lm, printed = arm(), linear(MIDDLE), np.array(KP, dtype=float)
@@ -128,7 +152,7 @@ def slips() -> Section:
         out = [greatest(position_matrix(rest, chosen) - exact[START]), greatest(W - exact[MIDDLE])]
         agree = int((np.abs(lm.U - W - printed) <= unit / 2 + 4 * 2.0**-24 * greatest(printed)).sum())
         name = "all four" if len(chosen) > 1 else "none: the exact W" if not chosen else chosen[0]
-        lines.append((name, f"{out[0]:.2g}", f"{out[1]:.3g}", f"{agree}"))
+        lines.append((name, *(f"{x:.3g}" if x > 1e-9 else "0" for x in out), f"{agree}"))
     text = (
         "W as the listing computes it has four slips: "
         + "; ".join(f"`{name}`: {what}" for name, what in SLIPS.items())

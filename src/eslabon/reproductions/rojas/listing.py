@@ -20,7 +20,7 @@ SLIPS = {
     "formula": "eq. 5.3.17 for the moments: de_j/dtheta_k = e_k x e_j for all k (5.3.10), and the identity 5.3.13",
     "third": "third derivatives e_p x r_kq + e_k x r_pq where k < p (L2920-2924, L4459-4470); the second alone is right",
     "column": "for k = 1 TV1 - TV2 and TV2 - TV1, one after the other, for what is to be added (L4472-4473)",
-    "axis": "for k = 1 the axis E is left at zero in -A^T I [E x (...)] (L4747-4749)",
+    "axis": "for k = 1 the axis E is left at zero in -A^T I [E x (...)] (L4747-4749); as scanned, L4778 skips the next term for k = 1 too, where K.EQ.I was probably meant",
 }
 
 

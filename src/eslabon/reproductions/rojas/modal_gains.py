@@ -15,7 +15,7 @@ from eslabon.reproductions.rojas.derivation import arm
 from eslabon.reproductions.rojas.listing import SLIPS, position_matrix
 from eslabon.reproductions.rojas.straight_line import HALF_ULP, SUM, linear
 from eslabon.reproductions.rojas.tables import EIGENVALUES, KD, KP, MIDDLE, START, U_INV, U_INV_V, U_INV_W, Instant
-from eslabon.reproductions.verdicts import as_printed, greatest, last_unit, number, statement
+from eslabon.reproductions.verdicts import as_printed, erratum, greatest, last_unit, number, statement
 
 FREQUENCY, DAMPING = 1.0, np.sqrt(0.5)  # Omega and Psi of the example
 ROOT = float(np.sqrt(HALF_ULP))  # what single precision leaves of a double zero
@@ -50,7 +50,7 @@ def state_matrix(lm: LinearModel, W: Floats) -> Floats:
 
 
 def sections() -> tuple[Section, ...]:
-    return matrices(START), matrices(MIDDLE), *table_563(), table_564(), closed_loop()
+    return *table_563(), table_564(), closed_loop()
 
 
 def matrices(at: Instant) -> Section:
@@ -90,8 +90,8 @@ def table_563() -> tuple[Section, ...]:
     sign = OWN_KD.format(right=as_printed(mended[2, 1], U_INV_V[2][1]))
     symmetric = {(i, j): SYMMETRIC.format(other=U_INV[j][i], i=i + 1, j=j + 1) for i in range(6) for j in range(6)}
     heads = [
-        statement(f"{part}) is headed", f"dp'/d{by}", f"-U^-1 {letter}", 2.0, reason=HEADING.format(letter=letter))
-        for part, by, letter in (("a", "theta", "W"), ("b", "p", "V"))
+        _heading("a) is headed", "dp'/dtheta", U_INV_W, inverse @ W, HEADING.format(letter="W")),
+        _heading("b) is headed", "dp'/dp", U_INV_V, inverse @ lm.V, HEADING.format(letter="V")),
     ]
     return (
         Section(
@@ -114,6 +114,13 @@ def table_563() -> tuple[Section, ...]:
             "Table 5.6.3 c) (L2455-2460): U^-1", where, tuple(entries("c", U_INV, inverse, reasons=symmetric)),
         ),
     )  # fmt: skip
+
+
+def _heading(what: str, printed: str, table: Matrix, positive: Floats, reason: str) -> Row:
+    """Which sign a table has: most entries are near the one, and as far as can be from the other."""
+    values, size = np.array(table, dtype=float), greatest(positive)
+    errors = (float(np.median(np.abs(values - x)[:, :4])) / size for x in (-positive, positive))
+    return erratum(what, printed, f"-{printed}", (next(errors), next(errors)), tolerance=1e-5, reason=reason)
 
 
 def _rates_from_gains(value: float) -> tuple[Floats, Floats]:
