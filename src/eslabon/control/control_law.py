@@ -83,15 +83,15 @@ class ControlLaw(Traced):
         return super().graph(self.m)
 
     def sampled(self, period: float, **options: Any) -> Sampled:
-        """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Its states
-        go by Euler's steps, x + period dx/dt."""
+        """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Where it
+        gives rates of its states, these go by Euler's steps, x + period dx/dt."""
         if self.state is None:
             return sampled(self, period, **options)
         step = positive(period, "period")
 
         def following(t: Any, q: Any, v: Any, x: Any) -> Any:
-            tau, rate = self.law(t, q, v, x)
-            return tau, x + step * rate
+            tau, found = self.law(t, q, v, x)
+            return tau, x + step * found if self.changed == "x_rate" else found
 
         return sampled(Traced(following), period, state=self.state, **options)
 
