@@ -274,10 +274,6 @@ def _closed(lm: LinearModel, q: Floats) -> Floats:
     q = np.asarray(normalize(m, q))
     if not m.closed:
         return q
-    if any(np.ndim(x) for x in given.values()):
-        raise InputError(
-            f"the models of {m.name} have parameters of their own; linearize one of them to show its modes."
-        )
     closure = evaluate(m, CLOSURE, tuple(given))
     for _ in range(30):
         phi, J = closure(q, *(np.full(len(q), float(x)) for x in given.values()))
