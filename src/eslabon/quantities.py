@@ -81,13 +81,26 @@ QUANTITIES = {
         _formula("acceleration", "frames", "q v a", lambda m: (6,), AXES),
         _formula("position_hessian", "frames", "q", lambda m: (3, m.nv, m.nv), FRAME),
         _formula("inverse_dynamics", "trees", "q v a", lambda m: (m.nu,), FORMULATION, True, (), "of_inverse_dynamics"),
-        _formula("forward_dynamics", "trees", "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS, "of_forward_dynamics"),
         _formula(
-            "inverse_dynamics_derivatives", "derivatives", "q v a", FORCES_BY, NOTHING, True,
+            "forward_dynamics", "trees", "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS, "of_forward_dynamics"
+        ),
+        _formula(
+            "inverse_dynamics_derivatives",
+            "derivatives",
+            "q v a",
+            FORCES_BY,
+            NOTHING,
+            True,
             function="tree_force_derivatives",
         ),
         _formula(
-            "forward_dynamics_derivatives", "derivatives", "q v tau", ACCELERATIONS_BY, NOTHING, True, MASS,
+            "forward_dynamics_derivatives",
+            "derivatives",
+            "q v tau",
+            ACCELERATIONS_BY,
+            NOTHING,
+            True,
+            MASS,
             function="acceleration_derivatives",
         ),
         _formula("mass_matrix", "trees", "q", lambda m: (m.nv, m.nv)),
@@ -117,13 +130,27 @@ CLOSED = {
     formula.name: formula
     for formula in (
         _formula("inverse_dynamics", "loops", "q v a", lambda m: (m.nu,), WEIGHTED, True, CLOSURE),
-        _formula("forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE, "of_forward_dynamics"),
         _formula(
-            "inverse_dynamics_derivatives", "derivatives", "q v a", FORCES_BY, WEIGHTED, True, CLOSURE,
+            "forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE, "of_forward_dynamics"
+        ),
+        _formula(
+            "inverse_dynamics_derivatives",
+            "derivatives",
+            "q v a",
+            FORCES_BY,
+            WEIGHTED,
+            True,
+            CLOSURE,
             function="closed_force_derivatives",
         ),
         _formula(
-            "forward_dynamics_derivatives", "derivatives", "q v tau", ACCELERATIONS_BY, {"partition": None}, True, CLOSURE,
+            "forward_dynamics_derivatives",
+            "derivatives",
+            "q v tau",
+            ACCELERATIONS_BY,
+            {"partition": None},
+            True,
+            CLOSURE,
             function="acceleration_derivatives",
         ),
         _formula("reactions", "loops", "q v a", _wrenches, SOLVED, True, CLOSURE),

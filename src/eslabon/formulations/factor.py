@@ -15,7 +15,9 @@ import casadi
 from eslabon.formulations.symbols import SX, constant, zeros
 from eslabon.graph import matrices
 
-MANY = 3000  # entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code
+MANY = (
+    3000  # entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code
+)
 
 
 @dataclass(frozen=True)

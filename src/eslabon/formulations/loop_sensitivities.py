@@ -65,7 +65,8 @@ def _around(
     G, by_pose, by_V, W, W_by_pose = casadi.substitute(c.at(wanted, x, A), [force], [casadi.densify(reaction)])
     by_V = by_V - G @ ad(x.V, casadi.SX.eye(6))
     S, rate, second, drift = (zeros(6, m.nv) for _ in range(4))
-    forces, carried = zeros(m.nv, m.nv), []
+    forces = zeros(m.nv, m.nv)
+    carried: list[tuple[list[int], SX]] = []
     for places, own, turned in axes:
         S[:, places], rate[:, places], second[:, places], drift[:, places] = own.S, own.rate, own.second, own.drift
         moved = casadi.horzcat(*(ad_dual(own.S[:, k], W) for k in range(len(places))))

@@ -30,7 +30,7 @@ import casadi
 from eslabon.algebra.spatial import Inertia, Pose, ad, cross, halves, skew, twist_to_parent, wrench_to_parent
 from eslabon.formulations.composite_rigid_body import depth, on_paths
 from eslabon.formulations.links import Link, serial
-from eslabon.formulations.symbols import SX, gravity, stack, symmetric, zeros
+from eslabon.formulations.symbols import SX, gravity, stack, zeros
 from eslabon.graph.calls import repeat, scan
 from eslabon.kinematics.tree import compose
 from eslabon.model import Model
@@ -213,7 +213,9 @@ class Ground:
         self.parents, self.bodies = [link.parent for link in tree], range(len(tree))
         self.owner = [k for k, link in enumerate(tree) for _ in range(link.kind.nv)]  # of each velocity
         axes = [link.motion(q, v, v)[:2] for link in tree]
-        joints = [stack(casadi.vec(R), p, own) for (R, p), (_, own) in zip((x.pose(q) for x in tree), axes, strict=True)]
+        joints = [
+            stack(casadi.vec(R), p, own) for (R, p), (_, own) in zip((x.pose(q) for x in tree), axes, strict=True)
+        ]
         self.ground = stack(casadi.vec(casadi.SX.eye(3)), zeros(3)), zeros(6), stack(zeros(3), -gravity(m))
         back = [(k, self.parents, first) for k, first in enumerate(self.ground)]
         self.poses, self.V, self.A, self.own = scan(_outward(), self._all(joints), back=back)
@@ -254,7 +256,9 @@ class Ground:
         lift = scan(_lift(), self._all(self.poses), self._all(lifted), back=[(0, self.parents, zeros(6))])
         more = self._inward(repeat(_push(), self._all(self.shares), self._all(lift)))
         carried = [self.parents[k] + 1 for k in self.owner]
-        V, A, lift = (casadi.horzcat(x, y) for x, y in zip((*self.ground[1:], zeros(6)), (self.V, self.A, lift), strict=True))
+        V, A, lift = (
+            casadi.horzcat(x, y) for x, y in zip((*self.ground[1:], zeros(6)), (self.V, self.A, lift), strict=True)
+        )
         axes, across, within = repeat(
             _joint(), (self.S, range(nv)), (self.own, self.owner), *((x, carried) for x in (V, A, lift)),
             (self.composites, self.owner), (more, self.owner),
@@ -335,9 +339,7 @@ def _axis() -> casadi.Function:
 @cache
 def _inertial() -> casadi.Function:
     """I S, and S . f."""
-    return _function(
-        "inertial", (6, 28), lambda S, x: (_inertia(x[:10]).momentum(S), casadi.dot(S, x[22:]))
-    )
+    return _function("inertial", (6, 28), lambda S, x: (_inertia(x[:10]).momentum(S), casadi.dot(S, x[22:])))
 
 
 @cache
@@ -366,8 +368,8 @@ def _entry() -> casadi.Function:
     """W_ij, W_ji, V_ij, V_ji and M_ij."""
 
     def formula(axis: SX, wrenches: SX) -> SX:
-        S, turned, second, drift = casadi.vertsplit(axis, [0, 6, 9, 15, 21])
-        inertial, moved, rate, dual = casadi.vertsplit(wrenches, [0, 6, 12, 18, 21])
+        S, turned, second, drift = axis[:6], axis[6:9], axis[9:15], axis[15:]
+        inertial, moved, rate, dual = wrenches[:6], wrenches[6:12], wrenches[12:18], wrenches[18:]
         return stack(
             casadi.dot(S, moved), casadi.dot(dual, turned) + casadi.dot(inertial, second),
             casadi.dot(S, rate), casadi.dot(dual, S[:3]) + casadi.dot(inertial, drift), casadi.dot(S, inertial),

@@ -39,7 +39,7 @@ class _Linker:
     def program(self, f: Any) -> Program:
         key = type(f), hash(f)
         if key not in self._read:
-            own = {Composed: self._composed, Operator: _operator}
+            own: dict[type, Any] = {Composed: self._composed, Operator: _operator}
             self._read[key] = own.get(type(f), read)(f)
         return self._read[key]
 
@@ -71,9 +71,7 @@ class _Linker:
 
 
 def _operator(f: Operator) -> Program:
-    return Program(
-        f.name(), (), tuple(f.name_in()), tuple(f.name_out()), tuple(f.shapes), (f.size_out(0),), operator=f
-    )
+    return Program(f.name(), (), tuple(f.name_in()), tuple(f.name_out()), tuple(f.shapes), (f.size_out(0),), operator=f)
 
 
 Places = list[list[tuple[int, int]]]  # for each call, by nonzero: the call and a place
@@ -100,13 +98,17 @@ def _moves(opened: Opened, given: Places, made: Places, outputs: list[list[int]]
     """What goes from call to call, or to an output."""
     sources = list(chain.from_iterable(made))
     found = [Move(*given[k][n], *sources[s]) for k, x in enumerate(opened.arguments) for n, s in x.items()]
-    return found + [Move(-1 - k, outputs[k][n], *sources[s]) for k, x in enumerate(opened.outputs) for n, s in x.items()]
+    return found + [
+        Move(-1 - k, outputs[k][n], *sources[s]) for k, x in enumerate(opened.outputs) for n, s in x.items()
+    ]
 
 
 def _named(steps: list[Instruction], f: Composed, opened: Opened, given: Places, made: Places) -> list[Instruction]:
     """The last input and the last output, by call and by place among the callee's results and arguments."""
     results = list(chain.from_iterable(made))
-    arguments = [x for own, moved in zip(given, opened.arguments, strict=True) for n, x in enumerate(own) if n not in moved]
+    arguments = [
+        x for own, moved in zip(given, opened.arguments, strict=True) for n, x in enumerate(own) if n not in moved
+    ]
     into, out_of = f.n_in(), f.n_out()
     for k, i in enumerate(steps):
         if i.name == "input" and i.place[0] == into:
@@ -138,9 +140,7 @@ def _repetition(call: int, c: Call, outputs: Sequence[tuple[int, int]]) -> Repet
     return Repetition(call, first[-1], table)
 
 
-def _scheduled(
-    steps: list[Instruction], which: list[int], moves: list[Move]
-) -> tuple[list[Instruction], list[Move]]:
+def _scheduled(steps: list[Instruction], which: list[int], moves: list[Move]) -> tuple[list[Instruction], list[Move]]:
     """Everything as soon as the calls before it are over, arguments last; calls only where their results are used."""
     stage, (used, called) = _stages(steps), _used(steps, moves, len(which))
     order: list[list[int]] = [[] for _ in range(len(which) + 1)]

@@ -53,7 +53,7 @@ def lower(M: SX) -> Rows:
     for i, j in zip(sparsity.row(), sparsity.get_col(), strict=True):
         if j < i:
             rows[i].append(j)
-    return Rows(tuple(tuple([*sorted(row), i]) for i, row in enumerate(rows)), M.shape[0])
+    return Rows(tuple((*sorted(row), i) for i, row in enumerate(rows)), M.shape[0])
 
 
 def entries(A: SX) -> Rows:
@@ -129,7 +129,8 @@ class Operator:
         import casadi
 
         inputs = [casadi.SX.sym("x", *shape) for shape in self.shapes]
-        made = {"factor": _factor, "solve": _solve, "multiply": _multiply}[self.kind](self.rows, *inputs)
+        formulas: dict[str, Any] = {"factor": _factor, "solve": _solve, "multiply": _multiply}
+        made = formulas[self.kind](self.rows, *inputs)
         return casadi.Function(self.kind, inputs, [-made if self.negative else made])
 
 

@@ -29,7 +29,9 @@ from eslabon.quantities import POOR, constraints
 Floats = np.ndarray
 SINGULAR = 1e-13  # of a reciprocal condition number, which is squared: below it the answer has no digits
 MINIMUM_NORM = ("inverse_dynamics", "forward_dynamics")  # what has an answer at a singular configuration
-OF_MASS = ("forward_dynamics", "hybrid_dynamics", "reactions_under_forces")  # what needs the inverse of the mass matrix
+OF_MASS = (  # what needs the inverse of the mass matrix
+    "forward_dynamics", "forward_dynamics_derivatives", "hybrid_dynamics", "reactions_under_forces"
+)  # fmt: skip
 
 
 def all_equations(*arguments: Any, **options: Any) -> list[Any]:

@@ -68,7 +68,9 @@ class Batched:
             return results[0] if len(results) == 1 else tuple(results)
         # Nothing is written into an array that is an argument too before the bounds are found to hold. Large ones that are
         # not are written at once: fresh memory of that size can take longer than to compute what goes into it.
-        apart = sum(o.size for o in outs if o is not None) > _LARGE and not any(o is not None and np.may_share_memory(o, a) for o in outs for a in arrays)
+        apart = sum(o.size for o in outs if o is not None) > _LARGE and not any(
+            o is not None and np.may_share_memory(o, a) for o in outs for a in arrays
+        )
         results = self._run(arrays, outs if apart else [None] * len(outs), threads)
         wanted = [k for k, bound in enumerate(self._bounds) if bound is None]
         violated = any(True for _ in self._violated(results))
