@@ -187,7 +187,7 @@ def _in_bodies(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> tuple[lis
         V0, A0 = (_to_child(poses[k], x) for x in carried)
         S, own, rate = link.motion(q, v, a)
         axes.append(Axes.carried(S, V0, A0, own))
-        V[k], A[k] = V0 + own, A0 + rate + axes[k].rate @ v[link.v]
+        V[k], A[k] = V0 + own, A0 + rate + ad(V0, own)
         bodies.append(Composite.of(link.inertia, V[k], A[k]))
     return poses, axes, bodies
 
@@ -252,7 +252,7 @@ class Ground:
     def derivatives(self, a: SX) -> Derivatives:
         """W, V and M at these accelerations."""
         nv = self.m.nv
-        lifted = [S @ a[link.v] for S, link in zip(self.local, self.tree, strict=True)]
+        lifted = [S @ a[x.v] if x.kind.nv else zeros(6) for S, x in zip(self.local, self.tree, strict=True)]
         lift = scan(_lift(), self._all(self.poses), self._all(lifted), back=[(0, self.parents, zeros(6))])
         more = self._inward(repeat(_push(), self._all(self.shares), self._all(lift)))
         carried = [self.parents[k] + 1 for k in self.owner]
