@@ -24,7 +24,12 @@ already (`out=`): fresh memory takes longer than the derivatives. Chains are of 
 def rows() -> list[Row]:
     trees = [row for name, m in models().items() for row in _tree(name, m)]
     chains = [_chain(n) for n in (40, 80)]
-    return trees + chains + [_closed(es.load(name)) for name in ("planar_3rrr", "stewart_gough", "delta")] + [_closed(biped())]
+    return (
+        trees
+        + chains
+        + [_closed(es.load(name)) for name in ("planar_3rrr", "stewart_gough", "delta")]
+        + [_closed(biped())]
+    )
 
 
 def biped() -> es.Mechanism:
@@ -51,7 +56,9 @@ def biped() -> es.Mechanism:
             R, p = placed[f"{side}_rod{n}"]
             far = p + R @ np.array([0.2, 0.0, 0.0])
             Q, o = placed[f"{side}{k + 2}"]
-            b.loop(f"{side}_cut{n}", "spherical", f"{side}_rod{n}", f"{side}{k + 2}", (0.2, 0, 0), tuple(Q.T @ (far - o)))
+            b.loop(
+                f"{side}_cut{n}", "spherical", f"{side}_rod{n}", f"{side}{k + 2}", (0.2, 0, 0), tuple(Q.T @ (far - o))
+            )
     b.actuate(*(f"{side}{k}" for side in ("left", "right") for k in range(7)))
     return b.build()
 

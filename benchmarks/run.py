@@ -22,6 +22,7 @@ SECTIONS = {
     "inverse_kinematics": "Inverse kinematics",
     "loops": "Closed chains",
     "derivatives": "Derivatives of dynamics",
+    "linearization": "Linear models",
     "simulation": "Simulation",
     "drift": "Drift of loops",
     "steps": "Steps with loops",

@@ -10,6 +10,7 @@ from importlib import import_module
 from eslabon import algebra, paths
 from eslabon.errors import (
     AssemblyError,
+    EquilibriumError,
     EslabonError,
     GraphError,
     InputError,
@@ -31,10 +32,12 @@ __version__ = "0.1.0"
 __all__ = [
     "AssemblyError",
     "Builder",
+    "EquilibriumError",
     "EslabonError",
     "GraphError",
     "InputError",
     "InverseKinematicsError",
+    "LinearModel",
     "Mechanism",
     "MissingDependencyError",
     "ModelError",
@@ -47,8 +50,11 @@ __all__ = [
     "Target",
     "algebra",
     "check",
+    "control",
     "from_dh",
+    "identification",
     "join",
+    "linear",
     "load",
     "paths",
     "reproductions",
@@ -58,11 +64,15 @@ __all__ = [
 
 
 _LATER = {
+    "LinearModel": "linear",
+    "linear": "",
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "study.file_check",
+    "control": "",
     "simulate": "",
     "reproductions": "",
+    "identification": "",
 }  # names, and the room they are in
 
 

@@ -20,15 +20,21 @@ Size = Callable[[Model], tuple[int, ...]]
 
 def _room(name: str) -> ModuleType:
     """A room of formulas. It loads CasADi, which code kept on disk does not need: so only when a formula is traced."""
-    from eslabon.dynamics import derivatives, loops, trees
+    from eslabon.dynamics import derivatives, linearized, loops, trees
     from eslabon.kinematics import closure, frames
 
-    return {"frames": frames, "closure": closure, "trees": trees, "loops": loops, "derivatives": derivatives}[name]
+    rooms = (frames, closure, trees, loops, derivatives, linearized)
+    return {room.__name__.rpartition(".")[2]: room for room in rooms}[name]
 
 
 def constraints(m: Model) -> int:
     """The number of scalar closure equations."""
     return sum(loop.kind.rows for loop in m.description.loops) + len(m.description.couplings)
+
+
+def degrees_of_freedom(m: Model) -> int:
+    """The number of independent velocities."""
+    return len(structure_of(m)["structure"].partition.independent)
 
 
 POOR = 1e-8  # of the reciprocal condition number, squared, of a closed mechanism: there may be better coordinates
@@ -37,7 +43,7 @@ CLOSURE = (Argument("residual", (), bound=("<=", 1e-6)), Argument("condition", (
 MASS = (Argument("condition", (), bound=(">", MASSLESS)),)
 
 
-def _structure(m: Model) -> Mapping[str, Any]:
+def structure_of(m: Model) -> Mapping[str, Any]:
     from eslabon.coordinates.massless import structure
 
     return {"structure": structure(m)}
@@ -52,7 +58,7 @@ def _formula(
     values = [Argument(x, lambda m, size=size, **_: size(m)) for x, size in sizes.items()]
     return Formula(
         name, lambda *x, **more: getattr(_room(room), function or name)(*x, **more), tuple(inputs.split()), (*values, *checks), options,
-        external, _structure if checks else None, len(checks), guarded=True,
+        external, structure_of if checks else None, len(checks), guarded=True,
         timed=checks == CLOSURE or room == "closure",
         derivative=(lambda *x, **more: getattr(_room("derivatives"), derivative)(*x, **more)) if derivative else None,
     )  # fmt: skip
@@ -65,6 +71,17 @@ FORMULATION: Mapping[str, Any] = {"formulation": None}
 CONSTRAINTS: Mapping[str, Any] = {"formulation": None, "constraints": None}
 SOLVED: Mapping[str, Any] = {**CONSTRAINTS, "partition": None}
 WEIGHTED: Mapping[str, Any] = {**CONSTRAINTS, "weights": None, "partition": None}
+
+PARTITION: Mapping[str, Any] = {"partition": None}
+
+
+def _state_matrix(m: Model) -> tuple[int, ...]:
+    return (2 * degrees_of_freedom(m),) * 2
+
+
+def _input_matrix(m: Model) -> tuple[int, ...]:
+    return (2 * degrees_of_freedom(m), m.nu)
+
 
 FORCES_BY: Mapping[str, Size] = {f"tau_by_{x}": lambda m: (m.nu, m.nv) for x in "qva"}
 ACCELERATIONS_BY: Mapping[str, Size] = {
@@ -111,6 +128,8 @@ QUANTITIES = {
         _formula("reactions_under_forces", "trees", "q v tau", lambda m: (len(m.joints), 6), FORMULATION, True, MASS),
         _formula("hybrid_dynamics", "loops", "q v a", HYBRID, SOLVED, True, CLOSURE),
         _formula("regressor", "trees", "q v a", lambda m: (m.nv, 10 * len(m.bodies))),
+        _formula("state_matrix", "linearized", "q v tau", _state_matrix, PARTITION, True, CLOSURE),
+        _formula("input_matrix", "linearized", "q v tau", _input_matrix, PARTITION, True, CLOSURE),
         _formula("constraint", "closure", "q", lambda m: (constraints(m),)),
         _formula("constraint_jacobian", "closure", "q", lambda m: (constraints(m), m.nv)),
     )

@@ -193,6 +193,9 @@ def joint_condition(constraints: SX, mass: SX) -> SX:
     return 1 / (1 / constraints + LIGHT / mass)
 
 
+FEW = 6  # rows of a matrix up to which its inverse is cheaper than solving for more sides than it has rows
+
+
 class Square:
     """A square matrix A, solved through A^T A and refined once: no pivoting, and what squaring loses is given back."""
 
@@ -211,6 +214,10 @@ class Square:
         x = self.A @ self.solver.solve(b)
         return x + self.A @ self.solver.solve(b - self.A.T @ x)
 
+    def for_many(self) -> Square:
+        """The same for many right-hand sides: by its inverse where it is small."""
+        return Inverted(self) if self.A.shape[0] <= FEW else self
+
     @property
     def condition(self) -> SX:
         """The least pivot against the largest diagonal entry, the square of a reciprocal condition number."""
@@ -218,6 +225,20 @@ class Square:
             return casadi.SX(1)
         pivots = casadi.vertcat(*self.solver.inverse)
         return 1 / (casadi.mmax(casadi.fabs(pivots)) * casadi.mmax(casadi.diag(self.gram)))
+
+
+class Inverted(Square):
+    """A square matrix whose inverse, found column by column, is multiplied by."""
+
+    def __init__(self, square: Square) -> None:
+        self.A, self.gram, self.solver = square.A, square.gram, square.solver
+        self.inverse = square.solve(casadi.SX.eye(square.A.shape[0]))
+
+    def solve(self, b: SX) -> SX:
+        return self.inverse @ b
+
+    def solve_transposed(self, b: SX) -> SX:
+        return self.inverse.T @ b
 
 
 class Effort(NamedTuple):

@@ -1,10 +1,11 @@
-"""Derivatives of what loops hold: of the constraint forces J^T lambda and of the second derivative J v' - gamma of the
-closure equations, by q and v.
+"""Derivatives of what loops hold: of the constraint forces J^T lambda, and of the first and second derivatives J v + Phi_t
+and J v' - gamma of the closure equations, by q and v.
 
 Around a loop the axes S of its joints, seen from the cut joint's second frame, are a chain that starts at its first
 frame. As in `sensitivities`, a change of q_l leaves what lies between its axis and the second frame as it is, and changes
 the relative twist by S'_l and the relative acceleration by S''_l - V x S'_l. With Phi' = G V and W = G^T lambda,
 
+    d(Phi') / dq_l         = dPhi'/dpose S_l + G S'_l
     d(J^T lambda)_k / dq_l = S_k . (dW/dpose S_l + S_l x* W)             the second term if axis l carries axis k along
     d(Phi'') / dq_l        = dPhi''/dpose S_l + (dPhi''/dV - G ad_V) S'_l + G S''_l
     d(Phi'') / dv_l        = (dPhi''/dV - G ad_V) S_l + G (S'_l + V_l x S_l).
@@ -25,14 +26,16 @@ from eslabon.formulations.symbols import SX, stack, zeros
 from eslabon.graph.calls import inlining, repeat
 from eslabon.kinematics.circuit import Circuit, circuits, closing
 from eslabon.kinematics.closure import equations
+from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import Loop, Model
 
 FEW = 24  # axes around all loops, up to which unrolled code, which leaves out what is zero, is the faster
 
 
 class LoopDerivatives(NamedTuple):
-    """At constant v' and lambda: of J^T lambda by q, and of J v' - gamma by q and by v."""
+    """At constant v, v' and lambda: of J v + Phi_t by q, of J^T lambda by q, and of J v' - gamma by q and by v."""
 
+    speed_q: SX
     forces_q: SX
     gap_q: SX
     gap_v: SX
@@ -48,11 +51,14 @@ def derivatives(m: Model, q: SX, v: SX, a: SX, reaction: SX, rows: Sequence[int]
         first += loop.kind.rows
     few = sum(len(x.places) for x in parts) <= FEW
     with inlining() if few else nullcontext():
-        found = [_forces(m, parts), *_gaps(m, parts, len(rows))]
+        forces, (speed_q, gap_q, gap_v) = _forces(m, parts), _gaps(m, parts, len(rows))
     geared = [k for k, row in enumerate(rows) if row >= first]
     if geared:  # their Jacobian is constant, but may depend on the time
-        gamma = equations(m, q, v, tuple(rows[k] for k in geared)).gamma
-        found[2][geared, :] = -casadi.jacobian(gamma, v)
+        _, _, gamma, rate = equations(m, q, v, tuple(rows[k] for k in geared))
+        along = coordinate_rates(m, q)
+        speed_q[geared, :], gap_q[geared, :] = (casadi.jacobian(x, q) @ along for x in (rate, -gamma))
+        gap_v[geared, :] = -casadi.jacobian(gamma, v)
+    found = [speed_q, forces, gap_q, gap_v]
     return LoopDerivatives(*(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found))
 
 
@@ -72,6 +78,7 @@ class Around(NamedTuple):
     G: SX
     by_pose: SX
     by_V: SX
+    speed_by_pose: SX
 
 
 def _around(
@@ -79,16 +86,21 @@ def _around(
 ) -> Around:  # fmt: skip
     c, force = closing(loop.kind, t, rows), casadi.SX.sym("f", len(rows))
     W = c.G.T @ force
-    wanted = [c.G, c.by_pose(c.second), casadi.jacobian(c.second, c.V), W, c.by_pose(W)]
+    speed = c.G @ c.V + casadi.jacobian(c.residual, t)
+    wanted = [c.G, c.by_pose(c.second), casadi.jacobian(c.second, c.V), W, c.by_pose(W), c.by_pose(speed)]
     axes, A = _axes(m, x, v, a)
-    G, by_pose, by_V, W, W_by_pose = casadi.substitute(c.at(wanted, x, A), [force], [casadi.densify(reaction)])
+    G, by_pose, by_V, W, W_by_pose, by_speed = casadi.substitute(
+        c.at(wanted, x, A), [force], [casadi.densify(reaction)]
+    )
     along: list[list[int]] = []
     for own, _, turned in axes:
         before = len(along)
         along += [list(range(before + (len(own) if turned else 0)))] * len(own)
     columns = (casadi.horzcat(*(getattr(y, name) for _, y, _ in axes)) for name in ("S", "rate", "second", "drift"))
     by_V = by_V - G @ ad(x.V, casadi.SX.eye(6))
-    return Around(places, [k for own, _, _ in axes for k in own], along, *columns, W, W_by_pose, G, by_pose, by_V)
+    return Around(
+        places, [k for own, _, _ in axes for k in own], along, *columns, W, W_by_pose, G, by_pose, by_V, by_speed
+    )
 
 
 def _forces(m: Model, parts: Sequence[Around]) -> SX:
@@ -115,19 +127,19 @@ def _forces(m: Model, parts: Sequence[Around]) -> SX:
 
 
 def _gaps(m: Model, parts: Sequence[Around], rows: int) -> list[SX]:
-    """The derivatives of J v' - gamma by q and by v, loops with as many rows together."""
-    by_q, by_v = zeros(rows, m.nv), zeros(rows, m.nv)
+    """The derivatives of J v + Phi_t by q and of J v' - gamma by q and by v, loops with as many rows together."""
+    made = [zeros(rows, m.nv) for _ in range(3)]
     for count in {len(x.rows) for x in parts}:
         alike = [x for x in parts if len(x.rows) == count]
         axes = casadi.horzcat(*(casadi.vertcat(x.S, x.rate, x.second, x.drift) for x in alike))
-        given = casadi.horzcat(*(stack(*map(casadi.vec, (x.G, x.by_pose, x.by_V))) for x in alike))
+        given = casadi.horzcat(*(stack(*map(casadi.vec, (x.G, x.by_pose, x.by_V, x.speed_by_pose))) for x in alike))
         places = [(x.rows, place) for x in alike for place in x.places]
         owner = [n for n, x in enumerate(alike) for _ in x.places]
         found = repeat(_gap(count), (axes, range(len(owner))), (given, owner))
-        for whole, columns in zip((by_q, by_v), found, strict=True):
+        for whole, columns in zip(made, found, strict=True):
             for k, (own, place) in enumerate(places):
                 whole[own, place] = columns[:, k]
-    return [casadi.sparsify(by_q), casadi.sparsify(by_v)]
+    return [casadi.sparsify(x) for x in made]
 
 
 @cache
@@ -150,12 +162,14 @@ def _held_wrenches() -> casadi.Function:
 def _gap(rows: int) -> casadi.Function:
     """A column of each of the derivatives of the second derivative of the closure."""
 
-    def formula(axis: SX, given: SX) -> tuple[SX, SX]:
+    def formula(axis: SX, given: SX) -> tuple[SX, ...]:
         S, rate, second, drift = axis[:6], axis[6:12], axis[12:18], axis[18:]
-        G, by_pose, by_V = (casadi.reshape(given[6 * rows * k : 6 * rows * (k + 1)], rows, 6) for k in range(3))
-        return by_pose @ S + by_V @ rate + G @ second, by_V @ S + G @ drift
+        G, by_pose, by_V, by_speed = (
+            casadi.reshape(given[6 * rows * k : 6 * rows * (k + 1)], rows, 6) for k in range(4)
+        )
+        return by_speed @ S + G @ rate, by_pose @ S + by_V @ rate + G @ second, by_V @ S + G @ drift
 
-    return function(f"gap{rows}", (24, 18 * rows), formula)
+    return function(f"gap{rows}", (24, 24 * rows), formula)
 
 
 def _axes(m: Model, x: Circuit, v: SX, a: SX) -> tuple[list[tuple[list[int], Axes, bool]], SX]:

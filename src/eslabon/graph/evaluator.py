@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -342,7 +341,7 @@ def _values(
 ) -> tuple[list[Any], list[Call]]:
     """What a formula gives, or the derivatives by its own formula or by the graph; and the calls that were recorded."""
     formula, by = request.formula, request.by
-    with recording() if record else nullcontext([]) as calls:
+    with recording() if record else inlining() as calls:  # a law that is being recorded has calls of its own
         if by is None:
             return _listed(formula.function(m, *own, **options)), calls
         if formula.derivative is not None:

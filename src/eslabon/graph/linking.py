@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import accumulate, chain
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from eslabon.graph.calls import Call, Composed, Opened
+from eslabon.graph.lookup import Lookup
 from eslabon.graph.matrices import Operator
 from eslabon.graph.program import Instruction, Move, Program, Repetition, instructions, read, row_ordered, starts
 
@@ -30,6 +32,10 @@ def linked(f: Any) -> Program:
     return _Linker().program(f)
 
 
+# A law is linked for its digest, and again as a part of what it drives.
+_LINKED: WeakKeyDictionary[Composed, Program] = WeakKeyDictionary()
+
+
 class _Linker:
     """Reads every function once, however often it is called."""
 
@@ -37,10 +43,13 @@ class _Linker:
         self._read: dict[tuple[type, int], Program] = {}
 
     def program(self, f: Any) -> Program:
+        if isinstance(f, Composed):
+            if f not in _LINKED:
+                _LINKED[f] = self._composed(f)
+            return _LINKED[f]
         key = type(f), hash(f)
         if key not in self._read:
-            own: dict[type, Any] = {Composed: self._composed, Operator: _operator}
-            self._read[key] = own.get(type(f), read)(f)
+            self._read[key] = _operator(f) if isinstance(f, Operator | Lookup) else read(f)
         return self._read[key]
 
     def _composed(self, f: Composed) -> Program:
@@ -70,7 +79,7 @@ class _Linker:
         return tuple(distinct.values()), [number[program.digest] for program in called]
 
 
-def _operator(f: Operator) -> Program:
+def _operator(f: Operator | Lookup) -> Program:
     return Program(f.name(), (), tuple(f.name_in()), tuple(f.name_out()), tuple(f.shapes), (f.size_out(0),), operator=f)
 
 

@@ -74,7 +74,7 @@ class Program:
     functions: tuple[Program, ...] = ()
     repeated: tuple[Repetition, ...] = ()
     moves: tuple[Move, ...] = ()
-    operator: Any = None  # of `graph.matrices`, in place of instructions
+    operator: Any = None  # of `graph.matrices` or `graph.lookup`, in place of instructions
 
     @cached_property
     def operations(self) -> int:

@@ -18,6 +18,7 @@ import numpy as np
 from eslabon.algebra.arrays import (
     Array,
     Scalar,
+    block,
     cross,
     dot,
     floor,
@@ -42,7 +43,7 @@ from eslabon.algebra.quaternions import (
     unit_axis,
 )
 from eslabon.algebra.rotations import rotation_about, rotation_from_quaternion
-from eslabon.algebra.spatial import halves
+from eslabon.algebra.spatial import halves, skew
 from eslabon.model.constraints import (
     AXES,
     ZERO,
@@ -149,6 +150,11 @@ class JointKind(ClosureKind):
             return q1 - q0
         change = zip(parts(q1 - q0, self.nq), self.coordinates, strict=True)
         return vector(*(x - TURN * floor(x / TURN + 0.5) if c.periodic else x for x, c in change))
+
+    def displacement_rate(self, v: Array) -> Array | None:
+        """The matrix K of d(delta)/dt = delta v + K delta, for a small displacement delta along the velocities and the
+        change delta v of these: None where it is zero, since velocities are rates of coordinates."""
+        return None
 
     def length(self, q: Array) -> Scalar | None:
         """The squared length of the quaternion among the coordinates, if there is one."""
@@ -357,6 +363,9 @@ class Spherical(JointKind):
     def difference(self, q1: Array, q0: Array) -> Array:
         return rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(q0), q1))
 
+    def displacement_rate(self, v: Array) -> Array:
+        return -skew(v)
+
     def normalize(self, q: Array) -> Array:
         return unit_quaternion(q)
 
@@ -435,6 +444,10 @@ class Free(JointKind):
         (p1, turned), (p0, quaternion) = halves(q1), halves(q0)
         w = rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(quaternion), turned))
         return joined(w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0)))
+
+    def displacement_rate(self, v: Array) -> Array:
+        w, u = halves(v)
+        return -block([[skew(w), 0 * skew(w)], [skew(u), skew(w)]])
 
     def normalize(self, q: Array) -> Array:
         p, quaternion = halves(q)

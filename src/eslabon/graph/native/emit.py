@@ -12,7 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
-from eslabon.graph.native import matrix_loops, tables, vector_math
+from eslabon.graph.lookup import Lookup
+from eslabon.graph.native import lookup_loops, matrix_loops, tables, vector_math
 from eslabon.graph.native.ir import splat, vector_type
 from eslabon.graph.program import MOVES, GraphError, Instruction, Program, starts
 
@@ -119,6 +120,9 @@ def _kernel(program: Program, width: int, across: int, fused: bool, piece: int |
     words, texts, size = _Words(width), [], 0
     for p in family:
         if p.operator is not None:
+            if isinstance(p.operator, Lookup):
+                texts.append(lookup_loops.definition(names[p.digest], p.operator, width))
+                continue
             texts.append(matrix_loops.definition(names[p.digest], p.operator, across, size, width == 1))
             size += matrix_loops.scratch_size(p.operator, across, width == 1)
             continue
