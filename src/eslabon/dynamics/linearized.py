@@ -25,7 +25,7 @@ from typing import Any
 
 import casadi
 
-from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
+from eslabon.dynamics.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from eslabon.dynamics.eliminated import Change, eliminated
 from eslabon.dynamics.outputs import Output, output_changes
 from eslabon.dynamics.trees import actuation
@@ -92,10 +92,25 @@ def holding(
     return [s.N.T @ actuation(m, casadi.SX.eye(m.nu)), s.N.T @ (s.M @ a + s.h), s.residual, held]
 
 
-def linearized_tree(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
-    """A, B, the accelerations, C and D."""
-    made = linearized(m, q, v, tau, **options)
-    return [*made[:5], *made[-2:]]
+def linearized_tree(
+    m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
+    external: External | None = None, *, structure: Structure,
+) -> list[SX]:  # fmt: skip
+    """A, B, the accelerations, C and D of a tree, all of whose velocities are independent."""
+    if outputs:
+        made = linearized(m, q, v, tau, partition, outputs, external, structure=structure)
+        return [*made[:5], made[-1]]
+    by = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure)
+    above = casadi.horzcat(displacement_rates(m, v), casadi.SX.eye(m.nv))
+    A = casadi.vertcat(above, casadi.horzcat(by.a_by["q"], by.a_by["v"]))
+    B = casadi.vertcat(zeros(m.nv, m.nu), by.a_by["tau"])
+    return [A, B, by.a, zeros(0, 2 * m.nv), zeros(0, m.nu), by.condition]
+
+
+def linearized_plain_tree(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+    """The same where velocities are rates of coordinates, without the upper halves of A and B, which are [0, 1] and 0."""
+    A, B, *others = linearized_tree(m, q, v, tau, **options)
+    return [A[m.nv :, :], B[m.nv :, :], *others]
 
 
 def tree_terms(
@@ -104,7 +119,7 @@ def tree_terms(
 ) -> list[SX]:  # fmt: skip
     """U, V and W of a tree at given accelerations."""
     by = inverse_dynamics_derivatives(m, q, v, a, external or {})
-    return [by.M, by.dv, by.dq, zeros(1), casadi.SX(1)]
+    return [by.M, by.dv, by.dq]
 
 
 MATRICES = (5, 6, 7, 8, 0, 1, 3, 4)  # U, V, W, F, A, B, C, D among what `linearized` gives

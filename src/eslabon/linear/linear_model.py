@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Layout:
     """What all linear models of one request share: the mechanism, its independent velocities, names, and how it was asked.
 
-    `values` are the names of what one native call gives; `terms` gives by name what another one gives when it is asked for;
-    `constant` is what no state changes.
+    `values` are the names of what one native call gives; `later` makes what else is asked for, by name; `constant` is what no
+    state changes.
     """
 
     model: Model
@@ -35,7 +35,7 @@ class Layout:
     outputs: tuple[str, ...]
     values: tuple[str, ...]
     constant: Mapping[str, Floats]
-    terms: Callable[[LinearModel], Mapping[str, Floats]]
+    later: Callable[[LinearModel, str], Mapping[str, Floats]]
     request: Any
 
 
@@ -73,11 +73,11 @@ class LinearModel:
 
     def _matrix(self, name: str) -> Floats:
         """What is known, what no state changes, or what is found when it is asked for."""
+        constant = self.layout.constant.get(name)
+        if constant is not None:
+            return np.broadcast_to(constant, (*self.batch, *constant.shape))
         if name not in self._known:
-            constant = self.layout.constant.get(name)
-            if constant is not None:
-                return np.broadcast_to(constant, (*self.batch, *constant.shape))
-            self._known.update(self.layout.terms(self))
+            self._known.update(self.layout.later(self, name))
         return self._known[name]
 
     @property
@@ -98,11 +98,11 @@ class LinearModel:
 
     @property
     def A(self) -> Floats:
-        return self._known["A"]
+        return self._matrix("A")
 
     @property
     def B(self) -> Floats:
-        return self._known["B"]
+        return self._matrix("B")
 
     @property
     def C(self) -> Floats:
@@ -154,7 +154,7 @@ class LinearModel:
     @property
     def batch(self) -> tuple[int, ...]:
         """The leading axes."""
-        return self.A.shape[:-2]
+        return self.a.shape[:-1]
 
     @property
     def dof(self) -> int:

@@ -14,7 +14,7 @@ from eslabon.arguments import Floats, finite, mapping, states, text
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
-from eslabon.graph.evaluator import Formula, requested
+from eslabon.graph.evaluator import Formula, native, requested
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import Layout, LinearModel
@@ -23,7 +23,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSURE, structure_of
+from eslabon.quantities import CLOSURE, MASS, structure_of
 from eslabon.solvers.closure_checks import checked
 
 MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")
@@ -47,27 +47,32 @@ def _shape(name: str) -> Any:
         return {
             "U": (n, n), "V": (n, n), "W": (n, n), "F": (n, nu), "A": (2 * n, 2 * n), "B": (2 * n, nu), "drift": (2 * n,),
             "a": (nv,), "position_map": (nv, n), "velocity_map": (nv, 2 * n), "C": (ny, 2 * n), "D": (ny, nu),
+            "a_by_x": (n, 2 * n), "a_by_u": (n, nu),
             "needed": (n,),
         }[name]  # fmt: skip
 
     return shape
 
 
-def _formula(name: str, inputs: tuple[Any, ...], values: tuple[str, ...], **options: Any) -> Formula:
-    outputs = (*(Argument(x, _shape(x)) for x in values), *CLOSURE)
+def _formula(
+    name: str, inputs: tuple[Any, ...], values: tuple[str, ...], checks: tuple[Argument, ...] = CLOSURE, **options: Any
+) -> Formula:  # fmt: skip
+    outputs = (*(Argument(x, _shape(x)) for x in values), *checks)
     return Formula(
-        name, _traced(name), inputs, outputs, {"partition": None, **options}, True, structure_of, len(CLOSURE), True,
-        timed=True,
+        name, _traced(name), inputs, outputs, {"partition": None, **options}, True, structure_of, len(checks), True,
+        timed=checks == CLOSURE,
     )  # fmt: skip
 
 
-STATE_SPACE, MEASURED = ("A", "B", "a"), ("C", "D")
-TERMS = ("U", "V", "W", "F", "position_map", "velocity_map")
-# Of closed chains all is made at once, their degrees of freedom being few. Of trees, whose matrices are larger than what they
-# are made of, U, V and W wait until somebody asks.
-CLOSED = _formula("linearized", ("q", "v", "tau"), (*STATE_SPACE, *MEASURED, *TERMS), outputs=())
-TREE = _formula("linearized_tree", ("q", "v", "tau"), (*STATE_SPACE, *MEASURED), outputs=())
-TREE_TERMS = _formula("tree_terms", ("q", "v", "a"), ("U", "V", "W"))
+MEASURED, TERMS = ("C", "D"), ("U", "V", "W", "F", "position_map", "velocity_map")
+CLOSED = _formula("linearized", ("q", "v", "tau"), ("A", "B", "a", *MEASURED, *TERMS), outputs=())
+# The matrices of trees are larger than what they are made of: what is the same in every state is left out, and U, V and W wait
+# until somebody asks.
+TREE = _formula("linearized_tree", ("q", "v", "tau"), ("A", "B", "a", *MEASURED), MASS, outputs=())
+PLAIN_TREE = _formula(
+    "linearized_plain_tree", ("q", "v", "tau"), ("a_by_x", "a_by_u", "a", *MEASURED), MASS, outputs=()
+)
+TREE_TERMS = _formula("tree_terms", ("q", "v", "a"), ("U", "V", "W"), ())
 HOLDING = _formula("holding", ("q", "v", "a"), ("F", "needed"), steady=False)
 SENSITIVITY = _formula(
     "linear_sensitivity", ("q", "v", "tau", Argument("value", ())), MATRICES, outputs=(), parameter=None
@@ -108,6 +113,13 @@ def linearize(
     raise refused
 
 
+@per_model
+def _formula_of(m: Model) -> Formula:
+    if m.closed:
+        return CLOSED
+    return PLAIN_TREE if all(j.kind.plain for j in m.description.joints) else TREE
+
+
 def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
     """What is asked most, of q, v and tau alone, made ready: a call costs little more than the native one.
 
@@ -116,7 +128,7 @@ def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
     p = _own(m)
     outputs, layout = _layout(m, p, None)
     layout = replace(layout, request=_Call(m, None, None, None, None))
-    f = _native(m, CLOSED if m.closed else TREE, (("partition", p), ("outputs", outputs)), (), (), None)
+    f = _native(m, _formula_of(m), (("partition", p), ("outputs", outputs)), (), (), None)
     return lambda q, v, tau: LinearModel(layout, f(q, v, tau), q, v, tau)
 
 
@@ -162,7 +174,8 @@ def _native(
     m: Model, formula: Formula, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],
     external: tuple[str, ...], tolerance: float | None,
 ) -> Any:  # fmt: skip
-    return checked(m, requested(m, formula, dict(options), parameters, external), tolerance)
+    request = requested(m, formula, dict(options), parameters, external)
+    return checked(m, request, tolerance) if formula.checks else native(m, request)
 
 
 def _partitions(m: Model, chosen: Partition | None, q: Floats) -> Iterator[Partition]:
@@ -198,7 +211,7 @@ def _forces(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike | None
 def _at(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats, tau: Floats) -> LinearModel:
     given = outputs if outputs is None or isinstance(outputs, str) else tuple(outputs)
     named, layout = _layout(call.m, p, given)
-    values = call(CLOSED if call.m.closed else TREE, {"partition": p, "outputs": named}, q, v, tau)
+    values = call(_formula_of(call.m), {"partition": p, "outputs": named}, q, v, tau)
     return LinearModel(replace(layout, request=call), values, q, v, tau)
 
 
@@ -214,10 +227,10 @@ def _layout(m: Model, p: Partition, outputs: Any) -> tuple[tuple[Output, ...], L
         for row, y in enumerate(asked):
             C[row, i.index(y.place) + y.order * n] = 1.0
         constant, asked = {**constant, "C": C, "D": np.zeros((len(named), m.nu))}, ()
-    values = (*STATE_SPACE, *MEASURED, *(TERMS if m.closed else ()))
+    values = tuple(x.name for x in _formula_of(m).outputs if x.bound is None)
     layout = Layout(
         m, p, tuple(velocity_names(m)[k] for k in i), state_names(m, i), actuator_names(m),
-        tuple(name for name, _ in named), values, constant, terms, None,
+        tuple(name for name, _ in named), values, constant, later, None,
     )  # fmt: skip
     return asked, layout
 
@@ -229,8 +242,15 @@ def _of_trees(m: Model) -> dict[str, Floats]:
     return {"F": one[:, list(m.actuated_velocities)], "position_map": one, "velocity_map": velocity_map}
 
 
-def terms(lm: LinearModel) -> dict[str, Floats]:
-    """U, V and W of a tree."""
+def later(lm: LinearModel, name: str) -> dict[str, Floats]:
+    """A and B of a tree from their lower halves, or its U, V and W."""
+    if name in ("A", "B"):
+        lower = lm._known["a_by_x" if name == "A" else "a_by_u"]
+        whole = np.zeros((*lm.batch, 2 * lm.dof, lower.shape[-1]))
+        whole[..., lm.dof :, :] = lower
+        if name == "A":
+            whole[..., range(lm.dof), range(lm.dof, 2 * lm.dof)] = 1.0
+        return {name: whole}
     found = lm.layout.request(TREE_TERMS, {"partition": lm.layout.partition}, lm.q, lm.v, lm.a)
     return dict(zip("UVW", found, strict=True))
 
