@@ -96,11 +96,12 @@ def _around(
     for own, _, turned in axes:
         before = len(along)
         along += [list(range(before + (len(own) if turned else 0)))] * len(own)
-    columns = (casadi.horzcat(*(getattr(y, name) for _, y, _ in axes)) for name in ("S", "rate", "second", "drift"))
-    by_V = by_V - G @ ad(x.V, casadi.SX.eye(6))
-    return Around(
-        places, [k for own, _, _ in axes for k in own], along, *columns, W, W_by_pose, G, by_pose, by_V, by_speed
+    S, rate, second, drift = (
+        casadi.horzcat(*(getattr(y, name) for _, y, _ in axes)) for name in ("S", "rate", "second", "drift")
     )
+    by_V = by_V - G @ ad(x.V, casadi.SX.eye(6))
+    order = [k for own, _, _ in axes for k in own]
+    return Around(places, order, along, S, rate, second, drift, W, W_by_pose, G, by_pose, by_V, by_speed)
 
 
 def _forces(m: Model, parts: Sequence[Around]) -> SX:

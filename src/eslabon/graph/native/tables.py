@@ -64,11 +64,11 @@ def moves(name: str, table: Sequence[tuple[int, int]], width: int) -> str:
     """A function @name(source, target) that moves a vector for each row (from, to) of the table; neighbours that stay so
     are moved together."""
     runs: list[list[int]] = []
-    for source, target in sorted(table, key=lambda row: row[1]):
-        if runs and (source, target) == (runs[-1][0] + runs[-1][2], runs[-1][1] + runs[-1][2]):
+    for here, there in sorted(table, key=lambda row: row[1]):
+        if runs and (here, there) == (runs[-1][0] + runs[-1][2], runs[-1][1] + runs[-1][2]):
             runs[-1][2] += 1
         else:
-            runs.append([source, target, 1])
+            runs.append([here, there, 1])
     long, short = [r for r in runs if r[2] >= LONG], [r for r in runs if r[2] < LONG]
     b, V, align, text = Body(width), vector_type(width), f"align {8 * width}", ""
     if long:
@@ -78,7 +78,7 @@ def moves(name: str, table: Sequence[tuple[int, int]], width: int) -> str:
             places = f"ptr {b.offset('%target', target, V)}, ptr {b.offset('%source', source, V)}"
             b.do(f"call void @llvm.memcpy.p0.p0.i64({places}, i64 {b.let(f'mul i64 {count}, {8 * width}')}, i1 false)")
     if short:
-        single = [(source + k, target + k) for source, target, count in short for k in range(count)]
+        single = [(here + k, there + k) for here, there, length in short for k in range(length)]
         text += _constant(name, single)
         with b.loop(len(single)) as row:
             source, target = (
