@@ -30,6 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssemblyError",
+    "BondGraph",
     "Builder",
     "EslabonError",
     "GraphError",
@@ -58,6 +59,7 @@ __all__ = [
 
 
 _LATER = {
+    "BondGraph": "bond_graph",
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "study.file_check",

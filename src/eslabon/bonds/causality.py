@@ -173,9 +173,7 @@ class _Assignment:
             raise _Conflict(x, [p.bond for p in ports], self.cause)
         if found:
             way = found.pop()
-            yield from (
-                (p, side == way) for p, side in zip(ports, sides, strict=True) if self.effort_in(p) is None
-            )
+            yield from ((p, side == way) for p, side in zip(ports, sides, strict=True) if self.effort_in(p) is None)
 
 
 class _Search:
@@ -266,8 +264,10 @@ class _Search:
         else:
             trouble = f"no bond can impose the {what} of the {x.kind}-junction '{x.name}' (bonds {bonds})"
         named = ", ".join(f"'{y.name}' ({y.kind})" for y in self._roots(conflict))
-        return f"{self.g.name} has no causality: {trouble}; it is asked for by {named}. Take one of them away, or put an R, " \
+        return (
+            f"{self.g.name} has no causality: {trouble}; it is asked for by {named}. Take one of them away, or put an R, "
             "I or C between them."
+        )
 
     def _fought_over(self, conflict: _Conflict) -> bool:
         """Whether a stroke was asked for by the other end of a bond, against what the junction needs."""

@@ -62,10 +62,10 @@ def _structure(A: SX) -> np.ndarray:
     return made
 
 
-def sample(A: SX) -> np.ndarray:
+def sample(A: SX, seed: int = 1) -> np.ndarray:
     """The numbers of a matrix for some values of its symbols."""
     free = casadi.symvar(A)
-    values = np.random.default_rng(1).uniform(0.3, 0.7, len(free))
+    values = np.random.default_rng(seed).uniform(0.3, 0.7, len(free))
     f = casadi.Function("sample", free, [A])
     numbers: np.ndarray = np.array(casadi.DM(f.call([casadi.DM(v) for v in values])[0]).full())
     return np.where(np.isfinite(numbers), numbers, 1.0)

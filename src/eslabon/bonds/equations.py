@@ -61,7 +61,9 @@ class Evaluation:
         if not isinstance(expression, Expression):
             return expression
         own = own or {}
-        return expression.evaluate({name: own[name] if name in own else self.signal(name) for name in expression.names()})
+        return expression.evaluate(
+            {name: own[name] if name in own else self.signal(name) for name in expression.names()}
+        )
 
     def signal(self, name: str) -> Any:
         """The value behind a name."""
@@ -140,7 +142,11 @@ class Evaluation:
         return {s.name: made[k] for k, s in enumerate(own)}
 
     def _co_energy(self, s: Storage) -> SX:
-        own = [other for other in (*self.causality.integral, *self.causality.derivative) if other.element.name == s.element.name]
+        own = [
+            other
+            for other in (*self.causality.integral, *self.causality.derivative)
+            if other.element.name == s.element.name
+        ]
         energy = casadi.vertcat(*(self.energy_of(other) for other in own))
         return laws.co_energy(s.element, energy, self.value)[own.index(s)]
 
@@ -181,7 +187,9 @@ class Evaluation:
         for members in _loops(S22, self._units):
             inside = casadi.vertcat(*(d[k] for k in members)) + casadi.mtimes(S22[members, :], answers)
             looped = S22[members, members].nnz() > 0
-            answers[members] = self._loop(members, S22[members, members], inside) if looped else self._answers(members, inside)
+            answers[members] = (
+                self._loop(members, S22[members, members], inside) if looped else self.answers(members, inside)
+            )
         return answers
 
     @cached_property
@@ -193,7 +201,7 @@ class Evaluation:
             start += len(ports)
         return made
 
-    def _answers(self, members: list[int], given: SX) -> SX:
+    def answers(self, members: list[int], given: SX) -> SX:
         """What the resistors at some places answer to what they are given."""
         made = []
         for unit, (x, ports) in zip(self._units, self.structure.resistors, strict=True):
@@ -203,11 +211,25 @@ class Evaluation:
                 made.append((unit[0], laws.dissipated(x, own, letter, self.value)))
         return casadi.vertcat(*(answer for _, answer in sorted(made, key=lambda pair: pair[0])))
 
+    def stored_by_co_energy(self) -> SX:
+        """The derivative of x_d by z_d."""
+        zd = casadi.SX.sym("zd", len(self.causality.derivative))
+        parts = [casadi.SX(0, 1)]
+        for x in dict.fromkeys(s.element for s in self.causality.derivative):
+            own = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
+            parts.append(laws.stored(x, zd[own], self.value))
+        made = casadi.jacobian(casadi.vertcat(*parts), zd)
+        return casadi.substitute(made, zd, self.combined(self.structure.matrix["zd"])) if zd.numel() else made
+
     def _loop(self, members: list[int], S: SX, d: SX) -> SX:
         """D_out of an algebraic loop: one solution of linear equations, or Newton's iteration where a law is not linear."""
         D = casadi.SX.sym("D", len(members))
-        answer = self._answers(members, D)
-        names = ", ".join(f"'{x.name}'" for unit, (x, _) in zip(self._units, self.structure.resistors, strict=True) if unit[0] in members)
+        answer = self.answers(members, D)
+        names = ", ".join(
+            f"'{x.name}'"
+            for unit, (x, _) in zip(self._units, self.structure.resistors, strict=True)
+            if unit[0] in members
+        )
         residual = D - d - casadi.mtimes(S, answer)
         slope = casadi.jacobian(residual, D)
         try:
@@ -215,9 +237,9 @@ class Evaluation:
         except SingularError:
             raise ModelError(f"{self.g.name}: the algebraic loop through {names} has no solution.") from None
         linear = not casadi.depends_on(slope, D)
-        found = d
+        found: SX = casadi.densify(d)
         for _ in range(1 if linear else NEWTON):
-            found = found - casadi.substitute(step, D, found)
+            found = casadi.densify(found - casadi.substitute(step, D, found))
         if not linear:
             left = casadi.substitute(residual, D, found)
             self.residual = casadi.fmax(self.residual, casadi.norm_inf(left) / (1 + casadi.norm_inf(d)))
@@ -297,15 +319,13 @@ def _stacked(numbers: list[SX]) -> SX:
 
 def _loops(S22: SX, units: list[list[int]]) -> list[list[int]]:
     """Places of D_in that depend on one another, in an order in which each depends on those before."""
-    order = nx.DiGraph()
+    order: nx.DiGraph[int] = nx.DiGraph()
     order.add_nodes_from(range(len(units)))
     unit_of = {k: i for i, unit in enumerate(units) for k in unit}
     for row, column in zip(*S22.sparsity().get_triplet(), strict=True):
         order.add_edge(unit_of[column], unit_of[row])
     dag = nx.condensation(order)
-    return [
-        sorted(k for i in dag.nodes[node]["members"] for k in units[i]) for node in nx.topological_sort(dag)
-    ]
+    return [sorted(k for i in dag.nodes[node]["members"] for k in units[i]) for node in nx.topological_sort(dag)]
 
 
 # Formulas ------------------------------------------------------------------------------------------------------------
@@ -318,9 +338,7 @@ def order(g: Graph) -> int:
 
 def input_names(g: Graph) -> tuple[str, ...]:
     """The inputs: e or f with the bond's name."""
-    return tuple(
-        g.ports[x.name][0].bond.signal_name(x.imposes[0]) for x in g.elements.values() if x.is_input
-    )
+    return tuple(g.ports[x.name][0].bond.signal_name(x.imposes[0]) for x in g.elements.values() if x.is_input)
 
 
 def output_names(g: Graph) -> tuple[str, ...]:
@@ -364,6 +382,44 @@ def linearization(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     return [*(casadi.densify(casadi.jacobian(f, v)) for f in (e.rates, y) for v in (x, u)), e.residual]
 
 
+def jacobian(g: Graph, x: SX, u: SX, t: SX) -> SX:
+    """The derivative of x' by x, for implicit methods of integration."""
+    return casadi.densify(casadi.jacobian(Evaluation.of_state(g, x, u, t).rates, x))
+
+
+def steady(g: Graph, X: SX, u: SX, t: SX) -> list[SX]:
+    """What must vanish in a steady state, with its derivatives by the energy variables X of all storages and by u.
+
+    With derivative causality preferred, z(X) = B*(X) u (Morales, 4.194); of a storage that stays in integral causality,
+    the rate.
+    """
+    c = causality(g.plain, "derivative")
+    e = Evaluation(g, {name: X[k] for k, name in enumerate((*c.states, *c.dependent))}, u, t, "derivative")
+    rest = casadi.vertcat(e.forces, e.zd - e.combined(e.structure.matrix["zd"]))
+    return [casadi.densify(x) for x in (rest, casadi.jacobian(rest, X), casadi.jacobian(rest, u))]
+
+
+def structure_block(g: Graph, x: SX, u: SX, t: SX, preference: str, block: str) -> SX:
+    """A block of the junction structure at a state."""
+    return casadi.densify(
+        Evaluation.of_state(g, x, u, t).filled(getattr(junction_structure(g.plain, preference), block))
+    )
+
+
+def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """F, F_d, L, E and M (Morales, 2.33-2.36, 2.46, 2.47); of laws that are not linear, their derivatives."""
+    e = Evaluation.of_state(g, x, u, t)
+    S14, S22, Z1 = (e.filled(getattr(e.structure, name)) for name in ("S14", "S22", "Z1"))
+    F, stored = casadi.jacobian(e.z, x), e.stored_by_co_energy()
+    D = casadi.SX.sym("D", S22.shape[0])
+    L = casadi.jacobian(e.answers([*range(D.numel())], D), D) if D.numel() else casadi.SX(0, 0)
+    L = casadi.substitute(L, D, e.combined(e.structure.matrix["D_in"])) if D.numel() else L
+    E = casadi.SX.eye(x.numel()) - casadi.mtimes([S14, stored, Z1, F])
+    M = solve(casadi.SX.eye(L.shape[0]) - casadi.mtimes(L, S22), L)
+    Fd = solve(stored, casadi.SX.eye(stored.shape[0]))
+    return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M)]
+
+
 def affine(g: Graph, x: SX, t: SX) -> list[SX]:
     """f and g of x' = f(x) + g(x) u."""
     u = casadi.SX.sym("u", len(input_names(g)))
@@ -387,8 +443,26 @@ def _nu(g: Graph, **_: Any) -> tuple[int]:
     return (len(input_names(g)),)
 
 
+def _nX(g: Graph, **_: Any) -> tuple[int]:
+    c = causality(g.plain)
+    return (len(c.integral) + len(c.derivative),)
+
+
 def _ny(g: Graph, **_: Any) -> tuple[int]:
     return (len(output_names(g)),)
+
+
+def _nd(g: Graph, **_: Any) -> tuple[int]:
+    return (len(causality(g.plain).derivative),)
+
+
+def _nD(g: Graph, **_: Any) -> tuple[int]:
+    return (len(junction_structure(g.plain).key["D_in"]),)
+
+
+def _block_shape(g: Graph, preference: str, block: str) -> tuple[int, int]:
+    shape: tuple[int, int] = getattr(junction_structure(g.plain, preference), block).shape
+    return shape
 
 
 def _nb(g: Graph, **_: Any) -> tuple[int]:
@@ -400,7 +474,7 @@ def _by(rows: Any, columns: Any) -> Any:
 
 
 X, U, T = Argument("x", _n, "states"), Argument("u", _nu, "inputs"), Argument("t", ())
-SOLVED = Argument("unsolved algebraic loop", (), bound=("<=", UNSOLVED))
+SOLVED = Argument("algebraic_loop", (), bound=("<=", UNSOLVED))
 RATES = Formula("bond_graph_rates", rates, (X, U, T), (Argument("rates", _n), SOLVED), checks=1)
 OUTPUTS = Formula("bond_graph_outputs", outputs, (X, U, T), (Argument("y", _ny), SOLVED), checks=1)
 BOND_VARIABLES = Formula(
@@ -411,5 +485,19 @@ LINEARIZATION = Formula(
     "bond_graph_linearization", linearization, (X, U, T),
     (Argument("A", _by(_n, _n)), Argument("B", _by(_n, _nu)), Argument("C", _by(_ny, _n)), Argument("D", _by(_ny, _nu)), SOLVED),
     checks=1,
+)  # fmt: skip
+JACOBIAN = Formula("bond_graph_jacobian", jacobian, (X, U, T), (Argument("A", _by(_n, _n)),))
+ALL = Argument("X", _nX, "energy variables")
+STEADY = Formula(
+    "bond_graph_steady_state", steady, (ALL, U, T),
+    (Argument("rest", _nX), Argument("by_X", _by(_nX, _nX)), Argument("by_u", _by(_nX, _nu))),
+)  # fmt: skip
+STRUCTURE = Formula(
+    "junction_structure", structure_block, (X, U, T), (Argument("block", _block_shape),), {"preference": "integral", "block": "S11"}
+)  # fmt: skip
+FIELDS = Formula(
+    "bond_graph_fields", fields, (X, U, T),
+    (Argument("F", _by(_n, _n)), Argument("Fd", _by(_nd, _nd)), Argument("L", _by(_nD, _nD)), Argument("E", _by(_n, _n)),
+     Argument("M", _by(_nD, _nD))),
 )  # fmt: skip
 AFFINE = Formula("bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))))

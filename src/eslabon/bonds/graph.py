@@ -32,12 +32,19 @@ class Graph:
     """Elements on bonds, with parameters: what formulas are about."""
 
     description: Description
+    _symbols: dict[str, Any]
 
-    def __init__(self, description: Description, symbols: Mapping[str, Any] | None = None) -> None:
-        self.__dict__.update(description=description, _symbols=dict(symbols or {}))
+    def __init__(self, description: Description) -> None:
+        vars(self).update(vars(self.of(description)))
+
+    @classmethod
+    def of(cls, description: Description, symbols: Mapping[str, Any] | None = None) -> Self:
+        """The graph of a description, looked at; with CasADi symbols in place of some parameters' values."""
+        made = object.__new__(cls)
+        vars(made).update(description=description, _symbols=dict(symbols or {}))
         if not symbols:
-            self.values  # noqa: B018 - what has no value is refused here
-            self.flat  # noqa: B018 - and so is what is no graph
+            assert made.values is not None  # what is no graph, or has no value, is refused here
+        return made
 
     # -- what it is made of -------------------------------------------------------------------------------------
 
@@ -133,12 +140,12 @@ class Graph:
                     f"{self.name}: parameter '{name}' is a submodel's; give the submodel a parameter of the graph to change it."
                 )
         parameters = tuple((n, changed.get(n, x)) for n, x in self.description.parameters)
-        return type(self)(replace(self.description, parameters=parameters))
+        return self.of(replace(self.description, parameters=parameters))
 
     def with_symbols(self, symbols: Mapping[str, Any]) -> Self:
         """The graph with CasADi symbols in place of some parameters' values."""
         self.check_parameters(symbols)
-        made = type(self)(self.description, symbols)
+        made = self.of(self.description, symbols)
         vars(made)["plain"] = self.plain  # with what is already known of it
         return made
 
@@ -172,7 +179,7 @@ class Graph:
         return hashlib.sha256(f"bond graph {self.description!r}".encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.description, self._symbols or None)  # compiled code stays behind
+        return self.of, (self.description, self._symbols or None)  # compiled code stays behind
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a bond graph cannot be changed; build another one instead of setting '{name}'.")

@@ -21,9 +21,10 @@ from typing import Any
 
 import casadi
 import networkx as nx
+import numpy as np
 
 from eslabon.bonds.causality import Causality, Storage, causality
-from eslabon.bonds.elimination import SingularError, solve
+from eslabon.bonds.elimination import SingularError, sample, solve
 from eslabon.bonds.graph import Graph, Port
 from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element
 from eslabon.errors import ModelError
@@ -43,6 +44,7 @@ DERIVATIVE_BLOCKS = {
     for i, row in enumerate(("zd", "D_in", "y"))
     for j, column in enumerate(("xd_rate", "D_out", "u"))
 }
+SAMPLES, ROUND_OFF = 3, 1e-13  # what is as small as that for so many random values of its symbols is zero
 OTHER = {"e": "f", "f": "e"}
 
 
@@ -102,7 +104,7 @@ class _Derivation:
 
     def structure(self) -> JunctionStructure:
         key = self._columns()
-        rows = self._rows(len(self.given))
+        rows = {v: _without_zeros(row) for v, row in self._rows(len(self.given)).items()}
         own: dict[str, list[Variable]] = {
             "x_rate": [self._variable(s, s.letters[0]) for s in self.causality.integral],
             "D_in": [(p.bond.name, self._answer(p)) for _, ports in self.resistors for p in ports],
@@ -112,9 +114,7 @@ class _Derivation:
         width = len(self.given)
         matrix = {name: casadi.vertcat(casadi.SX(0, width), *(rows[v] for v in vs)) for name, vs in own.items()}
         key |= {name: tuple(self._said(v) for v in vs) for name, vs in own.items() if name in ("D_in", "zd", "y")}
-        return JunctionStructure(
-            self.causality, key, self.resistors, self.sources, self.symbols, rows, matrix
-        )
+        return JunctionStructure(self.causality, key, self.resistors, self.sources, self.symbols, rows, matrix)
 
     def _said(self, variable: Variable) -> str:
         return self.g.bonds[variable[0]].signal_name(variable[1])
@@ -155,7 +155,7 @@ class _Derivation:
                     rows[b, letter][place] = 1
                 else:
                     parts[b, letter] = self._parts(b, letter)
-        order = nx.DiGraph()
+        order: nx.DiGraph[Variable] = nx.DiGraph()
         order.add_nodes_from(parts)
         order.add_edges_from((w, v) for v, own in parts.items() for _, w in own if w in parts)
         dag = nx.condensation(order)
@@ -246,6 +246,17 @@ class _Derivation:
         return casadi.SX(value.evaluate(self.symbols))
 
 
+def _without_zeros(row: SX) -> SX:
+    """A row without the entries that vanish whatever the moduli are, such as sin(q) p cos(q) - cos(q) p sin(q)."""
+    if not casadi.symvar(row):
+        return row
+    size = np.abs(np.stack([sample(row, seed) for seed in range(SAMPLES)])).max(axis=0).ravel()
+    kept = casadi.SX(row)
+    for k in np.flatnonzero(size < ROUND_OFF):
+        kept[0, int(k)] = 0
+    return casadi.sparsify(kept)
+
+
 def _combined(parts: Sequence[tuple[SX, Variable]], rows: Mapping[Variable, SX], width: int) -> SX:
     total = casadi.SX(1, width)
     for factor, v in parts:
@@ -264,5 +275,3 @@ def _inverse(M: SX, x: Element) -> SX:
         return solve(M, casadi.SX.eye(M.shape[0]))
     except SingularError:
         raise ModelError(f"causality asks for the inverse of the modulus of '{x.name}', which is singular.") from None
-
-

@@ -84,9 +84,13 @@ def _quotient(x: Element, given: SX, value: Valued) -> SX:
         try:
             return solve(_matrix(x, value), given)
         except SingularError:
-            raise ModelError(f"the matrix of the field '{x.name}' is singular, and its causality needs the inverse.") from None
+            raise ModelError(
+                f"the matrix of the field '{x.name}' is singular, and its causality needs the inverse."
+            ) from None
     divisor = value(x.value)
     if isinstance(divisor, float) and divisor == 0:
         noun = "resistance" if x.kind == RESISTOR else "inertia" if x.kind == "I" else "compliance"
-        raise ModelError(f"'{x.name}' has the {noun} zero, and its causality divides by it; take it away or give it a value.")
+        raise ModelError(
+            f"'{x.name}' has the {noun} zero, and its causality divides by it; take it away or give it a value."
+        )
     return given / divisor

@@ -37,9 +37,7 @@ def flatten(d: Description, depth: int = 0) -> Description:
         elements += [x for x in inner.elements if x.kind != PORT]
         ports = {x.name for x in inner.elements if x.kind == PORT}
         inner_bonds += [b for b in inner.bonds if not {b.tail, b.head} & ports]
-    return replace(
-        d, elements=tuple(elements), bonds=(*bonds, *inner_bonds), parameters=tuple(parameters)
-    )
+    return replace(d, elements=tuple(elements), bonds=(*bonds, *inner_bonds), parameters=tuple(parameters))
 
 
 def _prefixed(name: str, inner: Description, outer: list[Bond], d: Description) -> Description:
@@ -98,7 +96,12 @@ def _joined(bond: Bond, inner: Description, name: str) -> Bond:
             raise ModelError(
                 f"bond {bond.name} and the bond inside the port '{port}' point against one another; reverse one of them."
             )
-        if bond.signal and inside.signal and "active" not in (bond.signal, inside.signal) and bond.signal != inside.signal:
+        if (
+            bond.signal
+            and inside.signal
+            and "active" not in (bond.signal, inside.signal)
+            and bond.signal != inside.signal
+        ):
             raise ModelError(f"bond {bond.name} carries the {bond.signal}, and inside '{port}' the {inside.signal}.")
         signal = bond.signal if bond.signal not in ("", "active") else inside.signal or bond.signal
         bond = replace(bond, **{end: getattr(inside, end)}, signal=signal)

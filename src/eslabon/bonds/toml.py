@@ -62,7 +62,7 @@ def load(source: str | Path) -> Description:
     except EslabonError as error:
         raise type(error)(f"{path}: {error}") from None
     except (OSError, ValueError) as error:  # the latter for text in another encoding and for a NUL in the path
-        raise ReadError(f"{ascii(str(path))}: the file cannot be read: {error}.") from None
+        raise ReadError(f"{str(path)!a}: the file cannot be read: {error}.") from None
 
 
 def read(text: str) -> Description:
@@ -139,7 +139,9 @@ def _gather(d: Description, models: dict[str, Description]) -> None:
         if x.model is not None:
             _gather(x.model, models)
             if models.setdefault(x.model.name, x.model) != x.model:
-                raise ModelError(f"two different submodels are called '{x.model.name}'; rename one to save them in one file.")
+                raise ModelError(
+                    f"two different submodels are called '{x.model.name}'; rename one to save them in one file."
+                )
 
 
 def _table(d: Description, models: Mapping[str, Description]) -> dict[str, Any]:
@@ -161,7 +163,9 @@ def _element(x: Element) -> Any:
     for key in ("value", "law", "inverse"):
         given = getattr(x, key)
         if isinstance(given, Traced):
-            raise ModelError(f"the {key} of '{x.name}' is a Python function, which a file cannot hold; write it as text.")
+            raise ModelError(
+                f"the {key} of '{x.name}' is a Python function, which a file cannot hold; write it as text."
+            )
         if given is not None:
             table[key] = _plain(given)
     if x.state:

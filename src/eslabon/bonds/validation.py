@@ -129,7 +129,9 @@ def _check_one_side(x: Element, bonds: list[Bond], listed: str) -> None:
     if isinstance(x.value, tuple) and len(x.value[0]) != count:
         raise ModelError(f"the matrix of the field '{x.name}' is {count}x{len(x.value[0])}; it must be square.")
     if len(bonds) != count:
-        raise ModelError(f"'{x.name}' ({x.kind}) has {len(bonds)} bonds ({listed}); it has {count} port{'s' * (count > 1)}.")
+        raise ModelError(
+            f"'{x.name}' ({x.kind}) has {len(bonds)} bonds ({listed}); it has {count} port{'s' * (count > 1)}."
+        )
     if x.kind in (*STORAGES, RESISTOR):
         if (x.value is None) == (x.law is None):
             raise ModelError(f"'{x.name}' ({x.kind}) needs a value, as in '{x.kind}: 2', or a law, and not both.")

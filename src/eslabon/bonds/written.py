@@ -1,9 +1,9 @@
 """Elements and bonds as people write them: short texts or tables, in code and in files alike.
 
-    "Se", "1", "I: L", "MTF: sin(q3)"                              an element: its kind and its value
-    {"kind": "C", "law": "k*q + k3*q**3", "state": "x"}            the same with more words
-    "V -> series -> L"                                             bonds with half arrows, one after another
-    "platform => lift"                                             an active bond
+"Se", "1", "I: L", "MTF: sin(q3)"                              an element: its kind and its value
+{"kind": "C", "law": "k*q + k3*q**3", "state": "x"}            the same with more words
+"V -> series -> L"                                             bonds with half arrows, one after another
+"platform => lift"                                             an active bond
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ def description(
 ) -> Description:
     """What was written, as data."""
     if not isinstance(elements, Mapping):
-        raise ModelError(
-            f"elements gives each element by its name, as in {{'L': 'I: 0.1'}}; it is {shown(elements)}."
-        )
+        raise ModelError(f"elements gives each element by its name, as in {{'L': 'I: 0.1'}}; it is {shown(elements)}.")
     own = domains_of(domains or {})
     known_words(own, elements, "domains names the unknown element")
     made = tuple(element(key, value, own.get(key, "")) for key, value in elements.items())
@@ -67,7 +65,9 @@ def domains_of(domains: Mapping[str, Any]) -> dict[str, str]:
     """The domain of each element, from names by domain."""
     made: dict[str, str] = {}
     if not isinstance(domains, Mapping):
-        raise ModelError(f"domains lists elements by domain, as in {{'electrical': ['V', 'L']}}; it is {shown(domains)}.")
+        raise ModelError(
+            f"domains lists elements by domain, as in {{'electrical': ['V', 'L']}}; it is {shown(domains)}."
+        )
     for domain, members in domains.items():
         choice(domain, "a domain", DOMAINS)
         for member in members.split() if isinstance(members, str) else members:
@@ -88,13 +88,16 @@ def element(name: str, written: Any, domain: str = "") -> Element:
     if kind != SUBMODEL and "parameters" in table:
         raise ModelError(f"'{name}' is no submodel and has no parameters of its own; write them into its value.")
     if "." in name:
-        raise ModelError(f"'{name}' has a point in its name, which stands between a submodel and its port; choose another.")
+        raise ModelError(
+            f"'{name}' has a point in its name, which stands between a submodel and its port; choose another."
+        )
     own = choice(table["domain"], f"the domain of '{name}'", DOMAINS) if table.get("domain") else domain
     return Element(
         name,
         kind,
         value(table["value"], name) if "value" in table else None,
-        *(law(table[key], name, key) if key in table else None for key in ("law", "inverse")),
+        law(table["law"], name) if "law" in table else None,
+        law(table["inverse"], name, "inverse") if "inverse" in table else None,
         state=_states(table.get("state", ()), name),
         domain=own,
         model=_model(name, table["model"]) if "model" in table else None,
@@ -189,7 +192,9 @@ def bonds_of(written: Iterable[str] | Mapping[str, Any]) -> tuple[Bond, ...]:
     if isinstance(written, Mapping):
         return tuple(bond(str(key), value) for key, value in written.items())
     if isinstance(written, str) or not isinstance(written, Iterable):
-        raise ModelError(f"bonds are a list such as ['V -> j', 'j -> L'], or such texts by name; it is {shown(written)}.")
+        raise ModelError(
+            f"bonds are a list such as ['V -> j', 'j -> L'], or such texts by name; it is {shown(written)}."
+        )
     made: list[Bond] = []
     for line in written:
         for tail, arrow, head in _arrows(line, f"bond {len(made) + 1}"):
@@ -202,7 +207,9 @@ def bond(name: str, written: Any) -> Bond:
     signal = ""
     if isinstance(written, Mapping):
         known_words(written, ("bond", "signal"), f"bond {name} has the unknown key")
-        signal = choice(written["signal"], f"the signal of bond {name}", ("effort", "flow")) if "signal" in written else ""
+        signal = (
+            choice(written["signal"], f"the signal of bond {name}", ("effort", "flow")) if "signal" in written else ""
+        )
         written = written.get("bond")
     arrows = _arrows(written, f"bond {name}")
     if len(arrows) != 1:
