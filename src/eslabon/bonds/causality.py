@@ -106,8 +106,8 @@ def causality(g: Graph, preference: str = "integral") -> Causality:
 class _Conflict(Exception):
     """Strokes that an element cannot have: the bonds that meet there, and the element that asked for each stroke so far."""
 
-    def __init__(self, element: Element, bonds: list[Bond], cause: Mapping[str, str]) -> None:
-        self.element, self.bonds, self.cause = element, bonds, cause
+    def __init__(self, element: Element, bonds: list[Bond], cause: Mapping[str, str], other: str = "") -> None:
+        self.element, self.bonds, self.cause, self.other = element, bonds, cause, other
 
 
 class _Assignment:
@@ -135,11 +135,19 @@ class _Assignment:
             known = self.effort_in(port)
             if known is not None:
                 if known != effort_in:
-                    raise _Conflict(self.g.elements[cause], [port.bond], self.cause)
+                    raise self._contradiction(port.bond, cause)
                 continue
             self.head[port.bond.name], self.cause[port.bond.name] = effort_in == port.into, cause
             for name in (port.bond.tail, port.bond.head):
                 pending += [(p, x, name) for p, x in self._implied(self.g.elements[name])]
+
+    def _contradiction(self, bond: Bond, cause: str) -> _Conflict:
+        """An element asks for a stroke that another one, or a junction for it, has decided otherwise."""
+        before = self.g.elements[self.cause[bond.name]]
+        place, other = (before, cause) if before.is_junction else (self.g.elements[cause], before.name)
+        bringing = [p.bond for p in self.g.ports[place.name] if self.effort_in(p) is (place.kind == "0")]
+        bonds = list(dict.fromkeys([*bringing, bond])) if place.is_junction else [bond]
+        return _Conflict(place, bonds, self.cause, other)
 
     def _implied(self, x: Element) -> Iterator[tuple[Port, bool]]:
         """What the strokes at an element leave for its other bonds."""
@@ -259,7 +267,7 @@ class _Search:
         what = "effort" if x.kind == "0" else "flow"
         if not x.is_junction:
             trouble = f"'{x.name}' ({x.kind}) cannot have the strokes that bond {bonds} would need"
-        elif 2 <= len(conflict.bonds) < len(self.g.ports[x.name]) or self._fought_over(conflict):
+        elif len(conflict.bonds) == 2:
             trouble = f"bonds {bonds} both impose the {what} of the {x.kind}-junction '{x.name}'"
         else:
             trouble = f"no bond can impose the {what} of the {x.kind}-junction '{x.name}' (bonds {bonds})"
@@ -269,20 +277,18 @@ class _Search:
             "I or C between them."
         )
 
-    def _fought_over(self, conflict: _Conflict) -> bool:
-        """Whether a stroke was asked for by the other end of a bond, against what the junction needs."""
-        return any(conflict.cause.get(b.name) != conflict.element.name for b in conflict.bonds)
-
     def _roots(self, conflict: _Conflict) -> list[Element]:
         """The elements that the strokes at a conflict follow from."""
         conducts = (*TRANSFORMERS, *GYRATORS, "0", "1")
-        reach, pending = set(), [conflict.element.name]
+        asked = [conflict.cause[b.name] for b in conflict.bonds if b.name in conflict.cause]
+        decided = {conflict.element.name} if conflict.other else set()  # what the junction itself asked for, another began
+        reach, pending = set(), [name for name in (*asked, conflict.other) if name and name not in decided]
         while pending:
             name = pending.pop()
             reach.add(name)
             if self.g.elements[name].kind in conducts:
-                asked = {conflict.cause[p.bond.name] for p in self.g.ports[name] if p.bond.name in conflict.cause}
-                pending += [other for other in asked if other not in reach]
+                causes = {conflict.cause[p.bond.name] for p in self.g.ports[name] if p.bond.name in conflict.cause}
+                pending += [other for other in causes if other not in reach]
         found = [self.g.elements[name] for name in self.g.elements if name in reach]
         ends = [x for x in found if x.kind not in conducts]
-        return [x for x in ends if x.is_source or (x.law is not None and x.inverse is None)] or ends or found
+        return [x for x in ends if x.is_source or (x.law is not None and x.inverse is None)] or ends or found or [conflict.element]

@@ -427,7 +427,7 @@ def affine(g: Graph, x: SX, t: SX) -> list[SX]:
     gain = casadi.jacobian(made, u)
     if casadi.depends_on(gain, u):
         raise ModelError(f"{g.name}: x' is not f(x) + g(x) u, as a law makes the inputs appear in it otherwise.")
-    return [casadi.substitute(made, u, casadi.SX(u.shape[0], 1)), casadi.densify(gain)]
+    return [casadi.substitute(made, u, casadi.SX.zeros(u.shape[0])), casadi.densify(gain)]
 
 
 def storages(g: Graph) -> tuple[Element, ...]:

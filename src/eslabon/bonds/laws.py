@@ -70,7 +70,7 @@ def _said(law: Law, letter: str, given: SX, value: Valued) -> SX:
 
 def _matrix(x: Element, value: Valued) -> SX:
     assert isinstance(x.value, tuple)
-    return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(value(e) for e in row)) for row in x.value)))
+    return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(casadi.SX(value(e)) for e in row)) for row in x.value)))
 
 
 def _product(x: Element, given: SX, value: Valued) -> SX:
