@@ -114,7 +114,7 @@ def simulate(
     else:
         if count(every, "every", 1) != 1:
             raise InputError(f"{method} chooses its own steps; say when to report by an array t instead of every.")
-        if start.ndim > 1:
+        if start.ndim > 1 or (isinstance(given, Table) and given.values.ndim > 2):
             raise InputError(f"{method} takes one state at the start; many go together with method='rk4' and a step.")
         relative, absolute = tolerances(rtol, atol, start.shape[-1])
         moments, x = _adaptive(
@@ -199,6 +199,9 @@ def _adaptive(
     from scipy.integrate import solve_ivp
 
     rates = evaluate(g, RATES)
+    first = given.at(times[0]) if isinstance(given, Table) else _called(g, given, times[0])
+    if not np.isfinite(rates(x, first, times[0])).all():  # SciPy would search a step for ever
+        raise SimulationError(f"{g.name} cannot be integrated: its rates are not finite at the start.")
     holds = isinstance(given, Table) and given.holds
     jumps = given.times if isinstance(given, Table) and given.holds else np.empty(0)
     slack = 1e-9 * (times[-1] - times[0])

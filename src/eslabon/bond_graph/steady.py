@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, finite, known_words, mapping
 from eslabon.bond_graph.numbers import inputs as inputs_of
 from eslabon.bonds.causality import causality
-from eslabon.bonds.equations import STEADY, input_names
+from eslabon.bonds.equations import BOND_VARIABLES, RATES, STEADY, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.errors import ModelError, SingularityError
 from eslabon.graph.evaluator import evaluate
 
 ITERATIONS, HALVINGS = 100, 30
 SOLVED = 1e-10  # of the co-energy variables, relative to their size
+MOVING = 1e-7
 SINGULAR = 1e-13  # reciprocal condition number of the equations, scaled row by row
 
 
@@ -150,7 +151,9 @@ def _solved(g: Graph, X: Floats, u: Floats, open_states: list[int], open_inputs:
         if np.all(np.abs(step) <= 1e-14 * (1 + np.abs(X).max(initial=0.0))) or worse.all():
             break
     _refuse(g, *equations(X, u)[:2], X)
-    return _state(g, X.reshape(*batch, -1), u.reshape(*batch, u.shape[-1]))
+    found = _state(g, X.reshape(*batch, -1), u.reshape(*batch, u.shape[-1]))
+    _refuse_motion(g, found, time)
+    return found
 
 
 def _refuse(g: Graph, rest: Floats, J: Floats, X: Floats) -> None:
@@ -165,7 +168,18 @@ def _refuse(g: Graph, rest: Floats, J: Floats, X: Floats) -> None:
         raise SingularityError(f"{g.name}: no steady state was found; give a guess near it.")
 
 
+def _refuse_motion(g: Graph, found: SteadyState, t: Floats) -> None:
+    """The same state seen with integral causality: its rates vanish, up to round-off of the efforts and flows in them."""
+    if not order(g):
+        return
+    e, f = evaluate(g, BOND_VARIABLES)(found.x, found.u, t)
+    size = 1 + max(np.abs(e).max(initial=0.0), np.abs(f).max(initial=0.0))
+    if not np.abs(evaluate(g, RATES)(found.x, found.u, t)).max(initial=0.0) <= MOVING * size:
+        raise SingularityError(f"{g.name}: no steady state was found; give a guess near it.")
+
+
 def _state(g: Graph, X: Floats, u: Floats) -> SteadyState:
     known, own = _known(g), causality(g).states
     energy = {name: X[..., k] for k, name in enumerate(known)}
-    return SteadyState(np.stack([energy[name] for name in own], axis=-1), u, energy, own, input_names(g))
+    x = np.stack([energy[name] for name in own], axis=-1) if own else X[..., :0]
+    return SteadyState(x, u, energy, own, input_names(g))

@@ -48,6 +48,11 @@ class Structure:
         return self.structure.key
 
     @property
+    def algebraic_loops(self) -> tuple[tuple[str, ...], ...]:
+        """The resistors that answer one another without a storage between, loop by loop."""
+        return self.structure.algebraic_loops
+
+    @property
     def blocks(self) -> tuple[str, ...]:
         """The names of the blocks."""
         return tuple(DERIVATIVE_BLOCKS if self.preference == "derivative" else BLOCKS)
@@ -115,4 +120,5 @@ class Structure:
     def __repr__(self) -> str:
         letter = "J" if self.preference == "derivative" else "S"
         sizes = ", ".join(f"{len(own)} {name}" for name, own in self.key.items() if own)
-        return f"<Junction structure {letter} of {self.graph.name}: {sizes}>"
+        loops = f"; algebraic loops: {self.algebraic_loops}" if self.algebraic_loops else ""
+        return f"<Junction structure {letter} of {self.graph.name}: {sizes}{loops}>"

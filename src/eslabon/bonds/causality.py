@@ -281,7 +281,9 @@ class _Search:
         """The elements that the strokes at a conflict follow from."""
         conducts = (*TRANSFORMERS, *GYRATORS, "0", "1")
         asked = [conflict.cause[b.name] for b in conflict.bonds if b.name in conflict.cause]
-        decided = {conflict.element.name} if conflict.other else set()  # what the junction itself asked for, another began
+        decided = (
+            {conflict.element.name} if conflict.other else set()
+        )  # what the junction itself asked for, another began
         reach, pending = set(), [name for name in (*asked, conflict.other) if name and name not in decided]
         while pending:
             name = pending.pop()
@@ -291,4 +293,9 @@ class _Search:
                 pending += [other for other in causes if other not in reach]
         found = [self.g.elements[name] for name in self.g.elements if name in reach]
         ends = [x for x in found if x.kind not in conducts]
-        return [x for x in ends if x.is_source or (x.law is not None and x.inverse is None)] or ends or found or [conflict.element]
+        return (
+            [x for x in ends if x.is_source or (x.law is not None and x.inverse is None)]
+            or ends
+            or found
+            or [conflict.element]
+        )

@@ -76,6 +76,24 @@ class JunctionStructure:
         return self.matrix[row][:, self.columns[column]]
 
     @cached_property
+    def resistor_places(self) -> list[list[int]]:
+        """The places of each resistor's ports in D_in."""
+        made, start = [], 0
+        for _, ports in self.resistors:
+            made.append(list(range(start, start + len(ports))))
+            start += len(ports)
+        return made
+
+    @cached_property
+    def algebraic_loops(self) -> tuple[tuple[str, ...], ...]:
+        """The resistors that answer one another without a storage between, loop by loop."""
+        S22, places = self.block("D_in", "D_out"), self.resistor_places
+        loops = [m for m in ordered_loops(S22, places) if S22[m, m].nnz()]
+        return tuple(
+            tuple(x.name for (x, _), own in zip(self.resistors, places, strict=True) if own[0] in m) for m in loops
+        )
+
+    @cached_property
     def columns(self) -> Mapping[str, slice]:
         """Where each group of columns stands."""
         made, start = {}, 0
@@ -83,6 +101,17 @@ class JunctionStructure:
             made[group] = slice(start, start + len(self.key[group]))
             start += len(self.key[group])
         return made
+
+
+def ordered_loops(S22: SX, units: list[list[int]]) -> list[list[int]]:
+    """Places of D_in that depend on one another, in an order in which each depends on those before."""
+    order: nx.DiGraph[int] = nx.DiGraph()
+    order.add_nodes_from(range(len(units)))
+    unit_of = {k: i for i, unit in enumerate(units) for k in unit}
+    for row, column in zip(*S22.sparsity().get_triplet(), strict=True):
+        order.add_edge(unit_of[column], unit_of[row])
+    dag = nx.condensation(order)
+    return [sorted(k for i in dag.nodes[node]["members"] for k in units[i]) for node in nx.topological_sort(dag)]
 
 
 @per_model
