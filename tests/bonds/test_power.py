@@ -114,3 +114,18 @@ def test_an_active_bond_amplifies():
     x, u = np.array([0.6, 0.2]), np.array([1.0])
     p, q = x
     np.testing.assert_allclose(g.rates(x, u), [q / 2 / 0.25 - 3 * p, 1 - q / 2], rtol=1e-12)
+
+
+def test_power_along_a_run_is_the_change_of_energy():
+    """Of storages in derivative causality too, whose efforts need the rates of the states."""
+    g = es.BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.7)
+    run = g.simulate([0.3, 0.5, 0.7, -0.2], np.linspace(0, 1, 1001), [1.0, -2.0], rtol=1e-11, atol=1e-12)
+    variables = run.bond_variables()
+    assert abs(variables["e13"]).max() > 0.1
+    own = [g.ports[x.name][0].bond.name for x in g.elements.values() if x.stores]
+    power = sum(variables[f"e{b}"] * variables[f"f{b}"] for b in own)
+    change = np.gradient(g.energy(run.x, run.u), run.t)
+    np.testing.assert_allclose(power[1:-1], change[1:-1], atol=1e-3)
+    given = variables["e1"] * variables["f1"] + variables["e25"] * variables["f25"]
+    lost = variables["e6"] * variables["f6"] + variables["e21"] * variables["f21"]
+    np.testing.assert_allclose(given - lost, power, atol=1e-9)

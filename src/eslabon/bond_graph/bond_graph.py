@@ -14,7 +14,7 @@ from eslabon.bonds import equations as _equations
 from eslabon.bonds import toml, written
 from eslabon.bonds.causality import Causality
 from eslabon.bonds.graph import Graph
-from eslabon.errors import ReadError
+from eslabon.errors import ModelError, ReadError
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.linear import LinearGraph
@@ -85,7 +85,11 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma")
         <BondGraph morales_puma: 25 bonds, 2 inputs, 4 states>
         """
-        return cls.of(toml.load(source))
+        description = toml.load(source)
+        try:
+            return cls.of(description)
+        except ModelError as error:
+            raise ModelError(f"{source}: {error}") from None
 
     @staticmethod
     def library() -> list[str]:

@@ -6,6 +6,7 @@ inputs that hold given states, such as joint positions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -120,7 +121,7 @@ def _known(g: Graph) -> tuple[str, ...]:
 def _solved(g: Graph, X: Floats, u: Floats, open_states: list[int], open_inputs: list[int], t: float) -> SteadyState:
     """Newton's iteration with step halving, for a batch at once."""
     f, batch = evaluate(g, STEADY), X.shape[:-1]
-    X, u = X.reshape(-1, X.shape[-1]).copy(), u.reshape(-1, u.shape[-1]).copy()
+    X, u = (np.array(a).reshape(math.prod(batch), a.shape[-1]) for a in (X, np.broadcast_to(u, (*batch, u.shape[-1]))))
     time = finite(t, "t")
 
     def equations(X: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:

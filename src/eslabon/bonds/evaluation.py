@@ -40,6 +40,7 @@ class Evaluation:
         self.structure = junction_structure(g.plain, preference)
         self.causality = self.structure.causality
         self._energy = dict(energy)
+        self.steady = all(s.name in energy for s in self.causality.derivative)  # so that all rates are zero
         self._signals: dict[str, SX] = {}
         self._pending: list[str] = []
         self.residual = casadi.SX(0)  # of algebraic loops solved by iteration
@@ -118,11 +119,6 @@ class Evaluation:
         return self.source(k) if group == "u" else self.D_out[k]
 
     # -- fields -------------------------------------------------------------------------------------------------
-
-    @property
-    def steady(self) -> bool:
-        """Whether all energy variables are given, and all rates zero."""
-        return bool(self.causality.derivative) and self.causality.derivative[0].name in self._energy
 
     def energy_of(self, s: Storage) -> SX:
         """p or q of a storage."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from eslabon.arguments import known_words
 from eslabon.bonds.items import PORT, Bond, Description, Element
 from eslabon.bonds.submodels import flatten
-from eslabon.bonds.validation import bond_domains, checked, signals
+from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
 from eslabon.errors import ModelError, shown
 from eslabon.model.expressions import Expression, dependency_order, number
 from eslabon.model.memory import Table
@@ -43,7 +43,7 @@ class Graph:
         made = object.__new__(cls)
         vars(made).update(description=description, _symbols=dict(symbols or {}))
         if not symbols:
-            assert made.values is not None  # what is no graph, or has no value, is refused here
+            check_numbers(made.flat, made.values)  # what is no graph, or has no value, is refused on the way
         return made
 
     # -- what it is made of -------------------------------------------------------------------------------------

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from eslabon.arguments import known_words
 from eslabon.bonds.items import (
@@ -22,7 +25,7 @@ from eslabon.bonds.items import (
     Element,
 )
 from eslabon.errors import ModelError, suggest
-from eslabon.model.expressions import Expression, leaves
+from eslabon.model.expressions import Expression, leaves, substitute
 
 SIGNALS = {"1": "flow", "0": "effort"}  # what an active bond takes from a junction
 
@@ -205,6 +208,26 @@ def resistor_input(x: Element) -> str:
     if len(used) == 2:
         raise ModelError(f"the law of '{x.name}' is a function of its flow f or of its effort e, not of both.")
     return used.pop() if used else "f"
+
+
+# Numbers -------------------------------------------------------------------------------------------------------------
+
+
+def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
+    """Inertias are positive, and fields of storages symmetric, so that the energy depends on the state alone."""
+    for x in d.elements:
+        if x.stores and x.value is not None:
+            found = np.array(substitute(x.value, values), dtype=float)
+            if x.kind == "I" and found.ndim == 0 and not found > 0:
+                raise ModelError(f"the inertia '{x.name}' is {found:g}; it must be greater than zero.")
+            if x.kind == "C" and found.ndim == 0 and found == 0:
+                raise ModelError(f"the compliance '{x.name}' is zero; a rigid connection is a bond without it.")
+            if found.ndim and not np.allclose(found, found.T, rtol=1e-12, atol=0):
+                raise ModelError(
+                    f"the matrix of the field '{x.name}' is not symmetric; its energy would depend on the way."
+                )
+            if found.ndim and x.kind == "I" and np.linalg.eigvalsh(found).min() <= 0:
+                raise ModelError(f"the matrix of the inertia '{x.name}' is not positive definite.")
 
 
 # Domains -------------------------------------------------------------------------------------------------------------
