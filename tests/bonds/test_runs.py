@@ -169,3 +169,27 @@ def test_batches_equal_single_calls():
     assert g.bond_variables(x, u)["e3"].shape == (3, 4)
     assert g.energy(x, u).shape == (3, 4)
     assert g.junction_structure().at(x, u, "S11").shape == (3, 4, 7, 7)
+
+
+def test_what_is_not_finite_or_not_solved_is_refused():
+    divides = es.BondGraph("divides", {"F": "MSe: 1/q3", "j": "1", "m": "I: 1", "k": "C: 1"}, ["F -> j -> m", "j -> k"])
+    assert np.isfinite(divides.rates([1.0, 1.0])).all()
+    for ask in (divides.rates, divides.linearize, divides.bond_variables):
+        with pytest.raises(es.SingularityError, match="divides has no finite"):
+            ask([1.0, 0.0])
+    with pytest.raises(es.SingularityError, match="divides has no finite rates at this state"):
+        divides.simulate([1.0, 0.0], 1.0)
+    diode = es.BondGraph(
+        "diode", {"V": "Se", "s": "1", "R": "R: 2", "D": {"kind": "R", "law": "exp(40*f) - 1"}, "m": "0", "P": "R: 5", "t": "1",
+                  "C": "C: 1", "Q": "R: 1"},
+        ["V -> s -> R", "s -> m -> D", "m -> P", "m -> t -> Q", "t -> C"],
+    )  # fmt: skip
+    assert diode.junction_structure().algebraic_loops == (("R", "D", "P", "Q"),)
+    for ask in (diode.rates, diode.bond_variables):
+        with pytest.raises(
+            es.SingularityError, match="diode: the algebraic loop through 'R' and 'D' and 'P' and 'Q' could not be"
+        ):
+            ask([0.0], [1000.0])
+    for options in ({}, {"method": "rk4", "step": 0.01}):
+        with pytest.raises(es.EslabonError, match="diode"):
+            diode.simulate([0.0], 1.0, [1000.0], **options)

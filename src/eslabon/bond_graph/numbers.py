@@ -12,15 +12,38 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, finite, mapping, states
 from eslabon.bonds.equations import AFFINE, BOND_VARIABLES, input_names, order
 from eslabon.bonds.graph import Graph
-from eslabon.errors import InputError, ModelError, suggest
+from eslabon.bonds.junctions import junction_structure
+from eslabon.errors import EslabonError, InputError, ModelError, SingularityError, suggest
 from eslabon.graph.evaluator import Formula, evaluate
 
 
 def function(g: Graph, formula: Formula, parameters: Mapping[str, ArrayLike] | None = None) -> Callable[..., Any]:
-    """The native function of a formula, with values of parameters put in."""
+    """The native function of a formula, with values of parameters put in, and a sentence where it has no finite value."""
     given = {name: finite(x, f"parameter '{name}'") for name, x in mapping(parameters, "parameters").items()}
     f = evaluate(g, formula, tuple(given))
-    return (lambda *arrays: f(*arrays, *given.values())) if given else f
+
+    def checked(*arrays: Any) -> Any:
+        try:
+            found = f(*arrays, *given.values())
+        except EslabonError as error:
+            if type(error) is not EslabonError:  # that of a bound alone
+                raise
+            raise SingularityError(_unsolved(g)) from None
+        if not all(np.isfinite(x).all() for x in (found if isinstance(found, tuple) else (found,))):
+            raise SingularityError(
+                f"{g.name} has no finite {formula.outputs[0].name} at this state: a law or a modulus divides by zero there, or "
+                "dependent storages leave the rates undetermined."
+            )
+        return found
+
+    return checked
+
+
+def _unsolved(g: Graph) -> str:
+    loops = "; ".join(" and ".join(map(repr, loop)) for loop in junction_structure(g.plain).algebraic_loops)
+    return (
+        f"{g.name}: the algebraic loop through {loops} could not be solved at this state; put a small storage into it."
+    )
 
 
 def value(
@@ -81,5 +104,5 @@ def bond_variables(g: Graph, x: ArrayLike, u: ArrayLike | None, t: ArrayLike, **
 
 def affine(g: Graph, x: ArrayLike, t: ArrayLike) -> tuple[Floats, Floats]:
     """See `BondGraph.affine`."""
-    f, gain = evaluate(g, AFFINE)(state(g, x), finite(t, "t"))
+    f, gain = function(g, AFFINE)(state(g, x), finite(t, "t"))
     return f, gain

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite, known_words
-from eslabon.bond_graph.numbers import BondVariables, bond_variables, state
+from eslabon.bond_graph.numbers import BondVariables, bond_variables, function, state
 from eslabon.bonds import equations
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import JACOBIAN, RATES, X, input_names, order
 from eslabon.bonds.graph import Graph
-from eslabon.errors import InputError, ModelError, suggest
+from eslabon.bonds.junctions import junction_structure
+from eslabon.errors import EslabonError, InputError, ModelError, suggest
 from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
@@ -103,6 +105,7 @@ def simulate(
     4.0 2.998
     """
     choice(method, "method", METHODS)
+    loops = False  # to be looked at afterwards
     times, report = times_of(t)
     start = state(g, np.zeros(order(g)) if x0 is None else x0)
     given = _inputs(g, inputs, times[0])
@@ -111,6 +114,7 @@ def simulate(
     if method == "rk4":
         moments, every = grid(times, report, step_of(step, times), every, method)
         x = _fixed(g, start, given, moments, every)
+        loops = bool(junction_structure(g.plain).algebraic_loops)
     else:
         if count(every, "every", 1) != 1:
             raise InputError(f"{method} chooses its own steps; say when to report by an array t instead of every.")
@@ -132,6 +136,8 @@ def simulate(
     if not np.isfinite(x).all():
         raise SimulationError(f"{g.name} broke down: its states are no longer finite; a shorter step or an adaptive method may "
             "help.")  # fmt: skip
+    if loops:
+        function(g, RATES)(made.x, made.u, made.t)
     return made
 
 
@@ -192,43 +198,55 @@ def _called(g: Graph, given: Callable[[float], Any], times: Floats) -> Floats:
 # Adaptive methods -----------------------------------------------------------------------------------------------------
 
 
+def _intervals(g: Graph, given: Inputs, times: Floats) -> Iterator[tuple[float, float, Callable[[float], Any]]]:
+    """From one jump of the inputs to the next, and the inputs as a function of the time between."""
+    start, end = times[0], times[-1]
+    if not isinstance(given, Table):
+        yield start, end, lambda t: _called(g, given, np.asarray(t))
+    elif not given.holds:
+        yield start, end, given.at
+    else:
+        slack = 1e-9 * (end - start)
+        inside = given.times[(given.times > start + slack) & (given.times < end - slack)]
+        for a, b in pairwise([start, *inside, end]):
+            yield a, b, partial(lambda u, t: u, given.at(0.5 * (a + b)))
+
+
 def _adaptive(
     g: Graph, x: Floats, given: Inputs, times: Floats, report: bool, method: str, options: dict[str, Any]
 ) -> tuple[Floats, Floats]:
-    """SciPy from one jump of the inputs to the next."""
-    from scipy.integrate import solve_ivp
-
-    rates = evaluate(g, RATES)
-    first = given.at(times[0]) if isinstance(given, Table) else _called(g, given, times[0])
-    if not np.isfinite(rates(x, first, times[0])).all():  # SciPy would search a step for ever
-        raise SimulationError(f"{g.name} cannot be integrated: its rates are not finite at the start.")
-    holds = isinstance(given, Table) and given.holds
-    jumps = given.times if isinstance(given, Table) and given.holds else np.empty(0)
-    slack = 1e-9 * (times[-1] - times[0])
-    edges = [times[0], *jumps[(jumps > times[0] + slack) & (jumps < times[-1] - slack)], times[-1]]
+    """SciPy's solver, anew after each jump of the inputs."""
     moments, rows = [times[:1]], [x[None]]
-    for begin, end in pairwise(edges):
-        middle = given.at(0.5 * (begin + end)) if isinstance(given, Table) and holds else None
-        inside = times[(times > begin) & (times <= end)] if report else None
-
-        def u(t: float, middle: Any = middle) -> Any:
-            if middle is not None:
-                return middle
-            return given.at(t) if isinstance(given, Table) else _called(g, given, np.asarray(t))
-
-        if method in IMPLICIT:
-            options["jac"] = lambda t, x, u=u: evaluate(g, JACOBIAN)(x, u(t), t)
-        wanted = None if inside is None else np.unique([*inside, end])
-        run = solve_ivp(lambda t, x, u=u: rates(x, u(t), t), (begin, end), x, method, t_eval=wanted, **options)
-        if not run.success:
-            raise SimulationError(
-                f"{g.name} cannot be integrated beyond t = {run.t[-1] if len(run.t) else begin:g} s: {run.message}"
-            )
+    for begin, end, u in _intervals(g, given, times):
+        wanted = np.unique([*times[(times > begin) & (times <= end)], end]) if report else None
+        run = _solved(g, x, u, (begin, end), method, {**options, "t_eval": wanted})
         x = run.y[:, -1]
-        kept = np.isin(run.t, times) if inside is not None else run.t > begin
+        kept = np.isin(run.t, times) if report else run.t > begin
         moments.append(run.t[kept])
         rows.append(run.y.T[kept])
     return np.concatenate(moments), np.concatenate(rows)
+
+
+def _solved(
+    g: Graph, x: Floats, u: Callable[[float], Any], span: tuple[float, float], method: str, options: dict[str, Any]
+) -> Any:
+    from scipy.integrate import solve_ivp
+
+    rates = evaluate(g, RATES)
+    function(g, RATES)(x, u(span[0]), span[0])  # refused where it is not finite: SciPy would search a step for ever
+    if method in IMPLICIT:
+        jacobian = evaluate(g, JACOBIAN)
+        options["jac"] = lambda t, x: jacobian(x, u(t), t)
+    try:
+        run = solve_ivp(lambda t, x: rates(x, u(t), t), span, x, method, **options)
+    except EslabonError as error:
+        raise SimulationError(
+            f"{g.name} cannot be integrated beyond a time in {span[0]:g} to {span[1]:g} s: {error}"
+        ) from None
+    if not run.success:
+        reached = run.t[-1] if len(run.t) else span[0]
+        raise SimulationError(f"{g.name} cannot be integrated beyond t = {reached:g} s: {run.message}")
+    return run
 
 
 # rk4 ------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, finite
-from eslabon.bond_graph.numbers import inputs, state
+from eslabon.bond_graph.numbers import inputs, state, value
 from eslabon.bonds.causality import PREFERENCES
 from eslabon.bonds.equations import FIELDS, STRUCTURE
 from eslabon.bonds.graph import Graph
@@ -81,8 +81,7 @@ class Structure:
         if 0 in shape:
             batch = np.broadcast_shapes(arrays[0].shape[:-1], arrays[1].shape[:-1], arrays[2].shape)
             return np.zeros((*batch, *shape))
-        f = evaluate(self.graph, STRUCTURE, preference=self.preference, block=block)
-        made: Floats = f(*arrays)
+        made: Floats = evaluate(self.graph, STRUCTURE, preference=self.preference, block=block)(*arrays)
         return made
 
     def violations(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0) -> dict[str, float]:
@@ -114,7 +113,7 @@ class Structure:
         """
         if self.preference == "derivative":
             raise ModelError("the fields are those of integral causality; ask junction_structure('integral').")
-        made = evaluate(self.graph, FIELDS)(state(self.graph, x), inputs(self.graph, u), finite(t, "t"))
+        made = value(self.graph, FIELDS, x, u, t)
         return dict(zip(("F", "Fd", "L", "E", "M"), made, strict=True))
 
     def __repr__(self) -> str:

@@ -77,10 +77,13 @@ class Causality:
         return f"<Causality of {self.owner}, {self.preference} preferred: {'; '.join(parts)}>"
 
 
-@per_model
 def causality(g: Graph, preference: str = "integral") -> Causality:
     """Assign causality, with integral (BGI) or derivative (BGD) causality preferred for storages."""
-    choice(preference, "the preferred causality", PREFERENCES)
+    return _assigned(g, choice(preference, "the preferred causality", PREFERENCES))
+
+
+@per_model
+def _assigned(g: Graph, preference: str) -> Causality:
     if open_ports := g.open_ports():
         raise ModelError(
             f"{g.name} has open ports ({', '.join(open_ports)}); use it as a submodel, or bond elements in their place."

@@ -229,7 +229,7 @@ class Evaluation:
             found = casadi.densify(found - casadi.substitute(step, D, found))
         if not linear:
             left = casadi.substitute(residual, D, found)
-            self.residual = casadi.fmax(self.residual, casadi.norm_inf(left) / (1 + casadi.norm_inf(d)))
+            self.residual += casadi.norm_1(left) / (1 + casadi.norm_1(d))  # a sum lets no NaN through
         return casadi.substitute(answer, D, found)
 
     def _refuse_rates_at_resistors(self) -> None:

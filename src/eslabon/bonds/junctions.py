@@ -114,9 +114,13 @@ def ordered_loops(S22: SX, units: list[list[int]]) -> list[list[int]]:
     return [sorted(k for i in dag.nodes[node]["members"] for k in units[i]) for node in nx.topological_sort(dag)]
 
 
-@per_model
 def junction_structure(g: Graph, preference: str = "integral") -> JunctionStructure:
     """The junction structure of a graph with causality assigned; the same for all values of parameters."""
+    return _derived(g, preference)
+
+
+@per_model
+def _derived(g: Graph, preference: str) -> JunctionStructure:
     return _Derivation(g, causality(g, preference)).structure()
 
 
@@ -133,7 +137,7 @@ class _Derivation:
 
     def structure(self) -> JunctionStructure:
         key = self._columns()
-        rows = {v: _without_zeros(row) for v, row in self._rows(len(self.given)).items()}
+        rows = _without_zeros(self._rows(len(self.given)))
         own: dict[str, list[Variable]] = {
             "x_rate": [self._variable(s, s.letters[0]) for s in self.causality.integral],
             "D_in": [(p.bond.name, self._answer(p)) for _, ports in self.resistors for p in ports],
@@ -275,15 +279,15 @@ class _Derivation:
         return casadi.SX(value.evaluate(self.symbols))
 
 
-def _without_zeros(row: SX) -> SX:
-    """A row without the entries that vanish whatever the moduli are, such as sin(q) p cos(q) - cos(q) p sin(q)."""
-    if not casadi.symvar(row):
-        return row
-    size = np.abs(np.stack([sample(row, seed) for seed in range(SAMPLES)])).max(axis=0).ravel()
-    kept = casadi.SX(row)
-    for k in np.flatnonzero(size < ROUND_OFF):
-        kept[0, int(k)] = 0
-    return casadi.sparsify(kept)
+def _without_zeros(rows: dict[Variable, SX]) -> dict[Variable, SX]:
+    """Rows without the entries that vanish whatever the moduli are, such as sin(q) p cos(q) - cos(q) p sin(q)."""
+    whole: SX = casadi.vertcat(*rows.values())
+    structure = np.array(casadi.DM(whole.sparsity(), 1).full(), dtype=bool)
+    size = np.abs(np.stack([sample(whole, seed) for seed in range(SAMPLES)])).max(axis=0)
+    for i, k in np.argwhere(structure & (size < ROUND_OFF)).tolist():
+        whole[i, k] = 0
+    whole = casadi.sparsify(whole)
+    return {v: whole[i, :] for i, v in enumerate(rows)}
 
 
 def _combined(parts: Sequence[tuple[SX, Variable]], rows: Mapping[Variable, SX], width: int) -> SX:
