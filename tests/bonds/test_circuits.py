@@ -266,3 +266,62 @@ def test_a_transformer_between_differences_of_potentials():
     parts = {"V": ("Se", "a"), "T": ("TF: 0.5", "a", "ground", "b", "c"), "L": ("I: 2", "b", "c"), "R": ("R: 1", "c")}
     g = es.BondGraph.of_circuit_parts("transformer", parts)
     np.testing.assert_allclose(g.rates([0.3], [1.0]), [1.0 / 0.5], rtol=1e-12)
+
+
+def test_random_networks_of_masses_equal_their_matrices():
+    """M v' + B v + K q = F with graph Laplacians, whatever the order of the parts."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 5))
+        mass, parts = rng.uniform(0.5, 2, n), {}
+        for k in range(n):
+            parts[f"m{k}"] = (f"I: {mass[k]}", f"v{k}")
+        B, ends, stiffness = np.zeros((n, n)), [], []
+        for k in range(n + 1):
+            a, b = (k, k + 1) if k < n - 1 else rng.choice(n, 2, replace=False) if k < n else (0, None)
+            d = np.eye(n)[a] - (np.eye(n)[b] if b is not None else 0)
+            nodes = (f"v{a}", f"v{b}") if b is not None else (f"v{a}",)
+            c, r = rng.uniform(0.5, 2, 2)
+            parts[f"k{k}"], parts[f"b{k}"] = (f"C: {1 / c}", *nodes), (f"R: {r}", *nodes)
+            B += r * np.outer(d, d)
+            ends.append(d)
+            stiffness.append(c)
+        names = [*parts]
+        order = [names[i] for i in rng.permutation(len(names))]
+        g = es.BondGraph.of_mechanical_parts("network", {name: parts[name] for name in order})
+        D, k = np.array(ends), np.array(stiffness)
+        masses = [int(name[1:]) for name in order if name[0] == "m"]
+        springs = [int(name[1:]) for name in order if name[0] == "k"]
+        A = np.block([[-B @ np.diag(1 / mass), -D.T @ np.diag(k)], [D @ np.diag(1 / mass), np.zeros((n + 1, n + 1))]])
+        places = [*masses, *(n + i for i in springs)]
+        np.testing.assert_allclose(g.linearize(np.zeros(2 * n + 1)).A, A[np.ix_(places, places)], atol=1e-12)
+
+
+def test_random_resistor_networks_equal_nodal_analysis():
+    """Algebraic loops through many resistors: the current of a source into a network."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        n = 4
+        parts, G = {"V": ("Se", "n0"), "L": ("I: 1", "n3")}, np.zeros((n, n))
+        for k, (a, b) in enumerate([(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (1, None), (2, None)]):
+            r = rng.uniform(0.5, 2)
+            d = np.eye(n)[a] - (np.eye(n)[b] if b is not None else 0)
+            G += np.outer(d, d) / r
+            parts[f"R{k}"] = (f"R: {r}", f"n{a}", *([f"n{b}"] if b is not None else []))
+        g = es.BondGraph.of_circuit_parts("network", parts)
+        v, i = rng.normal(size=2)
+        inner = np.linalg.solve(G[1:, 1:], -G[1:, 0] * v - np.array([0, 0, i]))
+        np.testing.assert_allclose(g.rates([i], [v]), [inner[2]], rtol=1e-9)
+
+
+def test_derivatives():
+    g = es.BondGraph.load("morales_puma").with_parameters(ix=0.4)
+    x, u, h = RNG.normal(size=4), RNG.normal(size=2), 1e-6
+    up, down = (g.with_parameters(ix=0.4 + s * h).rates(x, u) for s in (1, -1))
+    np.testing.assert_allclose(g.derivative("ix", x, u), (up - down) / (2 * h), rtol=1e-6, atol=1e-8)
+    linear = g.linearize(x, u)
+    np.testing.assert_allclose(g.derivative("x", x, u), linear.A, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(g.derivative("u", x, u), linear.B, rtol=1e-12, atol=1e-13)
+    assert g.derivative("x", RNG.normal(size=(3, 4)), u).shape == (3, 4, 4)
+    with pytest.raises(es.ModelError, match="does not depend on 'w'"):
+        g.derivative("w", x, u)

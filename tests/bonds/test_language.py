@@ -4,8 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 import eslabon as es
+from eslabon.bonds import toml
+from random_bond_graphs import graphs, made
 
 RLC = {"V": "Se", "j": "1", "L": "I: 0.1", "R": "R: 2", "C": "C: 1e-3"}
 WIRES = ["V -> j -> L", "j -> R", "j -> C"]
@@ -204,6 +207,12 @@ def test_submodels_nest():
     np.testing.assert_allclose(
         A, [[0, 0, -k, 0], [0, 0, k, -k], [1 / m1, -1 / m2, 0, 0], [0, 1 / m2, 0, -k / 2]], atol=1e-12
     )
+    changed = g.with_parameters(p_a_m=7.0, p_a_k=3.0)
+    assert changed.values["p_a_m"] == 7.0
+    assert changed.values["p_b_k"] == 10.0
+    np.testing.assert_allclose(changed.linearize(np.zeros(4), [0.0]).A[:2, 2], [-3, 3])
+    with pytest.raises(es.ModelError, match=r"parameter 'p_b_m' is defined as"):
+        g.with_parameters(p_b_m=1.0)
     with pytest.raises(es.ModelError, match=r"leg has open ports .inn, out."):
         leg.rates([0.0, 0.0])
     assert repr(leg) == "<BondGraph leg: 5 bonds, 0 inputs, 2 open ports>"
@@ -239,3 +248,19 @@ def test_parts_lists_say_what_is_wrong():
     ]:  # fmt: skip
         with pytest.raises(es.ModelError, match=match):
             make("x", parts)
+
+
+@settings(max_examples=30, deadline=None)
+@given(graphs())
+def test_random_graphs_survive_text(written):
+    g = made(*written)
+    if g is not None:
+        assert toml.read(toml.text(g.description)) == g.description
+
+
+def test_units():
+    g = es.BondGraph.load("morales_puma")
+    assert [g.unit(name) for name in ("e1", "f13", "p24", "q3")] == ["N m", "rad/s", "N m s", "rad"]
+    assert graph().unit("e1") == ""
+    with pytest.raises(es.ModelError, match="rlc has no variable 'x'"):
+        graph().unit("x")

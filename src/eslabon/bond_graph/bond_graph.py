@@ -34,9 +34,10 @@ class BondGraph(Graph):
     name : what it is called.
     elements : by name, each as "kind" or "kind: value", or as a table with `kind`, `value`, `law`, `inverse`, `state` and
         `domain`, or another graph as a submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, TF, GY, MTF, MGY, 0, 1, De, Df, and
-        `port`, which is an end of a submodel's bond outside. A source without a value is an input. Values are numbers or
+        `port`, where a submodel is bonded from outside. A source without a value is an input. Values are numbers or
         expressions of parameters, those of modulated elements also of the time `t` and of variables of the graph: p2, q3, f2, e3
-        with the number of a bond. A matrix makes a field with several ports, or a multiport transformer.
+        with the number of a bond. A matrix makes a field with several ports, or a multiport transformer;
+        ports follow the order of the bonds.
     bonds : "a -> b" with the half arrow from a to b, numbered as they come, or by name; "a => b" is an active bond. The
         power of I, C and R is counted into them. For a transformer with modulus m from a to b f_b = m f_a and e_a = m e_b; for a
         gyrator e_a = m f_b and e_b = m f_a.
@@ -219,6 +220,18 @@ class BondGraph(Graph):
         from eslabon.bond_graph.numbers import affine
 
         return affine(self, x, t)
+
+    def derivative(self, by: str, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0) -> Floats:
+        """The exact derivative of x' by "x", by "u" (a last axis each), by the time "t", or by a parameter.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("decay", {"j": "0", "C": "C: c", "R": "R: r"}, ["j -> C", "j -> R"], {"c": 2.0, "r": 4.0})
+        >>> g.derivative("r", [1.0])                                  # of -q / (c r)
+        array([0.03125])
+        """
+        from eslabon.bond_graph.numbers import derivative
+
+        return derivative(self, by, x, u, t)
 
     # -- analysis -----------------------------------------------------------------------------------------------
 

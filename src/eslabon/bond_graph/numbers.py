@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, finite, mapping, states
-from eslabon.bonds.equations import AFFINE, BOND_VARIABLES, input_names, order
+from eslabon.arguments import Floats, finite, mapping, states, text
+from eslabon.bonds.equations import AFFINE, BOND_VARIABLES, RATES, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
 from eslabon.errors import EslabonError, InputError, ModelError, SingularityError, suggest
@@ -100,6 +100,13 @@ def bond_variables(g: Graph, x: ArrayLike, u: ArrayLike | None, t: ArrayLike, **
     e, f = value(g, BOND_VARIABLES, x, u, t, **options)
     names = {b.signal_name(letter): (letter, k) for k, b in enumerate(g.bonds.values()) for letter in "ef"}
     return BondVariables(e, f, tuple(g.bonds), names)
+
+
+def derivative(g: Graph, by: str, x: ArrayLike, u: ArrayLike | None, t: ArrayLike) -> Floats:
+    """See `BondGraph.derivative`."""
+    f = evaluate(g, RATES, by=text(by, "by"))
+    made: Floats = f(state(g, x), inputs(g, u), finite(t, "t"))
+    return made
 
 
 def affine(g: Graph, x: ArrayLike, t: ArrayLike) -> tuple[Floats, Floats]:

@@ -47,7 +47,7 @@ class _Drawing:
             )
         elements = {key: self._part(key, given) for key, given in self.parts.items()}
         self._remove_reference()
-        self._simplify(elements)
+        self._simplify()
         kinds = {key: {"kind": kind} for key, kind in self.junctions.items()}
         plain = description(
             self.name, dict.fromkeys(elements, "1") | kinds, [f"{a} -> {b}" for a, b in self.bonds], **self.options
@@ -91,14 +91,10 @@ class _Drawing:
                     f"the detector '{x.name}' is a {x.kind}; here it is a {'De' if self.node == '0' else 'Df'} at one node."
                 )
             self.bonds.append((first, x.name))
-        elif self._at_node(x, second):
+        elif second == self.reference:  # on the node itself
             self.bonds.append((x.name, first) if x.kind in SOURCES else (first, x.name))
         else:
             self._between(x.name, first, second, source=x.kind in SOURCES)
-
-    def _at_node(self, x: Element, second: str) -> bool:
-        """Whether the part is bonded to the node itself: what lies between it and the reference."""
-        return second == self.reference
 
     def _between(self, name: str, first: str, second: str, source: bool) -> str:
         """The junction at which a part sees the difference of two nodes."""
@@ -129,7 +125,7 @@ class _Drawing:
         self.junctions.pop(self.reference, None)
         self.bonds = [b for b in self.bonds if self.reference not in b]
 
-    def _simplify(self, elements: Mapping[str, Element]) -> None:
+    def _simplify(self) -> None:
         """Until nothing changes: two bonds in a row are one, and junctions of one kind side by side are one."""
         while self._shortened() or self._merged():
             pass

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 from eslabon.arguments import known_words
-from eslabon.bonds.items import PORT, Bond, Description, Element
-from eslabon.bonds.submodels import flatten
+from eslabon.bonds.items import DOMAINS, PORT, Bond, Description, Element
+from eslabon.bonds.submodels import flatten, with_parameter
 from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
 from eslabon.errors import ModelError, shown
 from eslabon.model.expressions import Expression, dependency_order, number
 from eslabon.model.memory import Table
+
+WORDS = {"e": "effort", "f": "flow", "p": "momentum", "q": "displacement"}
 
 
 class Port(NamedTuple):
@@ -91,6 +92,19 @@ class Graph:
         """The domain of each bond that has one."""
         return Table(bond_domains(self.flat))
 
+    def unit(self, name: str) -> str:
+        """The unit of a bond variable or a state, such as "N m"; empty where no domain is known.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_stanford")
+        >>> g.unit("e1"), g.unit("q3"), g.unit("q53"), g.unit("p50")
+        ('N m', 'rad', 'm', 'N s')
+        """
+        known_words([name], self.signals, f"{self.name} has no variable")
+        letter, bond = self.signals[name]
+        domain = self.domains.get(bond.name)
+        return "" if domain is None else str(getattr(DOMAINS[domain], WORDS[letter]))
+
     def open_ports(self) -> tuple[str, ...]:
         """Ports that nothing is bonded to from outside: those of a submodel."""
         return tuple(x.name for x in self.flat.elements if x.kind == PORT)
@@ -128,19 +142,17 @@ class Graph:
         >>> g = es.BondGraph.load("morales_puma")
         >>> g.with_parameters(ix=2.0).parameters["ix"]
         2.0
+
+        Those of a submodel have its name in front, as in `with_parameters(ring_jx=2.0)`.
         """
         self.check_parameters(values)
-        own = {name for name, _ in self.description.parameters}
-        changed = {name: number(x, f"parameter '{name}'") for name, x in values.items()}
-        for name, x in changed.items():
-            if isinstance(x, Expression):
-                raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {shown(values[name])}.")
-            if name not in own:
-                raise ModelError(
-                    f"{self.name}: parameter '{name}' is a submodel's; give the submodel a parameter of the graph to change it."
-                )
-        parameters = tuple((n, changed.get(n, x)) for n, x in self.description.parameters)
-        return self.of(replace(self.description, parameters=parameters))
+        description = self.description
+        for name, x in values.items():
+            value = number(x, f"parameter '{name}'")
+            if isinstance(value, Expression):
+                raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {shown(x)}.")
+            description = with_parameter(description, name, value)
+        return self.of(description)
 
     def with_symbols(self, symbols: Mapping[str, Any]) -> Self:
         """The graph with CasADi symbols in place of some parameters' values."""

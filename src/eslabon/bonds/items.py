@@ -102,10 +102,6 @@ class Element:
         """Of a storage: p for momenta, q for displacements."""
         return "p" if self.kind == "I" else "q"
 
-    @property
-    def linear(self) -> bool:
-        return self.law is None
-
 
 @dataclass(frozen=True)
 class Bond:

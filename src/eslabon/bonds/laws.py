@@ -46,10 +46,6 @@ def dissipated(x: Element, given: SX, letter: str, value: Valued) -> SX:
     return _product(x, given, value) if letter == "f" else _quotient(x, given, value)
 
 
-def is_linear(x: Element) -> bool:
-    return x.law is None
-
-
 def energy(x: Element, own: SX, value: Valued) -> SX:
     """What a storage holds: the integral of the co-energy variable from zero, by Gauss's rule where the law is a function.
 

@@ -106,3 +106,21 @@ def _joined(bond: Bond, inner: Description, name: str) -> Bond:
         signal = bond.signal if bond.signal not in ("", "active") else inside.signal or bond.signal
         bond = replace(bond, **{end: getattr(inside, end)}, signal=signal)
     return bond
+
+
+def with_parameter(d: Description, name: str, value: Number) -> Description:
+    """The description with another value of a parameter, which may be a submodel's with its name in front."""
+    if name in dict(d.parameters):
+        return replace(d, parameters=tuple((n, value if n == name else x) for n, x in d.parameters))
+    elements = list(d.elements)
+    for k, x in enumerate(elements):
+        inner = name.removeprefix(f"{x.name}_")
+        if x.model is None or inner == name or inner not in dict(flatten(x.model).parameters):
+            continue
+        if inner in dict(x.model.parameters):
+            bound = {**dict(x.parameters), inner: value}
+            elements[k] = replace(x, parameters=tuple(bound.items()))
+        else:
+            elements[k] = replace(x, model=with_parameter(x.model, inner, value))
+        break
+    return replace(d, elements=tuple(elements))
