@@ -76,6 +76,14 @@ def test_euler_ring_with_imposed_flows():
     np.testing.assert_allclose(bonds["e2"], -2 * jy * np.sin(2 * t) + (jx - jz) * wx * wz, rtol=1e-12)
 
 
+def test_the_torques_of_flows_that_are_inputs_need_their_rates():
+    g = ring({"tx": "Sf", "ty": "Sf", "tz": "Se"})
+    wx, wy, torque = 0.3, 0.5, 0.7
+    np.testing.assert_allclose(g.rates([0.2], [wx, wy, torque]), [(0.1 - 0.2) * wx * wy + torque], rtol=1e-12)
+    with pytest.raises(es.ModelError, match="the input 'tx' sets ring_hx directly, so that its rate is needed"):
+        g.bond_variables([0.2], [wx, wy, torque])
+
+
 def test_rigid_body_with_translation():
     body = es.BondGraph.load("rigid_body")
     sources = {**AXES, "fx": "Se", "fy": "Se", "fz": "Se"}

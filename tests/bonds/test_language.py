@@ -238,6 +238,15 @@ def test_a_modulus_that_needs_itself():
         g.rates([0.0], [1.0])
 
 
+def test_a_resistor_modulated_by_what_resistors_answer():
+    g = es.BondGraph(
+        "circle", {"F": "Se", "j": "1", "R": "R: 1 + e5**2", "o": "0", "P": "R: 2", "Q": "R: 3", "m": "I: 1"},
+        ["F -> j -> m", "j -> R", "j -> o -> P", "o -> Q"],
+    )  # fmt: skip
+    with pytest.raises(es.ModelError, match="circle: e5 modulates an element, but it depends on what resistors answer"):
+        g.rates([0.0], [1.0])
+
+
 def test_parts_lists_say_what_is_wrong():
     make = es.BondGraph.of_mechanical_parts
     for parts, match in [

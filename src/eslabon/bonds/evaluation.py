@@ -20,7 +20,7 @@ from eslabon.bonds import laws
 from eslabon.bonds.causality import Storage, causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import TIME, Element
+from eslabon.bonds.items import RESISTOR, TIME, Element
 from eslabon.bonds.junctions import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
 from eslabon.model.expressions import Expression
@@ -171,6 +171,18 @@ class Evaluation:
     @cached_property
     def D_out(self) -> SX:
         """What resistors answer, algebraic loops solved: D_in = d + S22 D_out, D_out = L(D_in)."""
+        if RESISTOR in self._pending:
+            raise ModelError(
+                f"{self.g.name}: {self._pending[-1]} modulates an element, but it depends on what resistors answer, which depends "
+                "on that element; modulate by states, or write the law of a resistor in its own e or f."
+            )
+        self._pending.append(RESISTOR)
+        try:
+            return self._answered()
+        finally:
+            self._pending.pop()
+
+    def _answered(self) -> SX:
         S21, S22, S23 = (self.filled(self.structure.block("D_in", group)) for group in ("z", "D_out", "u"))
         self._refuse_rates_at_resistors()
         d = self._times(S21, "z") + self._times(S23, "u")
@@ -270,16 +282,16 @@ class Evaluation:
             raise ModelError(f"{self.g.name}: the storages {', '.join(self.causality.dependent)} in derivative causality leave "
                 "the rates of the states undetermined.") from None  # fmt: skip
 
-    def _refuse_input_rates(self, S14: SX) -> None:
+    def _refuse_input_rates(self, block: SX) -> None:
         """Where the rate of an input would be needed."""
         by_u = casadi.jacobian(self.xd, self.u_given)
-        if not casadi.mtimes(S14, by_u).nnz():
+        if not casadi.mtimes(block, by_u).nnz():
             return
         inputs = [x.name for x in self.structure.sources if x.is_input]
         k, j = next((k, j) for k in range(by_u.shape[0]) for j in range(by_u.shape[1]) if by_u.sparsity().has_nz(k, j))
         raise ModelError(
-            f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that the equations need its "
-            "rate; put a resistance between them, or make the input a state."
+            f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that its rate is needed; put a "
+            "resistance between them, or let the source be a function of the time or of states."
         )
 
     @cached_property
@@ -287,8 +299,7 @@ class Evaluation:
         """Rates of the energy variables in derivative causality."""
         if self.steady:
             return casadi.SX(len(self.causality.derivative), 1)
-        made = casadi.mtimes(casadi.jacobian(self.xd, self.x), self.rates) + casadi.jacobian(self.xd, self.t)
-        return made
+        return casadi.mtimes(casadi.jacobian(self.xd, self.x), self.rates) + casadi.jacobian(self.xd, self.t)
 
     def combined(self, rows: SX) -> SX:
         """Rows of the junction structure times what fields and sources give."""
@@ -296,6 +307,8 @@ class Evaluation:
         for group, place in self.structure.columns.items():
             block = filled[:, place]
             if block.nnz():
+                if group == "xd_rate" and not self.steady:
+                    self._refuse_input_rates(block)
                 total = total + self._times(block, group)
         return casadi.densify(total)
 
