@@ -1,6 +1,7 @@
 """The language: graphs in code and in files, submodels, and a sentence for each mistake."""
 
 import pickle
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -273,3 +274,50 @@ def test_units():
     assert graph().unit("e1") == ""
     with pytest.raises(es.ModelError, match="rlc has no variable 'x'"):
         graph().unit("x")
+
+
+JUNK = [
+    None,
+    3,
+    np.nan,
+    "",
+    "x",
+    b"x",
+    [],
+    [1],
+    [[1]],
+    {},
+    {"a": 1},
+    {1: 2},
+    object(),
+    lambda: 1,
+    np.zeros(3),
+    True,
+    1j,
+    [None],
+]
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=lambda x: type(x).__name__)
+def test_nonsense_ends_in_sentences(junk, tmp_path):
+    """Whatever is given works or is refused in a sentence."""
+    g = graph()
+    calls = [
+        lambda: es.BondGraph(junk, RLC, WIRES), lambda: es.BondGraph("g", junk, WIRES), lambda: es.BondGraph("g", RLC, junk),
+        lambda: graph(parameters=junk), lambda: graph(parameters={"a": junk}), lambda: graph(domains=junk),
+        lambda: graph(domains={"electrical": junk}), lambda: graph({"L": junk}), lambda: graph(bonds=[*WIRES, junk]),
+        *(lambda key=key: graph({"L": {"kind": "I", "value": 1.0, key: junk}})
+          for key in ("kind", "value", "law", "inverse", "state", "domain", "model", "parameters")),
+        lambda: es.BondGraph.load(junk), lambda: es.BondGraph.of_mechanical_parts("g", junk),
+        lambda: es.BondGraph.of_mechanical_parts("g", {"m": junk}), lambda: es.BondGraph.of_circuit_parts("g", {"m": ("I: 1", "a")}, junk),
+        lambda: g.rates(junk, [1.0]), lambda: g.rates([1.0, 2.0], junk), lambda: g.rates([1.0, 2.0], [1.0], junk),
+        lambda: g.rates([1.0, 2.0], [1.0], parameters=junk), lambda: g.simulate(junk, 0.1), lambda: g.simulate(None, junk),
+        lambda: g.simulate(None, 0.1, junk), lambda: g.steady_state(junk), lambda: g.steady_state([1.0], junk),
+        lambda: g.steady_state([1.0], None, junk), lambda: g.inverse_statics(junk), lambda: g.inverse_statics({"q4": junk}),
+        lambda: g.linearize([1.0, 2.0], junk), lambda: g.causality(junk), lambda: g.junction_structure().symbolic(junk),
+        lambda: g.equations(junk), lambda: g.derivative(junk, [1.0, 2.0], [1.0]), lambda: g.unit(junk),
+        lambda: g.bond_variables([1.0, 2.0], [1.0])[junk], lambda: g.simulate(None, 0.1)[junk],
+    ]  # fmt: skip
+    for call in calls:
+        with suppress(es.EslabonError):
+            call()

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eslabon.arguments import text
 from eslabon.bonds.items import DETECTORS, GYRATORS, SOURCES, SUBMODEL, TRANSFORMERS, Bond, Description, Element
 from eslabon.bonds.written import description, element
 from eslabon.errors import ModelError, shown
@@ -45,6 +46,7 @@ class _Drawing:
             raise ModelError(
                 f"parts gives each element with what it lies between, as in {{'m': ('I: 2', 'v1')}}; it is {shown(self.parts)}."
             )
+        text(self.reference, "the reference")
         elements = {key: self._part(key, given) for key, given in self.parts.items()}
         self._remove_reference()
         self._simplify()
