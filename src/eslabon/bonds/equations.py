@@ -100,7 +100,8 @@ def structure_block(g: Graph, x: SX, u: SX, t: SX, preference: str, block: str) 
 
 
 def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
-    """F, F_d, L, E and M (Morales, 2.33-2.36, 2.46, 2.47); of laws that are not linear, their derivatives."""
+    """F, F_d, L, E, M and the rate of Z1 (Morales, 2.33-2.36, 2.46, 2.47, 4.91); of laws that are not linear, their
+    derivatives."""
     e = Evaluation.of_state(g, x, u, t)
     S14, S22, Z1 = (e.filled(getattr(e.structure, name)) for name in ("S14", "S22", "Z1"))
     F, stored = casadi.jacobian(e.z, x), e.stored_by_co_energy()
@@ -110,7 +111,8 @@ def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     E = casadi.SX.eye(x.numel()) - casadi.mtimes([S14, stored, Z1, F])
     M = solve(casadi.SX.eye(L.shape[0]) - casadi.mtimes(L, S22), L)
     Fd = solve(stored, casadi.SX.eye(stored.shape[0]))
-    return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M)]
+    change = casadi.jacobian(casadi.vec(Z1), casadi.vertcat(x, t)) @ casadi.vertcat(e.rates, 1)
+    return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))]
 
 
 def affine(g: Graph, x: SX, t: SX) -> list[SX]:
@@ -194,6 +196,6 @@ STRUCTURE = Formula(
 FIELDS = Formula(
     "bond_graph_fields", fields, (X, U, T),
     (Argument("F", _by(_n, _n)), Argument("Fd", _by(_nd, _nd)), Argument("L", _by(_nD, _nD)), Argument("E", _by(_n, _n)),
-     Argument("M", _by(_nD, _nD))), seldom=True,
+     Argument("M", _by(_nD, _nD)), Argument("Z1_rate", _by(_nd, _n))), seldom=True,
 )  # fmt: skip
 AFFINE = Formula("bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))), seldom=True)
