@@ -61,11 +61,7 @@ def bond_variables(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
 def energies(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     """What each storage holds, in the order of `storages`."""
     e = Evaluation.of_state(g, x, u, t)
-    made = []
-    for s in storages(g):
-        own = [other for other in (*e.causality.integral, *e.causality.derivative) if other.element.name == s.name]
-        made.append(laws.energy(s, stacked([e.energy_of(other) for other in own]), e.value))
-    return [stacked(made)]
+    return [stacked([laws.energy(x, stacked(e.energies(x)), e.value) for x in storages(g)])]
 
 
 def linearization(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
