@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +48,13 @@ def test_all_there_is_survives_a_file(tmp_path):
     again = es.BondGraph.load(g.save(tmp_path / "all.toml"))
     assert again.description == g.description
     assert again.flat == g.flat
+
+
+def test_the_file_of_the_guide():
+    page = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+    text = page[page.index('name = "tank"') :].split("```")[0]
+    g = es.BondGraph.of(toml.read(text))
+    np.testing.assert_allclose(g.rates([8.0], [1.0]), [1.0 - 2.0])
 
 
 def test_files_say_what_is_wrong(tmp_path):

@@ -173,6 +173,35 @@ def test_puma_with_derivative_causality():
     assert J13[zd.index("e23")].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("name", ["morales_puma", "morales_stanford_constant", "morales_stanford_gravity"])
+def test_steady_states_are_b_star_times_the_sources(name):
+    """(4.194), and B* of the independent storages is -F A^-1 B (4.191) where the moduli do not vary."""
+    g = es.BondGraph.load(name)
+    rest = g.steady_state(RNG.uniform(0.2, 0.6, len(g.inputs)))
+    J = g.junction_structure("derivative")
+    B = J.fields(rest.x, rest.u)["B_star"]
+    variables = g.bond_variables(rest.x, rest.u)
+    z, sources = (np.array([variables[n] for n in J.key[key]]) for key in ("zd", "u"))
+    np.testing.assert_allclose(z, B @ sources, atol=1e-9)
+
+
+def test_b_star_of_a_linear_graph():
+    """(4.191), (4.192): B*_i = -F A^-1 B and B*_d = -S14^T B*_i."""
+    g = es.BondGraph(
+        "linear", {"V": "Se", "I": "Sf", "j": "1", "L": "I: 2", "R": "R: 3", "o": "0", "C": "C: 0.5", "C2": "C: 0.7", "G": "R: 4"},
+        ["V -> j -> L", "j -> R", "j -> o -> C", "o -> C2", "o -> G", "I -> o"],
+    )  # fmt: skip
+    x, u = np.zeros(2), np.zeros(2)
+    S, J = g.junction_structure(), g.junction_structure("derivative")
+    linear, f = g.linearize(x, u), S.fields(x, u)
+    independent = -f["F"] @ np.linalg.solve(linear.A, linear.B)
+    dependent = -S.at(x, u, "S14").T @ independent
+    B = dict(zip(J.key["zd"], J.fields(x, u)["B_star"], strict=True))
+    np.testing.assert_allclose([B["f2"], B["e5"], B["e6"]], [*independent, *dependent], atol=1e-12)
+    Ld, J22 = J.fields(x, u)["Ld"], J.at(x, u, "J22")
+    np.testing.assert_allclose(J.fields(x, u)["Md"], np.linalg.solve(np.eye(2) - Ld @ J22, Ld), atol=1e-12)
+
+
 def test_puma_steady_states():
     """L2302: e3 = 2 and e23 = 1, then 4 and 3; settled after 6 s and by 15 s."""
     g = es.BondGraph.load("morales_puma")

@@ -111,6 +111,29 @@ def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))]
 
 
+def derivative_fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """L_d and M_d of derivative causality, A* and B* of z_d = A* x_d' + B* u (Morales, 4.185-4.188), at a state."""
+    e = Evaluation.of_state(g, x, u, t)
+    c = causality(g.plain, "derivative")
+    if c.integral:
+        raise ModelError(f"{g.name}: {', '.join(c.states)} keep integral causality, so that there is no B*.")
+    known = {s.name: e.energy_of(s) for s in (*e.causality.integral, *e.causality.derivative)}
+    d = Evaluation(g, known, u, t, "derivative")
+    J = {name: e.filled(getattr(d.structure, name)) for name in ("J11", "J12", "J13", "J21", "J22", "J23")}
+    D = casadi.SX.sym("D", J["J22"].shape[0])
+    L = casadi.jacobian(d.answers([*range(D.numel())], D), D) if D.numel() else casadi.SX(0, 0)
+    L = casadi.substitute(L, D, e.combined(stacked_rows(e, d.structure.key["D_in"]))) if D.numel() else L
+    M = solve(casadi.SX.eye(L.shape[0]) - casadi.mtimes(L, J["J22"]), L)
+    star = [J[f"J1{k}"] + casadi.mtimes([J["J12"], M, J[f"J2{k}"]]) for k in (1, 3)]
+    return [casadi.densify(matrix) for matrix in (L, M, *star)]
+
+
+def stacked_rows(e: Evaluation, names: tuple[str, ...]) -> SX:
+    """Rows of bond variables by their names."""
+    found = [e.g.signals[name] for name in names]
+    return casadi.vertcat(*(e.structure.rows[bond.name, letter] for letter, bond in found))
+
+
 def affine(g: Graph, x: SX, t: SX) -> list[SX]:
     """f and g of x' = f(x) + g(x) u."""
     u = casadi.SX.sym("u", len(input_names(g)))
@@ -145,6 +168,10 @@ def _ny(g: Graph, **_: Any) -> tuple[int]:
 
 def _nd(g: Graph, **_: Any) -> tuple[int]:
     return (len(causality(g.plain).derivative),)
+
+
+def _ns(g: Graph, **_: Any) -> tuple[int]:
+    return (len(junction_structure(g.plain).sources),)
 
 
 def _nD(g: Graph, **_: Any) -> tuple[int]:
@@ -193,5 +220,10 @@ FIELDS = Formula(
     "bond_graph_fields", fields, (X, U, T),
     (Argument("F", _by(_n, _n)), Argument("Fd", _by(_nd, _nd)), Argument("L", _by(_nD, _nD)), Argument("E", _by(_n, _n)),
      Argument("M", _by(_nD, _nD)), Argument("Z1_rate", _by(_nd, _n))), seldom=True,
+)  # fmt: skip
+DERIVATIVE_FIELDS = Formula(
+    "bond_graph_derivative_fields", derivative_fields, (X, U, T),
+    (Argument("Ld", _by(_nD, _nD)), Argument("Md", _by(_nD, _nD)), Argument("A_star", _by(_nX, _nX)),
+     Argument("B_star", _by(_nX, _ns))), seldom=True,
 )  # fmt: skip
 AFFINE = Formula("bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))), seldom=True)
