@@ -262,7 +262,7 @@ def test_parts_lists_say_what_is_wrong():
         ({}, "parts gives each element"), ({"m": "I: 1"}, "the part 'm' is an element and the nodes"),
         ({"m": ("I: 1", "a", "b")}, "the inertia 'm' lies between two velocities"),
         ({"m": ("C: 1", "a", "b", "c")}, "lies between 3 nodes"), ({"m": ("1", "a")}, "junctions follow from the nodes"),
-        ({"y": ("De", "a")}, "here it is a Df"), ({"m": ("I: 1", "m")}, "a part and a node"), ({"T": ("TF: 1", "a")}, "joins 1 nodes"),
+        ({"y": ("De", "a")}, "here it is a Df"), ({"r": ("R: 1", "a", "a")}, "lies between 'a' and itself"), ({"m": ("I: 1", "m")}, "a part and a node"), ({"T": ("TF: 1", "a")}, "joins 1 nodes"),
     ]:  # fmt: skip
         with pytest.raises(es.ModelError, match=match):
             make("x", parts)
