@@ -31,6 +31,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssemblyError",
+    "BondGraph",
     "Builder",
     "EquilibriumError",
     "EslabonError",
@@ -64,6 +65,7 @@ __all__ = [
 
 
 _LATER = {
+    "BondGraph": "bond_graph",
     "LinearModel": "linear",
     "linear": "",
     "Motion": "simulate",

@@ -175,6 +175,7 @@ sqrt, absolute, sign = _function("sqrt", "sqrt"), _function("abs", "fabs"), _fun
 tan, atan2 = _function("tan", "tan"), _function("arctan2", "atan2")
 acos, asin = _function("arccos", "acos"), _function("arcsin", "asin")
 floor = _function("floor", "floor")
+exp, log, tanh = _function("exp", "exp"), _function("log", "log"), _function("tanh", "tanh")
 maximum, minimum = _function("maximum", "fmax"), _function("minimum", "fmin")
 _sin, _cos = _function("sin", "sin"), _function("cos", "cos")
 

@@ -12,12 +12,13 @@ the graph, serves the memory (which lives with the model) and the disk.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol, Self, cast
 
 import numpy as np
 
@@ -28,6 +29,28 @@ from eslabon.model import Model
 from eslabon.model.admissible import margin
 from eslabon.model.configuration import coordinate_rates, lengths_of_quaternions
 from eslabon.model.memory import per_model
+
+
+class Owner(Protocol):
+    """Whose formulas are evaluated: a mechanism's data, or whatever else has a fingerprint and parameters.
+
+    Formulas with inputs named "q", "v", "a" and "tau", and guarded ones, are a mechanism's own.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def digest(self) -> str:
+        """Determines every graph of it."""
+
+    @property
+    def parameters(self) -> Mapping[str, float]: ...
+    def check_parameters(self, names: Iterable[str], /) -> None:
+        """Refuse names that are no free parameters."""
+
+    def with_symbols(self, symbols: Mapping[str, Any], /) -> Self:
+        """The same with CasADi symbols in place of some parameters' values."""
+
 
 Shape = tuple[int, ...]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -104,17 +127,18 @@ class Request(NamedTuple):
     external: tuple[str, ...] = ()
     by: str | None = None
 
-    def inputs(self, m: Model) -> list[Argument]:
+    def inputs(self, m: Owner) -> list[Argument]:
         """What goes in: the formula's own inputs, then wrenches, then parameters."""
         own = [_sized(m, x, dict(self.options)) for x in self.formula.inputs]
         wrenches = [Argument(name, (6,), "components of a wrench", group="external") for name in self.external]
         return own + wrenches + [Argument(name, (), "parameter", group="parameters") for name in self.parameters]
 
-    def outputs(self, m: Model) -> list[Argument]:
+    def outputs(self, m: Owner) -> list[Argument]:
         """What comes out: values, checks, guards. A derivative by a state has that state's numbers as its last axis."""
         made = [_sized(m, x, dict(self.options)) for x in self.formula.outputs]
-        if self.by in self.formula.input_names:
-            count = m.nv if self.by == "q" else STATE[self.by][0](m)
+        if self.by is not None and self.by in self.formula.input_names:
+            by = _sized(m, self.formula.inputs[self.formula.input_names.index(self.by)], dict(self.options))
+            count = _mechanism(m).nv if self.by == "q" else math.prod(by.shape)
             for k in range(self.values):
                 made[k] = replace(made[k], shape=(*(made[k].shape or ()), count))
         return [*made, *self.guards(m)]
@@ -124,14 +148,14 @@ class Request(NamedTuple):
         """How many outputs are no checks."""
         return len(self.formula.outputs) - self.formula.checks
 
-    def guards(self, m: Model) -> list[Argument]:
+    def guards(self, m: Owner) -> list[Argument]:
         """Outputs that say whether what users give can be at all: values of parameters, and quaternions."""
         if not self.formula.guarded:
             return []
-        turning = "q" in self.formula.inputs and not all(j.kind.plain for j in m.description.joints)
+        turning = "q" in self.formula.inputs and not all(j.kind.plain for j in _mechanism(m).description.joints)
         return [*([ADMISSIBLE] if self.parameters else []), *([QUATERNION] if turning else [])]
 
-    def key(self, m: Model) -> str:
+    def key(self, m: Owner) -> str:
         """Determines the graph: the description, the request, and the code that traces it."""
         formula = self.formula
         owner = formula.function.__module__, formula.function.__qualname__  # should two formulas have one name
@@ -140,7 +164,7 @@ class Request(NamedTuple):
 
 
 def requested(
-    m: Model,
+    m: Owner,
     formula: Formula,
     options: Mapping[str, Any] = NOTHING,
     parameters: tuple[str, ...] = (),
@@ -164,7 +188,7 @@ def requested(
 
 
 def evaluate(
-    m: Model,
+    m: Owner,
     formula: Formula,
     parameters: tuple[str, ...] = (),
     external: tuple[str, ...] = (),
@@ -176,7 +200,7 @@ def evaluate(
 
 
 @per_model
-def native(m: Model, request: Request) -> Callable[..., Any]:
+def native(m: Owner, request: Request) -> Callable[..., Any]:
     """The native function of a request."""
     from eslabon.graph import native
 
@@ -189,7 +213,7 @@ def native(m: Model, request: Request) -> Callable[..., Any]:
     return found
 
 
-def _compiled(m: Model, request: Request) -> Callable[..., Any]:
+def _compiled(m: Owner, request: Request) -> Callable[..., Any]:
     from eslabon.graph import native
 
     formula, key = request.formula, request.key(m)
@@ -203,11 +227,11 @@ def _compiled(m: Model, request: Request) -> Callable[..., Any]:
 
 
 @per_model
-def _plain_graph(m: Model, request: Request) -> Any:
+def _plain_graph(m: Owner, request: Request) -> Any:
     return trace(m, request, checks=False)
 
 
-def expression(m: Model, request: Request, values: Sequence[Any]) -> Any:
+def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
     """A formula's values for CasADi symbols, as a part of a larger graph: a column or a matrix for each, a tuple of several.
 
     Its checks are left out: a graph has no numbers to look at.
@@ -236,7 +260,7 @@ def expression(m: Model, request: Request, values: Sequence[Any]) -> Any:
 class Seldom:
     """A formula for few states: the graph as CasADi evaluates it, until so many are asked for that compiling it pays."""
 
-    def __init__(self, m: Model, request: Request) -> None:
+    def __init__(self, m: Owner, request: Request) -> None:
         self.m, self.request, self.left = m, request, FEW
 
     def __call__(self, first: Any, *others: Any, **keywords: Any) -> Any:
@@ -268,15 +292,15 @@ class Seldom:
         return _compiled(self.m, self.request)
 
 
-def refuse_guards(m: Model, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:
+def refuse_guards(m: Owner, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:
     """A sentence for what users give and what cannot be; else the results without their guards."""
     guards = request.guards(m)
     kept, found = results[: len(results) - len(guards)], results[len(results) - len(guards) :]
     for guard, values in zip(guards, found, strict=True):
         if guard.name == ADMISSIBLE.name and not np.all(values >= 0):
-            _refuse_parameters(m, request, arrays, values)
+            _refuse_parameters(_mechanism(m), request, arrays, values)
         if guard.name == QUATERNION.name and np.any(values <= SHORTEST):
-            _refuse_quaternion(m, request, arrays, values)
+            _refuse_quaternion(_mechanism(m), request, arrays, values)
     return kept  # a NaN is no violation: no number in, no number out
 
 
@@ -300,7 +324,7 @@ def _refuse_quaternion(m: Model, request: Request, arrays: list[Any], lengths: A
     )
 
 
-def trace(m: Model, request: Request, checks: bool = True, record: bool = False, share: bool = True) -> Any:
+def trace(m: Owner, request: Request, checks: bool = True, record: bool = False, share: bool = True) -> Any:
     """The graph of a request, common subexpressions shared if wanted; without its checks where they are not.
 
     It is a `casadi.Function`, or a function that calls others where these are to be recorded (`graph.calls`); a derivative
@@ -316,7 +340,7 @@ def trace(m: Model, request: Request, checks: bool = True, record: bool = False,
     if request.by is not None and request.by not in (*values, *formula.input_names):
         values[request.by] = casadi.SX.sym(request.by)  # a parameter of the model, which gets its value at the end
     traced = m.with_symbols(values) if values else m
-    options = {**dict(request.options), **(formula.prepare(m) if formula.prepare else {})}
+    options = {**dict(request.options), **(formula.prepare(_mechanism(m)) if formula.prepare else {})}
     if wrenches:
         options["external"] = wrenches
     wanted = len(formula.outputs) if checks else request.values
@@ -329,7 +353,8 @@ def trace(m: Model, request: Request, checks: bool = True, record: bool = False,
     made = [x.name for x in formula.outputs[: len(outputs)]]
     for guard in request.guards(m) if checks else ():
         admissible = guard.name == ADMISSIBLE.name
-        outputs.append(margin(traced) if admissible else _shortest(traced, own[formula.inputs.index("q")]))
+        own_model = _mechanism(traced)
+        outputs.append(margin(own_model) if admissible else _shortest(own_model, own[formula.inputs.index("q")]))
         made.append(guard.name)
     outputs = [casadi.sparsify(x) for x in outputs]  # formulas need not care for zeros that turned up on the way
     if calls:
@@ -338,8 +363,13 @@ def trace(m: Model, request: Request, checks: bool = True, record: bool = False,
     return casadi.Function(formula.name, symbols, casadi.cse(outputs) if share else outputs, names, made, same)
 
 
+def _mechanism(m: Owner) -> Model:
+    """The owner of a formula that only a mechanism has."""
+    return cast(Model, m)
+
+
 def _values(
-    m: Model, request: Request, own: list[Any], options: dict[str, Any], parameters: Mapping[str, Any], record: bool
+    m: Owner, request: Request, own: list[Any], options: dict[str, Any], parameters: Mapping[str, Any], record: bool
 ) -> tuple[list[Any], list[Call]]:
     """What a formula gives, or the derivatives by its own formula or by the graph; and the calls that were recorded."""
     formula, by = request.formula, request.by
@@ -384,7 +414,7 @@ def _symbol(x: Argument) -> Any:
 
 
 def _derivatives(
-    m: Model, values: list[Any], request: Request, own: list[Any], parameters: Mapping[str, Any]
+    m: Owner, values: list[Any], request: Request, own: list[Any], parameters: Mapping[str, Any]
 ) -> list[Any]:
     """The derivatives, row by row of the values; by q along the velocities, so that quaternions need no care."""
     import casadi
@@ -394,14 +424,14 @@ def _derivatives(
     if (parameter := parameters.get(request.by or "")) is not None:
         return [casadi.jacobian(casadi.vec(x), parameter).reshape(x.shape) for x in values]
     by = own[request.formula.input_names.index(request.by)]
-    along = coordinate_rates(m, by) if request.by == "q" else casadi.SX.eye(by.numel())
+    along = coordinate_rates(_mechanism(m), by) if request.by == "q" else casadi.SX.eye(by.numel())
     return [casadi.mtimes(casadi.jacobian(casadi.vec(x.T), by), along) for x in values]
 
 
-def _sized(m: Model, x: str | Argument, options: Mapping[str, Any]) -> Argument:
+def _sized(m: Owner, x: str | Argument, options: Mapping[str, Any]) -> Argument:
     if isinstance(x, str):
         count, noun = STATE[x]
-        return Argument(x, (count(m),), noun)
+        return Argument(x, (count(_mechanism(m)),), noun)
     return replace(x, shape=x.shape(m, **options)) if callable(x.shape) else x
 
 

@@ -31,6 +31,10 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "atan2": (2, arrays.atan2),
     "sqrt": (1, arrays.sqrt),
     "abs": (1, arrays.absolute),
+    "sign": (1, arrays.sign),
+    "exp": (1, arrays.exp),
+    "log": (1, arrays.log),
+    "tanh": (1, arrays.tanh),
 }
 _LONGEST_TEXT = 10_000
 _DEEPEST = 200  # operations on one another, such as a sum of so many terms: what recursion can take

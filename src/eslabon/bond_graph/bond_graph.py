@@ -1,0 +1,292 @@
+"""The class users hold: a bond graph with its verbs, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import Floats, choice
+from eslabon.bonds import causality as _causality
+from eslabon.bonds import equations as _equations
+from eslabon.bonds import toml, written
+from eslabon.bonds.causality import Causality
+from eslabon.bonds.graph import Graph
+from eslabon.errors import ModelError, ReadError, shown
+
+if TYPE_CHECKING:
+    from eslabon.bond_graph.linear import LinearGraph
+    from eslabon.bond_graph.numbers import BondVariables
+    from eslabon.bond_graph.simulation import Response
+    from eslabon.bond_graph.steady import SteadyState
+    from eslabon.bond_graph.structure import Structure
+    from eslabon.graph.c import CSource
+    from eslabon.graph.printed import Equations
+
+
+class BondGraph(Graph):
+    """A bond graph: elements, and the bonds between them.
+
+    Parameters
+    ----------
+    name : what it is called.
+    elements : by name, each as "kind" or "kind: value", or as a table with `kind`, `value`, `law`, `inverse`, `state` and
+        `domain`, or another graph as a submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, TF, GY, MTF, MGY, 0, 1, De, Df, and
+        `port`, where a submodel is bonded from outside. A source without a value is an input. Values are numbers or
+        expressions of parameters, those of modulated elements also of the time `t` and of variables of the graph: p2, q3, f2, e3
+        with the number of a bond. A matrix makes a field with several ports, or a multiport transformer;
+        ports follow the order of the bonds.
+    bonds : "a -> b" with the half arrow from a to b, numbered as they come, or by name; "a => b" is an active bond. The
+        power of I, C and R is counted into them. For a transformer with modulus m from a to b f_b = m f_a and e_a = m e_b; for a
+        gyrator e_a = m f_b and e_b = m f_a.
+    parameters : values by name, or expressions of others.
+    domains : names of elements by domain (translation, rotation, electrical, hydraulic, thermal): units for labels, and a
+        check against mixing them.
+    note : where it comes from.
+
+    A motor with an inertia, its coil and its shaft:
+
+    >>> import eslabon as es
+    >>> g = es.BondGraph(
+    ...     "motor",
+    ...     {"V": "Se", "loop": "1", "coil": "I: L", "wire": "R: R", "motor": "GY: k",
+    ...      "shaft": "1", "rotor": "I: J", "bearing": "R: b", "speed": "Df"},
+    ...     ["V -> loop -> coil", "loop -> wire", "loop -> motor -> shaft -> rotor", "shaft -> bearing", "shaft -> speed"],
+    ...     {"L": 0.5, "R": 1.0, "k": 0.1, "J": 0.01, "b": 0.1},
+    ... )
+    >>> g
+    <BondGraph motor: 8 bonds, 1 input, 2 states>
+    >>> g.states, g.inputs, g.outputs
+    (('p2', 'p6'), ('e1',), ('f8',))
+    >>> g.linearize([0.0, 0.0], [0.0]).A
+    array([[ -2. , -10. ],
+           [  0.2, -10. ]])
+    >>> g.steady_state([1.0]).x
+    array([0.45454545, 0.00909091])
+    """
+
+    def __init__(
+        self,
+        name: str,
+        elements: Mapping[str, Any],
+        bonds: Iterable[str] | Mapping[str, Any],
+        parameters: Mapping[str, Any] | None = None,
+        domains: Mapping[str, Any] | None = None,
+        note: str = "",
+    ) -> None:
+        super().__init__(written.description(name, elements, bonds, parameters, domains, note))
+
+    @classmethod
+    def load(cls, source: str | Path) -> BondGraph:
+        """A graph of the library, by name, or of a TOML file; `es.BondGraph.library()` lists the names.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma")
+        <BondGraph morales_puma: 25 bonds, 2 inputs, 4 states>
+        """
+        description = toml.load(source)
+        try:
+            return cls.of(description)
+        except ModelError as error:
+            raise ModelError(f"{source}: {error}") from None
+
+    @staticmethod
+    def library() -> list[str]:
+        """The names of the graphs that come with the package."""
+        return toml.library()
+
+    @classmethod
+    def of_mechanical_parts(
+        cls, name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
+    ) -> BondGraph:
+        """The graph of mechanical parts between velocities (Morales, 2.6).
+
+        `parts` gives each element with the velocities it acts between, the reference if there is one only; transformers and
+        gyrators turn the first velocity into the second. Options are `parameters`, `domains` and `note`.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.of_mechanical_parts("shaker", {
+        ...     "force": ("Se", "v1"), "mass": ("I: 2", "v1"), "spring": ("C: 0.1", "v1", "v2"),
+        ...     "other": ("I: 1", "v2"), "damper": ("R: 3", "v2")})
+        >>> g.order, [*g.elements]
+        (3, ['force', 'mass', 'spring', 'other', 'damper', 'v1', 'v2', 'spring_difference'])
+        """
+        from eslabon.bonds.construction import from_velocities
+
+        return cls.of(from_velocities(name, parts, reference, **options))
+
+    @classmethod
+    def of_circuit_parts(
+        cls, name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
+    ) -> BondGraph:
+        """The graph of electrical or hydraulic parts between potentials or pressures (Morales, 2.6).
+
+        `parts` gives each element with the efforts it lies between, from plus to minus, the reference if there is one only;
+        transformers and gyrators have two efforts, or four, a pair for each side.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.of_circuit_parts("low_pass", {
+        ...     "V": ("Se", "a"), "R": ("R: 2", "a", "b"), "C": ("C: 0.1", "b")})
+        >>> g.linearize([0.0], [0.0]).A
+        array([[-5.]])
+        """
+        from eslabon.bonds.construction import from_efforts
+
+        return cls.of(from_efforts(name, parts, reference, **options))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the graph as TOML, which `es.BondGraph.load` gives back unchanged."""
+        from eslabon.files import write
+
+        if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
+            raise ReadError(f"{shown(path)}: a bond graph is saved as TOML; let the name end in .toml.")
+        return write(path, toml.text(self.description))
+
+    # -- structure ----------------------------------------------------------------------------------------------
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names of the states: momenta p and displacements q of the storages in integral causality."""
+        return self.causality().states
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs: e or f with the bond of a source without a value."""
+        return _equations.input_names(self)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what the detectors measure."""
+        return _equations.output_names(self)
+
+    @property
+    def order(self) -> int:
+        """The number of independent state equations."""
+        return self.causality().order
+
+    def causality(self, preference: str = "integral") -> Causality:
+        """The causality of all bonds, assigned in sequence with "integral" or "derivative" causality preferred.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").causality().dependent
+        ('p8', 'p12', 'p13', 'p19')
+        """
+        return _causality.causality(self, choice(preference, "the preferred causality", _causality.PREFERENCES))
+
+    def junction_structure(self, preference: str = "integral") -> Structure:
+        """The junction structure S, or J with derivative causality preferred, by blocks: symbolic and numeric."""
+        from eslabon.bond_graph.structure import Structure
+
+        return Structure.of(self, preference)
+
+    # -- numbers ------------------------------------------------------------------------------------------------
+
+    def rates(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any) -> Floats:
+        """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in place of the graph's own.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").rates([0.0, 0.0, 0.1, 0.0], [1.0, 0.0])
+        array([0.0833..., 0. , 0. , 0. ])
+        """
+        from eslabon.bond_graph.numbers import value
+
+        return value(self, _equations.RATES, x, u, t, **options)
+
+    def output(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any) -> Floats:
+        """What the detectors measure, (..., ny)."""
+        from eslabon.bond_graph.numbers import value
+
+        return value(self, _equations.OUTPUTS, x, u, t, **options)
+
+    def bond_variables(
+        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+    ) -> BondVariables:
+        """Efforts and flows of all bonds: `.e` and `.f` are (..., bonds), and ["e3"] is the effort of bond 3."""
+        from eslabon.bond_graph.numbers import bond_variables
+
+        return bond_variables(self, x, u, t, **options)
+
+    def energy(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any) -> Floats:
+        """The energy that all storages hold, those in derivative causality too."""
+        from eslabon.bond_graph.numbers import value
+
+        energy: Floats = value(self, _equations.ENERGIES, x, u, t, **options).sum(axis=-1)
+        return energy
+
+    def affine(self, x: ArrayLike, t: ArrayLike = 0.0) -> tuple[Floats, Floats]:
+        """f (..., n) and g (..., n, nu) of x' = f(x) + g(x) u."""
+        from eslabon.bond_graph.numbers import affine
+
+        return affine(self, x, t)
+
+    def derivative(self, by: str, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0) -> Floats:
+        """The exact derivative of x' by "x", by "u" (a last axis each), by the time "t", or by a parameter.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("decay", {"j": "0", "C": "C: c", "R": "R: r"}, ["j -> C", "j -> R"], {"c": 2.0, "r": 4.0})
+        >>> g.derivative("r", [1.0])                                  # of -q / (c r)
+        array([0.03125])
+        """
+        from eslabon.bond_graph.numbers import derivative
+
+        return derivative(self, by, x, u, t)
+
+    # -- analysis -----------------------------------------------------------------------------------------------
+
+    def simulate(self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any) -> Response:
+        """Integrate the state equations; see `eslabon.bond_graph.simulation.simulate`."""
+        from eslabon.bond_graph.simulation import simulate
+
+        return simulate(self, x0, t, inputs, **options)
+
+    def steady_state(self, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0) -> SteadyState:
+        """The state in which nothing changes under inputs (..., nu); see `eslabon.bond_graph.steady`."""
+        from eslabon.bond_graph.steady import steady_state
+
+        return steady_state(self, u, guess, t)
+
+    def inverse_statics(
+        self, states: Mapping[str, ArrayLike], inputs: Mapping[str, ArrayLike] | None = None, t: float = 0.0
+    ) -> SteadyState:
+        """The inputs that hold some states at rest: as many states as inputs are left open; see `eslabon.bond_graph.steady`."""
+        from eslabon.bond_graph.steady import inverse_statics
+
+        return inverse_statics(self, states, inputs, t)
+
+    def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> LinearGraph:
+        """A, B, C, D at a state: the exact Jacobian, dependent storages included."""
+        from eslabon.bond_graph.linear import linearize
+
+        return linearize(self, x, u, t)
+
+    # -- text ---------------------------------------------------------------------------------------------------
+
+    def equations(self, quantity: str = "rates", parameters: tuple[str, ...] | bool = True) -> Equations:
+        """The state equations ("rates") or what detectors measure ("outputs") as text, LaTeX and SymPy expressions.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("tank", {"Q": "Sf", "p": "0", "tank": "C: A", "pipe": "R: R"}, ["Q -> p -> tank", "p -> pipe"],
+        ...     {"A": 2.0, "R": 3.0})
+        >>> print(g.equations())
+        rates = f1 - q2/(A*R)
+        """
+        from eslabon.bond_graph.text import equations
+
+        return equations(self, quantity, parameters)
+
+    def c_source(self, quantity: str = "rates") -> CSource:
+        """Portable C for "rates" or "outputs": an object with `.header`, `.code` and `.write(folder)`."""
+        from eslabon.bond_graph.text import c_source
+
+        return c_source(self, quantity)
+
+    def __repr__(self) -> str:
+        bonds, inputs = len(self.bonds), len(self.inputs)
+        parts = [f"{bonds} bond{'s' * (bonds != 1)}", f"{inputs} input{'s' * (inputs != 1)}"]
+        if ports := self.open_ports():
+            parts.append(f"{len(ports)} open port{'s' * (len(ports) != 1)}")
+        else:
+            parts.append(f"{self.order} state{'s' * (self.order != 1)}")
+        return f"<BondGraph {self.name}: {', '.join(parts)}>"

@@ -1,0 +1,62 @@
+"""The linear model of a graph at a state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import Floats
+from eslabon.bond_graph.numbers import inputs, state, value
+from eslabon.bonds.causality import causality
+from eslabon.bonds.equations import LINEARIZATION, input_names, output_names
+from eslabon.bonds.graph import Graph
+from eslabon.errors import InputError, MissingDependencyError
+
+
+@dataclass(frozen=True)
+class LinearGraph:
+    """dx' = A dx + B du, dy = C dx + D du about a state x under inputs u, where x' = rates."""
+
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
+    x: Floats
+    u: Floats
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def poles(self) -> np.ndarray:
+        """The eigenvalues of A."""
+        return np.linalg.eigvals(self.A)
+
+    def to_control(self) -> Any:
+        """A `control.StateSpace` with the names of states, inputs and outputs; all states are outputs where there is no
+        detector."""
+        try:
+            import control
+        except ImportError:
+            raise MissingDependencyError("state-space objects need python-control: pip install control.") from None
+        C, D, outputs = self.C, self.D, self.outputs
+        if not outputs:
+            C, D, outputs = np.eye(len(self.states)), np.zeros((len(self.states), len(self.inputs))), self.states
+        return control.ss(self.A, self.B, C, D, states=[*self.states], inputs=[*self.inputs], outputs=[*outputs])
+
+    def __repr__(self) -> str:
+        return f"<LinearGraph: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs>"
+
+
+def linearize(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> LinearGraph:
+    """The exact Jacobian at one state.
+
+    Morales' lemma 5.6 leaves out E, the matrix of dependent storages; here it is in.
+    """
+    point, given = state(g, x), inputs(g, u)
+    if point.ndim > 1 or given.ndim > 1:
+        raise InputError(f"a linear model is that of one state; x has shape {point.shape} and u {given.shape}.")
+    A, B, C, D = value(g, LINEARIZATION, point, given, t)
+    return LinearGraph(A, B, C, D, point, given, causality(g).states, input_names(g), output_names(g))

@@ -1,0 +1,46 @@
+"""State equations as text and as C."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eslabon.arguments import choice, names
+from eslabon.bonds.causality import causality
+from eslabon.bonds.equations import OUTPUTS, RATES, input_names
+from eslabon.bonds.graph import Graph
+from eslabon.errors import ModelError
+from eslabon.graph.evaluator import Formula, requested, trace
+
+if TYPE_CHECKING:
+    from eslabon.graph.c import CSource
+    from eslabon.graph.printed import Equations
+
+QUANTITIES = {"rates": RATES, "outputs": OUTPUTS}
+
+
+def _formula(quantity: str) -> Formula:
+    return QUANTITIES[choice(quantity, "a quantity of a bond graph", QUANTITIES)]
+
+
+def _traced(g: Graph, quantity: str, parameters: tuple[str, ...]) -> Any:
+    if not causality(g).order:
+        raise ModelError(f"{g.name} has no states: no storage has integral causality.")
+    return trace(g, requested(g, _formula(quantity), {}, parameters), checks=False)
+
+
+def equations(g: Graph, quantity: str, parameters: tuple[str, ...] | bool) -> Equations:
+    """See `BondGraph.equations`."""
+    from eslabon.graph import printed
+
+    kept = (
+        (tuple(g.parameters) if parameters else ()) if isinstance(parameters, bool) else names(parameters, "parameters")
+    )
+    symbols = {"x": [*causality(g).states], "u": [*input_names(g)]}
+    return printed.equations(_traced(g, quantity, kept), {name: own for name, own in symbols.items() if own})
+
+
+def c_source(g: Graph, quantity: str) -> CSource:
+    """See `BondGraph.c_source`."""
+    from eslabon.graph.c import source
+
+    return source(_traced(g, quantity, ()), f"{g.name}_{quantity}", f"{quantity} of the bond graph {g.name}")

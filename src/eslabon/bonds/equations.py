@@ -1,0 +1,229 @@
+"""State equations of a bond graph and what belongs to them, as formulas for the one evaluator.
+
+Each is a function of a graph, its states x, its inputs u and the time; `evaluation` says what they are made of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi
+
+from eslabon.bonds import laws
+from eslabon.bonds.causality import causality
+from eslabon.bonds.elimination import solve
+from eslabon.bonds.evaluation import Evaluation, stacked
+from eslabon.bonds.graph import Graph
+from eslabon.bonds.items import Element
+from eslabon.bonds.junctions import junction_structure
+from eslabon.errors import ModelError
+from eslabon.graph.evaluator import Formula
+from eslabon.graph.native.signature import Argument
+
+SX = Any
+UNSOLVED = 1e-9  # of an algebraic loop that is not linear, relative to what enters it
+
+
+def order(g: Graph) -> int:
+    """The number of states."""
+    return causality(g.plain).order
+
+
+def input_names(g: Graph) -> tuple[str, ...]:
+    """The inputs: e or f with the bond's name."""
+    return tuple(g.ports[x.name][0].bond.signal_name(x.imposes[0]) for x in g.elements.values() if x.is_input)
+
+
+def output_names(g: Graph) -> tuple[str, ...]:
+    """What the detectors measure."""
+    return junction_structure(g.plain).key["y"]
+
+
+def rates(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """x', and what algebraic loops that are not linear leave unsolved."""
+    e = Evaluation.of_state(g, x, u, t)
+    return [e.rates, e.residual]
+
+
+def outputs(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """What the detectors measure."""
+    e = Evaluation.of_state(g, x, u, t)
+    return [e.combined(e.structure.matrix["y"]), e.residual]
+
+
+def bond_variables(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """Efforts and flows of all bonds, in the order of the bonds."""
+    e = Evaluation.of_state(g, x, u, t)
+    rows = [casadi.vertcat(*(e.structure.rows[b, letter] for b in g.bonds)) for letter in "ef"]
+    return [*(e.combined(own) for own in rows), e.residual]
+
+
+def energies(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """What each storage holds, in the order of `storages`."""
+    e = Evaluation.of_state(g, x, u, t)
+    return [stacked([laws.energy(x, stacked(e.energies(x)), e.value) for x in storages(g)])]
+
+
+def linearization(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """A, B, C, D of the exact Jacobian, dependent storages included."""
+    e = Evaluation.of_state(g, x, u, t)
+    y = e.combined(e.structure.matrix["y"])
+    return [*(casadi.densify(casadi.jacobian(f, v)) for f in (e.rates, y) for v in (x, u)), e.residual]
+
+
+def jacobian(g: Graph, x: SX, u: SX, t: SX) -> SX:
+    """The derivative of x' by x, for implicit methods of integration."""
+    return casadi.densify(casadi.jacobian(Evaluation.of_state(g, x, u, t).rates, x))
+
+
+def steady(g: Graph, X: SX, u: SX, t: SX) -> list[SX]:
+    """What must vanish in a steady state, with its derivatives by the energy variables X of all storages and by u.
+
+    With derivative causality preferred, z(X) = B*(X) u (Morales, 4.194); of a storage that stays in integral causality,
+    the rate.
+    """
+    c = causality(g.plain, "derivative")
+    e = Evaluation(g, {name: X[k] for k, name in enumerate((*c.states, *c.dependent))}, u, t, "derivative")
+    rest = casadi.vertcat(e.forces, e.zd - e.combined(e.structure.matrix["zd"]))
+    return [casadi.densify(x) for x in (rest, casadi.jacobian(rest, X), casadi.jacobian(rest, u))]
+
+
+def structure_block(g: Graph, x: SX, u: SX, t: SX, preference: str, block: str) -> SX:
+    """A block of the junction structure at a state."""
+    return casadi.densify(
+        Evaluation.of_state(g, x, u, t).filled(getattr(junction_structure(g.plain, preference), block))
+    )
+
+
+def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """F, F_d, L, E, M and the rate of Z1 (Morales, 2.33-2.36, 2.46, 2.47, 4.91); of laws that are not linear, their
+    derivatives."""
+    e = Evaluation.of_state(g, x, u, t)
+    S14, S22, Z1 = (e.filled(getattr(e.structure, name)) for name in ("S14", "S22", "Z1"))
+    F, stored = casadi.jacobian(e.z, x), e.stored_by_co_energy()
+    D = casadi.SX.sym("D", S22.shape[0])
+    L = casadi.jacobian(e.answers([*range(D.numel())], D), D) if D.numel() else casadi.SX(0, 0)
+    L = casadi.substitute(L, D, e.combined(e.structure.matrix["D_in"])) if D.numel() else L
+    E = casadi.SX.eye(x.numel()) - casadi.mtimes([S14, stored, Z1, F])
+    M = solve(casadi.SX.eye(L.shape[0]) - casadi.mtimes(L, S22), L)
+    Fd = solve(stored, casadi.SX.eye(stored.shape[0]))
+    change = casadi.jacobian(casadi.vec(Z1), casadi.vertcat(x, t)) @ casadi.vertcat(e.rates, 1)
+    return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))]
+
+
+def derivative_fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """L_d and M_d of derivative causality, A* and B* of z_d = A* x_d' + B* u (Morales, 4.185-4.188), at a state."""
+    e = Evaluation.of_state(g, x, u, t)
+    c = causality(g.plain, "derivative")
+    if c.integral:
+        raise ModelError(f"{g.name}: {', '.join(c.states)} keep integral causality, so that there is no B*.")
+    known = {s.name: e.energy_of(s) for s in (*e.causality.integral, *e.causality.derivative)}
+    d = Evaluation(g, known, u, t, "derivative")
+    J = {name: e.filled(getattr(d.structure, name)) for name in ("J11", "J12", "J13", "J21", "J22", "J23")}
+    D = casadi.SX.sym("D", J["J22"].shape[0])
+    L = casadi.jacobian(d.answers([*range(D.numel())], D), D) if D.numel() else casadi.SX(0, 0)
+    L = casadi.substitute(L, D, e.combined(stacked_rows(e, d.structure.key["D_in"]))) if D.numel() else L
+    M = solve(casadi.SX.eye(L.shape[0]) - casadi.mtimes(L, J["J22"]), L)
+    star = [J[f"J1{k}"] + casadi.mtimes([J["J12"], M, J[f"J2{k}"]]) for k in (1, 3)]
+    return [casadi.densify(matrix) for matrix in (L, M, *star)]
+
+
+def stacked_rows(e: Evaluation, names: tuple[str, ...]) -> SX:
+    """Rows of bond variables by their names."""
+    found = [e.g.signals[name] for name in names]
+    return casadi.vertcat(*(e.structure.rows[bond.name, letter] for letter, bond in found))
+
+
+def affine(g: Graph, x: SX, t: SX) -> list[SX]:
+    """f and g of x' = f(x) + g(x) u."""
+    u = casadi.SX.sym("u", len(input_names(g)))
+    made = Evaluation.of_state(g, x, u, t).rates
+    gain = casadi.jacobian(made, u)
+    if casadi.depends_on(gain, u):
+        raise ModelError(f"{g.name}: x' is not f(x) + g(x) u, as a law makes the inputs appear in it otherwise.")
+    return [casadi.substitute(made, u, casadi.SX.zeros(u.shape[0])), casadi.densify(gain)]
+
+
+def storages(g: Graph) -> tuple[Element, ...]:
+    """The storages, inertias first, in the order of the elements."""
+    return tuple(x for kind in "IC" for x in g.elements.values() if x.kind == kind)
+
+
+def _n(g: Graph, **_: Any) -> tuple[int]:
+    return (order(g),)
+
+
+def _nu(g: Graph, **_: Any) -> tuple[int]:
+    return (len(input_names(g)),)
+
+
+def _nX(g: Graph, **_: Any) -> tuple[int]:
+    c = causality(g.plain)
+    return (len(c.integral) + len(c.derivative),)
+
+
+def _ny(g: Graph, **_: Any) -> tuple[int]:
+    return (len(output_names(g)),)
+
+
+def _nd(g: Graph, **_: Any) -> tuple[int]:
+    return (len(causality(g.plain).derivative),)
+
+
+def _ns(g: Graph, **_: Any) -> tuple[int]:
+    return (len(junction_structure(g.plain).sources),)
+
+
+def _nD(g: Graph, **_: Any) -> tuple[int]:
+    return (len(junction_structure(g.plain).key["D_in"]),)
+
+
+def _block_shape(g: Graph, preference: str, block: str) -> tuple[int, int]:
+    shape: tuple[int, int] = getattr(junction_structure(g.plain, preference), block).shape
+    return shape
+
+
+def _nb(g: Graph, **_: Any) -> tuple[int]:
+    return (len(g.bonds),)
+
+
+def _by(rows: Any, columns: Any) -> Any:
+    return lambda g, **_: (*rows(g), *columns(g))
+
+
+X, U, T = Argument("x", _n, "states"), Argument("u", _nu, "inputs"), Argument("t", ())
+SOLVED = Argument("algebraic_loop", (), bound=("<=", UNSOLVED))
+RATES = Formula("bond_graph_rates", rates, (X, U, T), (Argument("rates", _n), SOLVED), checks=1)
+OUTPUTS = Formula("bond_graph_outputs", outputs, (X, U, T), (Argument("y", _ny), SOLVED), checks=1, seldom=True)
+BOND_VARIABLES = Formula(
+    "bond_variables", bond_variables, (X, U, T), (Argument("e", _nb), Argument("f", _nb), SOLVED), checks=1, seldom=True
+)  # fmt: skip
+ENERGIES = Formula(
+    "stored_energies", energies, (X, U, T), (Argument("energies", lambda g, **_: (len(storages(g)),)),), seldom=True
+)
+LINEARIZATION = Formula(
+    "bond_graph_linearization", linearization, (X, U, T),
+    (Argument("A", _by(_n, _n)), Argument("B", _by(_n, _nu)), Argument("C", _by(_ny, _n)), Argument("D", _by(_ny, _nu)), SOLVED),
+    checks=1, seldom=True,
+)  # fmt: skip
+JACOBIAN = Formula("bond_graph_jacobian", jacobian, (X, U, T), (Argument("A", _by(_n, _n)),))
+ALL = Argument("X", _nX, "energy variables")
+STEADY = Formula(
+    "bond_graph_steady_state", steady, (ALL, U, T),
+    (Argument("rest", _nX), Argument("by_X", _by(_nX, _nX)), Argument("by_u", _by(_nX, _nu))), seldom=True,
+)  # fmt: skip
+STRUCTURE = Formula(
+    "junction_structure", structure_block, (X, U, T), (Argument("block", _block_shape),),
+    {"preference": "integral", "block": "S11"}, seldom=True,
+)  # fmt: skip
+FIELDS = Formula(
+    "bond_graph_fields", fields, (X, U, T),
+    (Argument("F", _by(_n, _n)), Argument("Fd", _by(_nd, _nd)), Argument("L", _by(_nD, _nD)), Argument("E", _by(_n, _n)),
+     Argument("M", _by(_nD, _nD)), Argument("Z1_rate", _by(_nd, _n))), seldom=True,
+)  # fmt: skip
+DERIVATIVE_FIELDS = Formula(
+    "bond_graph_derivative_fields", derivative_fields, (X, U, T),
+    (Argument("Ld", _by(_nD, _nD)), Argument("Md", _by(_nD, _nD)), Argument("A_star", _by(_nX, _nX)),
+     Argument("B_star", _by(_nX, _ns))), seldom=True,
+)  # fmt: skip
+AFFINE = Formula("bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))), seldom=True)

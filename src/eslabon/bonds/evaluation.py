@@ -1,0 +1,356 @@
+"""Everything in a bond graph at one state, in symbols: what fields answer, and the rates that follow.
+
+With z = z(x), D_out = L(D_in), and x_d = x_d(x) in derivative causality, whose rate is that of what it depends on,
+
+    (1 - S14 dx_d/dx) x' = S11 z + S12 D_out + S13 u + S14 dx_d/dt.
+
+For linear fields dx_d/dx x' = F_d^-1 (Z1 F x' + Z1' F x), so that this is Morales' (2.42)-(2.47) with E = 1 - S14 F_d^-1 Z1 F,
+and for a state-dependent Z1 (there S31) the term of (4.91).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import casadi
+
+from eslabon.bonds import laws
+from eslabon.bonds.causality import Storage, causality
+from eslabon.bonds.elimination import SingularError, solve
+from eslabon.bonds.graph import Graph
+from eslabon.bonds.items import RESISTOR, TIME, Element
+from eslabon.bonds.junctions import Variable, junction_structure, ordered_loops
+from eslabon.errors import ModelError
+from eslabon.model.expressions import Expression
+
+SX = Any
+NEWTON = 12  # iterations for an algebraic loop through laws that are not linear
+
+
+class Evaluation:
+    """Everything in a graph at one state, in symbols: signals, fields, rates.
+
+    `energy` gives the energy variables: those in integral causality and perhaps, for a steady state, all.
+    """
+
+    def __init__(self, g: Graph, energy: Mapping[str, SX], u: SX, t: SX, preference: str = "integral") -> None:
+        self.g, self.u_given, self.t = g, u, t
+        self.structure = junction_structure(g.plain, preference)
+        self.causality = self.structure.causality
+        self._energy = dict(energy)
+        self.steady = all(s.name in energy for s in self.causality.derivative)  # so that all rates are zero
+        self._signals: dict[str, SX] = {}
+        self._pending: list[str] = []
+        self.residual = casadi.SX(0)  # of algebraic loops solved by iteration
+
+    @staticmethod
+    def of_state(g: Graph, x: SX, u: SX, t: SX) -> Evaluation:
+        """At a state x of the graph with integral causality."""
+        names = causality(g.plain).states
+        return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t)
+
+    # -- signals ------------------------------------------------------------------------------------------------
+
+    def value(self, expression: Any, own: Mapping[str, SX] | None = None) -> Any:
+        """The value of a number or an expression of parameters, the time and variables of the graph."""
+        if not isinstance(expression, Expression):
+            return expression
+        own = own or {}
+        return expression.evaluate(
+            {name: own[name] if name in own else self.signal(name) for name in expression.names()}
+        )
+
+    def signal(self, name: str) -> Any:
+        """The value behind a name."""
+        if name == TIME:
+            return self.t
+        if name in self.g.values:
+            return self.g.values[name]
+        if name not in self._signals:
+            if name in self._pending:
+                loop = " -> ".join([*self._pending[self._pending.index(name) :], name])
+                raise ModelError(
+                    f"{self.g.name}: {name} is needed to compute itself ({loop}); modulate by states, or by what they determine."
+                )
+            self._pending.append(name)
+            try:
+                self._signals[name] = self._computed(*self.g.signals[name])
+            finally:
+                self._pending.pop()
+        return self._signals[name]
+
+    def _computed(self, letter: str, bond: Any) -> SX:
+        if letter in "ef":
+            return self.variable((bond.name, letter))
+        for s in (*self.causality.integral, *self.causality.derivative):
+            if s.port.bond.name == bond.name:
+                return self.energy_of(s)
+        raise AssertionError(bond)  # a storage is in one of the two
+
+    def filled(self, matrix: SX) -> SX:
+        """A matrix of the junction structure with the values of its moduli."""
+        free = casadi.symvar(matrix)
+        if not free:
+            return casadi.SX(matrix)
+        values = [casadi.SX(self.signal(s.name())) for s in free]
+        return casadi.substitute([matrix], free, values)[0]
+
+    def variable(self, v: Variable) -> SX:
+        """An effort or flow; one that depends on rates of storages in derivative causality cannot be a signal."""
+        row = self.structure.rows[v]
+        groups = {group: row[:, place] for group, place in self.structure.columns.items()}
+        if groups["xd_rate"].nnz() and not self.steady:
+            raise ModelError(
+                f"{self.g.name}: {self.g.bonds[v[0]].signal_name(v[1])} modulates an element, but it depends on rates of "
+                f"storages in derivative causality ({', '.join(self.causality.dependent)}); modulate by states."
+            )
+        total = casadi.SX(0)
+        for group in ("z", "D_out", "u"):
+            for k in range(groups[group].shape[1]):
+                if groups[group].sparsity().has_nz(0, k):
+                    total = total + self.filled(groups[group][k]) * self._column(group, k)
+        return total
+
+    def _column(self, group: str, k: int) -> SX:
+        if group == "z":
+            return self.co_energy_of(self.causality.integral[k])
+        return self.source(k) if group == "u" else self.D_out[k]
+
+    # -- fields -------------------------------------------------------------------------------------------------
+
+    def energy_of(self, s: Storage) -> SX:
+        """p or q of a storage."""
+        if s.name not in self._energy:
+            own, integral = self._ports(s.element)
+            made = laws.answers(s.element, self._given(own, integral), integral, self.value)
+            self._energy |= {x.name: made[k] for k, x in enumerate(own) if not integral[k]}
+        return self._energy[s.name]
+
+    def energies(self, x: Element) -> list[SX]:
+        """The energy variables of a storage in the order of its ports."""
+        return [self.energy_of(s) for s in self._ports(x)[0]]
+
+    def _ports(self, x: Element) -> tuple[list[Storage], list[bool]]:
+        """The ports of a storage in their order, and which of them have integral causality."""
+        found = {s.port.bond.name: (s, True) for s in self.causality.integral if s.element.name == x.name}
+        found |= {s.port.bond.name: (s, False) for s in self.causality.derivative if s.element.name == x.name}
+        own = [found[port.bond.name] for port in self.g.ports[x.name]]
+        return [s for s, _ in own], [integral for _, integral in own]
+
+    def _given(self, own: list[Storage], integral: list[bool]) -> SX:
+        """What is given at each port of a storage: its energy variable, or a co-energy variable that is imposed on it."""
+        parts = [
+            self.energy_of(s) if known else self.variable((s.port.bond.name, s.letters[1]))
+            for s, known in zip(own, integral, strict=True)
+        ]
+        return casadi.vertcat(*parts)
+
+    def co_energy_of(self, s: Storage) -> SX:
+        """f or e of a storage whose energy variable is known."""
+        own, integral = self._ports(s.element)
+        if not self.steady and not all(integral):
+            return self._coupled[s.name]
+        energy = casadi.vertcat(*(self.energy_of(x) for x in own))
+        return laws.co_energy(s.element, energy, self.value)[own.index(s)]
+
+    @cached_property
+    def _coupled(self) -> Mapping[str, SX]:
+        """Co-energy variables of fields that have both causalities: each depends on what the others impose."""
+        names = [s.name for s in self.causality.integral if not all(self._ports(s.element)[1])]
+        w = casadi.SX.sym("w", len(names))
+        trial = Evaluation(self.g, self._energy, self.u_given, self.t, self.structure.causality.preference)
+        vars(trial)["_coupled"] = {name: w[k] for k, name in enumerate(names)}
+        rest = casadi.vertcat(*(w[k] - trial.answered(name) for k, name in enumerate(names)))
+        slope = casadi.jacobian(rest, w)
+        if casadi.depends_on(slope, w):
+            raise ModelError(
+                f"{self.g.name}: a field whose ports have both causalities ({', '.join(names)}) is modulated by what it answers; "
+                "take it apart."
+            )
+        made = solve(slope, -casadi.substitute(rest, w, casadi.SX.zeros(len(names))))
+        return {name: made[k] for k, name in enumerate(names)}
+
+    def answered(self, name: str) -> SX:
+        """The co-energy variable that a field answers with at a port in integral causality."""
+        s = next(s for s in self.causality.integral if s.name == name)
+        own, integral = self._ports(s.element)
+        return laws.answers(s.element, self._given(own, integral), integral, self.value)[own.index(s)]
+
+    def source(self, k: int) -> SX:
+        """What a source imposes: an input, or a value of its own."""
+        x = self.structure.sources[k]
+        if not x.is_input:
+            return casadi.SX(self.value(x.value))
+        return self.u_given[[y.name for y in self.structure.sources if y.is_input].index(x.name)]
+
+    @cached_property
+    def z(self) -> SX:
+        return stacked([self.co_energy_of(s) for s in self.causality.integral])
+
+    @cached_property
+    def zd(self) -> SX:
+        """Co-energy variables by the laws of the storages in derivative causality."""
+        return stacked([self.co_energy_of(s) for s in self.causality.derivative])
+
+    @cached_property
+    def xd(self) -> SX:
+        return stacked([self.energy_of(s) for s in self.causality.derivative])
+
+    @cached_property
+    def u(self) -> SX:
+        return stacked([self.source(k) for k in range(len(self.structure.sources))])
+
+    # -- dissipation --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def D_out(self) -> SX:
+        """What resistors answer, algebraic loops solved: D_in = d + S22 D_out, D_out = L(D_in)."""
+        if RESISTOR in self._pending:
+            raise ModelError(
+                f"{self.g.name}: {self._pending[-1]} modulates an element, but it depends on what resistors answer, which depends "
+                "on that element; modulate by states, or write the law of a resistor in its own e or f."
+            )
+        self._pending.append(RESISTOR)
+        try:
+            return self._answered()
+        finally:
+            self._pending.pop()
+
+    def _answered(self) -> SX:
+        S21, S22, S23 = (self.filled(self.structure.block("D_in", group)) for group in ("z", "D_out", "u"))
+        self._refuse_rates_at_resistors()
+        d = self._times(S21, "z") + self._times(S23, "u")
+        n = S22.shape[0]
+        answers = casadi.SX(n, 1)
+        for members in ordered_loops(S22, self._units):
+            inside = casadi.vertcat(*(d[k] for k in members)) + casadi.mtimes(S22[members, :], answers)
+            looped = S22[members, members].nnz() > 0
+            answers[members] = (
+                self._loop(members, S22[members, members], inside) if looped else self.answers(members, inside)
+            )
+        return answers
+
+    @property
+    def _units(self) -> list[list[int]]:
+        return self.structure.resistor_places
+
+    def answers(self, members: list[int], given: SX) -> SX:
+        """What the resistors at some places answer to what they are given."""
+        made = []
+        for unit, (x, ports) in zip(self._units, self.structure.resistors, strict=True):
+            if unit[0] in members:
+                letters = ["e" if self.causality.effort_in(port) else "f" for port in ports]
+                own = casadi.vertcat(*(given[members.index(k)] for k in unit))
+                made.append((unit[0], laws.dissipated(x, own, letters, self.value)))
+        return casadi.vertcat(*(answer for _, answer in sorted(made, key=lambda pair: pair[0])))
+
+    def stored_by_co_energy(self) -> SX:
+        """The derivative of x_d by z_d."""
+        zd, parts = casadi.SX.sym("zd", len(self.causality.derivative)), [casadi.SX(0, 1)]
+        for x in dict.fromkeys(s.element for s in self.causality.derivative):
+            if any(self._ports(x)[1]):
+                raise ModelError(
+                    f"the ports of the field '{x.name}' have both causalities, for which there is no F_d of its own."
+                )
+            own = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
+            parts.append(laws.answers(x, zd[own], [False] * len(own), self.value))
+        made = casadi.jacobian(casadi.vertcat(*parts), zd)
+        return casadi.substitute(made, zd, self.combined(self.structure.matrix["zd"])) if zd.numel() else made
+
+    def _loop(self, members: list[int], S: SX, d: SX) -> SX:
+        """D_out of an algebraic loop: one solution of linear equations, or Newton's iteration where a law is not linear."""
+        D = casadi.SX.sym("D", len(members))
+        answer = self.answers(members, D)
+        names = ", ".join(
+            f"'{x.name}'"
+            for unit, (x, _) in zip(self._units, self.structure.resistors, strict=True)
+            if unit[0] in members
+        )
+        residual = D - d - casadi.mtimes(S, answer)
+        slope = casadi.jacobian(residual, D)
+        try:
+            step = solve(slope, residual)
+        except SingularError:
+            raise ModelError(f"{self.g.name}: the algebraic loop through {names} has no solution.") from None
+        linear = not casadi.depends_on(slope, D)
+        found: SX = casadi.densify(d)
+        for _ in range(1 if linear else NEWTON):
+            found = casadi.densify(found - casadi.substitute(step, D, found))
+        if not linear:
+            left = casadi.substitute(residual, D, found)
+            self.residual += casadi.norm_1(left) / (1 + casadi.norm_1(d))  # a sum lets no NaN through
+        return casadi.substitute(answer, D, found)
+
+    def _refuse_rates_at_resistors(self) -> None:
+        if self.structure.block("D_in", "xd_rate").nnz() and not self.steady:
+            names = ", ".join(x.name for x, _ in self.structure.resistors)
+            raise ModelError(
+                f"{self.g.name}: the causality of the resistors ({names}) leaves storages in derivative causality whose rates "
+                "they depend on; give the laws inverses, or put a storage between."
+            )
+
+    def _times(self, block: SX, group: str) -> SX:
+        return casadi.mtimes(block, getattr(self, group))
+
+    # -- rates --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def forces(self) -> SX:
+        """S11 z + S12 D_out + S13 u: rates without those that storages in derivative causality add."""
+        blocks = {group: self.filled(self.structure.block("x_rate", group)) for group in ("z", "D_out", "u")}
+        return sum((self._times(block, group) for group, block in blocks.items()), casadi.SX(self.causality.order, 1))
+
+    @cached_property
+    def x(self) -> SX:
+        return stacked([self._energy[s.name] for s in self.causality.integral])
+
+    @cached_property
+    def rates(self) -> SX:
+        """x'."""
+        S14 = self.filled(self.structure.block("x_rate", "xd_rate"))
+        if not S14.nnz():
+            return casadi.densify(self.forces)
+        by_x, by_t = casadi.jacobian(self.xd, self.x), casadi.jacobian(self.xd, self.t)
+        self._refuse_input_rates(S14)
+        E = casadi.SX.eye(self.causality.order) - casadi.mtimes(S14, by_x)
+        try:
+            return casadi.densify(solve(casadi.sparsify(E), self.forces + casadi.mtimes(S14, by_t)))
+        except SingularError:
+            raise ModelError(f"{self.g.name}: the storages {', '.join(self.causality.dependent)} in derivative causality leave "
+                "the rates of the states undetermined.") from None  # fmt: skip
+
+    def _refuse_input_rates(self, block: SX) -> None:
+        """Where the rate of an input would be needed."""
+        by_u = casadi.jacobian(self.xd, self.u_given)
+        if not casadi.mtimes(block, by_u).nnz():
+            return
+        inputs = [x.name for x in self.structure.sources if x.is_input]
+        k, j = next((k, j) for k in range(by_u.shape[0]) for j in range(by_u.shape[1]) if by_u.sparsity().has_nz(k, j))
+        raise ModelError(
+            f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that its rate is needed; put a "
+            "resistance between them, or let the source be a function of the time or of states."
+        )
+
+    @cached_property
+    def xd_rate(self) -> SX:
+        """Rates of the energy variables in derivative causality."""
+        if self.steady:
+            return casadi.SX(len(self.causality.derivative), 1)
+        return casadi.mtimes(casadi.jacobian(self.xd, self.x), self.rates) + casadi.jacobian(self.xd, self.t)
+
+    def combined(self, rows: SX) -> SX:
+        """Rows of the junction structure times what fields and sources give."""
+        filled, total = self.filled(rows), casadi.SX(rows.shape[0], 1)
+        for group, place in self.structure.columns.items():
+            block = filled[:, place]
+            if block.nnz():
+                if group == "xd_rate" and not self.steady:
+                    self._refuse_input_rates(block)
+                total = total + self._times(block, group)
+        return casadi.densify(total)
+
+
+def stacked(numbers: list[SX]) -> SX:
+    return casadi.vertcat(casadi.SX(0, 1), *numbers)
