@@ -65,18 +65,20 @@ def _said(law: Law, letter: str, given: SX, value: Valued) -> SX:
 
 
 def _matrix(x: Element, value: Valued) -> SX:
+    if isinstance(x.value, Traced):
+        return casadi.sparsify(value(x.value))
     assert isinstance(x.value, tuple)
     return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(casadi.SX(value(e)) for e in row)) for row in x.value)))
 
 
 def _product(x: Element, given: SX, value: Valued) -> SX:
-    if isinstance(x.value, tuple):
+    if isinstance(x.value, tuple | Traced):
         return casadi.mtimes(_matrix(x, value), given)
     return value(x.value) * given
 
 
 def _quotient(x: Element, given: SX, value: Valued) -> SX:
-    if isinstance(x.value, tuple):
+    if isinstance(x.value, tuple | Traced):
         try:
             return solve(_matrix(x, value), given)
         except SingularError:
