@@ -278,10 +278,10 @@ class Evaluation:
         """S11 z + S12 D_out + S13 u: rates without those that storages in derivative causality add."""
         total = casadi.SX(self.causality.order, 1)
         for group in ("z", "D_out", "u"):
-            total += self._times(self._in_rates(group), group)
+            total += self._times(self.in_rates(group), group)
         return total
 
-    def _in_rates(self, group: str) -> SX:
+    def in_rates(self, group: str) -> SX:
         """The rows of x' and the columns of a group."""
         return self._rows_of_rates[:, self.structure.columns[group]]
 
@@ -321,7 +321,7 @@ class Evaluation:
 
     def _implicit(self) -> tuple[list[int], list[int]]:
         """The places of states whose rates storages in derivative causality or multipliers take part in, and of the others."""
-        S14, by_sinks = self._in_rates("xd_rate"), casadi.jacobian(self.forces, self.multiplier_symbols)
+        S14, by_sinks = self.in_rates("xd_rate"), casadi.jacobian(self.forces, self.multiplier_symbols)
         touched = {*S14.sparsity().row(), *by_sinks.sparsity().row()}
         touched |= {k for k, s in enumerate(self.causality.integral) if s.element.kind == FLOW_SINK}
         return sorted(touched), [k for k in range(self.causality.order) if k not in touched]
@@ -329,7 +329,7 @@ class Evaluation:
     def implicit_equations(self, rates: SX) -> tuple[SX, SX]:
         """E and r of E x' = r for the states that `_implicit` gives, where the other rates are known."""
         open_ones, _ = self._implicit()
-        S14 = self._in_rates("xd_rate")
+        S14 = self.in_rates("xd_rate")
         self._refuse_input_rates(S14)
         own = [0.0 if self.causality.integral[k].element.kind == FLOW_SINK else 1.0 for k in open_ones]
         E = casadi.diag(casadi.SX(own)) - casadi.mtimes(S14[open_ones, :], casadi.jacobian(self.xd, self.x[open_ones]))
@@ -384,9 +384,9 @@ class Evaluation:
         """Rates of the energy variables in derivative causality."""
         if self.steady:
             return casadi.SX(len(self.causality.derivative), 1)
-        return self._rate(self.xd, self.rates)
+        return self.rate_along(self.xd, self.rates)
 
-    def _rate(self, y: SX, rates: SX) -> SX:
+    def rate_along(self, y: SX, rates: SX) -> SX:
         """The rate of what depends on states and the time."""
         made = casadi.jtimes(casadi.densify(y), self.x, rates) if y.numel() else y
         return made + casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1)) if casadi.depends_on(y, self.t) else made

@@ -1,0 +1,69 @@
+"""Bond graph: the equations of motion from the junction structure of Euler's rings, joints and weights (Morales, 4).
+
+All inertias are in derivative causality, x_d = F_d^-1 Z1 v, and the joint forces are what is left at the joints' 1-junctions:
+
+    tau = -(S11 z + S13 u + S14 x_d'),    so that    M = -S14 dx_d/dv = S14 F_d^-1 S14^T.
+
+`eslabon.bonds.rigid_bodies` draws the graph; nothing of the other formulations is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import casadi
+
+from eslabon.formulations.symbols import SX, constant, stack, zeros
+from eslabon.model import Model
+from eslabon.model.memory import per_model
+
+if TYPE_CHECKING:
+    from eslabon.bonds.evaluation import Evaluation
+    from eslabon.bonds.graph import Graph
+
+
+@per_model
+def graph(m: Model, ends: tuple[str, ...]) -> Graph:
+    """The graph of a mechanism's tree, with inputs for wrenches on some bodies."""
+    from eslabon.bonds.graph import Graph
+    from eslabon.bonds.rigid_bodies import TreeDrawing
+
+    drawn = TreeDrawing(m, ends)
+    for body in ends:
+        drawn.wrench(body)
+    return Graph(drawn.description())
+
+
+def evaluation(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX]) -> Evaluation:
+    """The graph at a state."""
+    from eslabon.bonds.evaluation import Evaluation
+    from eslabon.bonds.rigid_bodies import COMPONENTS, displacement_names, speed_names
+
+    g = graph(m.plain, tuple(wrenches))
+    names = [*speed_names(m), *displacement_names(m)]
+    state = casadi.vertcat(v, q)
+    given = {
+        f"wrench_{body}_{name}": wrench[k] for body, wrench in wrenches.items() for k, name in enumerate(COMPONENTS)
+    }
+    inputs = stack(*(given[x.name] for x in g.elements.values() if x.is_input))
+    symbols = {name: x for name, x in m.symbols.items() if name in g.parameters}
+    known = g.with_symbols(symbols) if symbols else g
+    return Evaluation(known, {name: state[k] for k, name in enumerate(names)}, inputs, casadi.SX.sym("t"))
+
+
+def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+    """The joint forces: what the sinks of the velocities are given, taken away."""
+    if not m.nv:
+        return zeros(0)
+    e = evaluation(m, q, v, wrenches or {})
+    return -e.forces[: m.nv] - e.in_rates("xd_rate")[: m.nv, :] @ e.rate_along(e.xd, casadi.vertcat(a, e.forces[m.nv :]))
+
+
+def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX] | None = None) -> tuple[SX, SX]:
+    """M and h with joint forces M v' + h."""
+    if not m.nv:
+        return zeros(0, 0), zeros(0)
+    e = evaluation(m, q, v, wrenches or {})
+    M, forces = e.implicit_equations(e.forces)
+    return constant(M), -forces
