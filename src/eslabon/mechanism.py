@@ -23,6 +23,8 @@ from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
 
 if TYPE_CHECKING:
+    from eslabon.bond_graph import BondGraph
+    from eslabon.bond_graph.mechanism_graph import MechanismGraph
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
@@ -704,6 +706,23 @@ class Mechanism(model.Model):
 
         known_options("simulate", simulate, options)
         return simulate(self, q0, v0, t, control, **options)
+
+    def bond_graph(self, gravity: str = "sources", drives: Mapping[str, BondGraph] | None = None) -> MechanismGraph:
+        """The mechanism as a bond graph: Euler's rings of gyrators on inertia fields, joints as modulated transformers.
+
+        `gravity` is "sources", a weight on each body, or "platform", a ground that accelerates upward (Morales). `drives` are graphs
+        with one open port, by the joint they move in place of its actuator: motors with their amplifiers, cylinders with
+        valves. The states are velocities `v_...`, coordinates `q_...`, and those of drives and springs.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> g = m.bond_graph()
+        >>> g.rates(g.state([0.5, 0.2], [1.0, 0.0]), [0.0, 0.0])[:2] - m.forward_dynamics([0.5, 0.2], [1.0, 0.0], [0.0, 0.0]) < 1e-12
+        array([ True,  True])
+        """
+        from eslabon.bond_graph.mechanism_graph import MechanismGraph
+
+        return MechanismGraph.drawn(self, gravity, drives)
 
     # -- any quantity -------------------------------------------------------------------------------------------
 

@@ -102,7 +102,7 @@ class Evaluation:
         free = casadi.symvar(matrix)
         if not free:
             return casadi.SX(matrix)
-        values = [casadi.SX(self.signal(s.name())) for s in free]
+        values = [casadi.densify(casadi.SX(self.signal(s.name()))) for s in free]
         return casadi.substitute([matrix], free, values)[0]
 
     def variable(self, v: Variable) -> SX:
