@@ -37,9 +37,8 @@ class MechanismDrawing(TreeDrawing):
         ends = [end.body for x in (*m.springs, *m.loops) for end in (x.first, x.second)]
         super().__init__(m, {*ends, *(w.body for w in m.wrenches)} - {GROUND}, gravity)
         self.told = m.description
-        places = [name for own in self.joint_junctions.values() for name in own]
         for name, drive in drives.items():
-            self._drive(name, drive, places)
+            self._drive(name, drive)
         for place, joint in enumerate(self.m.joints):
             self._joint_elements(place, joint, drives)
         for place, spring in enumerate(self.m.springs):
@@ -55,36 +54,38 @@ class MechanismDrawing(TreeDrawing):
         """Actuator, motor behind its gear, and friction of each velocity."""
         told = self.told.joints[place]
         for k, junction in enumerate(self.joint_junctions[joint.name]):
-            if joint.name in self.plain.actuated and junction not in drives:
-                self.bond(self.element(f"actuator_{junction}", "Se"), junction, junction)
+            own = junction.removeprefix("speed_")
+            if joint.name in self.plain.actuated and own not in drives:
+                self.bond(self.element(f"actuator_{own}", "Se"), junction, own)
             if told.motor_inertia is not None and not _zero(told.motor_inertia[k]):
-                rotor = self.element(f"rotor_{junction}", "I", told.motor_inertia[k])
+                rotor = self.element(f"rotor_{own}", "I", told.motor_inertia[k])
                 ratio = told.gear_ratio[k] if told.gear_ratio else 1.0
-                gear = self.element(f"gear_{junction}", "TF", ratio)
+                gear = self.element(f"gear_{own}", "TF", ratio)
                 self.bond(junction, gear)
                 self.bond(gear, rotor)
-            self._friction(junction, told.viscous[k] if told.viscous else 0.0, told.coulomb[k] if told.coulomb else 0.0)
+            viscous, coulomb = (x[k] if x else 0.0 for x in (told.viscous, told.coulomb))
+            self._friction(own, viscous, coulomb)
 
-    def _friction(self, junction: str, viscous: Number, coulomb: Number) -> None:
+    def _friction(self, own: str, viscous: Number, coulomb: Number) -> None:
         """Viscous and Coulomb friction, the latter as `dynamics.applied` has it."""
         if not _zero(coulomb):
             law = viscous * parameter("f") + coulomb * call("tanh", parameter("f") / CREEP)
-            self.bond(junction, self.element(f"friction_{junction}", "R", law=law))
+            self.bond(self.speeds[own], self.element(f"friction_{own}", "R", law=law))
         elif not _zero(viscous):
-            self.bond(junction, self.element(f"friction_{junction}", "R", viscous))
+            self.bond(self.speeds[own], self.element(f"friction_{own}", "R", viscous))
 
-    def _drive(self, name: str, drive: Graph, places: Sequence[str]) -> None:
+    def _drive(self, name: str, drive: Graph) -> None:
         """A graph with a port, bonded to the velocity it moves."""
         if not isinstance(drive, Graph):
             raise ModelError(f"the drive of '{name}' is a bond graph with a port; it is {shown(drive)}.")
-        if name not in places:
-            raise ModelError(f"drives names '{name}', which is no joint of {self.name} that moves{suggest(name, places)}")
+        if name not in self.speeds:
+            raise ModelError(f"drives names '{name}', which is no joint of {self.name} that moves{suggest(name, self.speeds)}")
         ports = [x.name for x in drive.description.elements if x.kind == PORT]
         if len(ports) != 1:
             raise ModelError(f"the drive of '{name}', {drive.name}, has {len(ports)} open ports; it needs one, to move the joint.")
-        own = self.element(f"drive_{name}", SUBMODEL, model=drive.description)
+        own = self.element(name, SUBMODEL, model=drive.description)
         inside = next(b for b in drive.description.bonds if ports[0] in (b.tail, b.head))
-        outer = (f"{own}.{ports[0]}", name)
+        outer = (f"{own}.{ports[0]}", self.speeds[name])
         self.bond(*(outer if inside.head == ports[0] else outer[::-1]), own)
 
     # -- between bodies -----------------------------------------------------------------------------------------

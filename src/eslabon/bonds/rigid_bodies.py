@@ -62,6 +62,7 @@ class TreeDrawing(Drawing):
         self.moving: dict[str, list[int]] = {GROUND: []}  # components of each body's twist that are not always zero
         self.junctions: dict[tuple[str, int], str] = {}
         self.joint_junctions: dict[str, list[str]] = {}
+        self.speeds: dict[str, str] = {}  # the same by the name of each velocity
         self._ends = set(ends)
         for place, joint in enumerate(self.m.joints):
             self._velocities(place, joint)
@@ -82,10 +83,11 @@ class TreeDrawing(Drawing):
         made = self.joint_junctions[joint.name] = []
         for name, column in zip(speeds, joint.kind.velocities, strict=True):
             own = name.removeprefix("v_")
-            junction = self.element(own, "1", domain="rotation" if column.unit == "rad/s" else "translation")
+            junction = self.element(f"speed_{own}", "1", domain="rotation" if column.unit == "rad/s" else "translation")
             sink = self.element(f"motion_{own}", FLOW_SINK, state=(name,))
             self.bond(junction, sink, f"{own}_motion")
             made.append(junction)
+            self.speeds[own] = junction
         compliances = [
             self.element(f"position_{name.removeprefix('q_')}", "C", law=law, state=(name,))
             for name, law in zip(places, self._spring_laws(place, joint), strict=True)
