@@ -66,6 +66,13 @@ class MechanismDrawing(TreeDrawing):
             viscous, coulomb = (x[k] if x else 0.0 for x in (told.viscous, told.coulomb))
             self._friction(own, viscous, coulomb)
 
+    def spring_laws(self, place: int, joint: Joint) -> list[Number]:
+        told = self.plain.description.joints[place]
+        if told.stiffness is None:
+            return super().spring_laws(place, joint)
+        rest = told.rest or (0.0,) * joint.nq
+        return [k * (parameter("q") - x) for k, x in zip(told.stiffness, rest, strict=True)]
+
     def _friction(self, own: str, viscous: Number, coulomb: Number) -> None:
         """Viscous and Coulomb friction, the latter as `dynamics.applied` has it."""
         if not _zero(coulomb):
@@ -159,11 +166,13 @@ class MechanismDrawing(TreeDrawing):
         self.seen(f"cut_{name}", rows, held_ones)
 
     def _coupling(self, c: Coupling) -> None:
-        """joint = ratio source + offset(t)."""
-        sink = self._sink(f"coupling_{identifier(c.name)}", casadi.jacobian(-casadi.SX(c.offset), self.t))
+        """joint = ratio source + offset, perhaps functions of the time."""
         joints = [c.joint] if c.source is None else [c.joint, c.source]
         into = [self.joint_junctions[name][0] for name in joints]
+        q = casadi.vertcat(*(self.q[self.plain.coordinates[name]] for name in joints))
         modulus = casadi.vertcat(1, -casadi.SX(c.ratio))[: len(into), :]
+        varying = casadi.jacobian(casadi.dot(modulus, q) - c.offset, self.t)
+        sink = self._sink(f"coupling_{identifier(c.name)}", varying)
         self.two_port("MTF", f"ratio_{identifier(c.name)}", into, modulus, [sink])
 
     def _sink(self, name: str, varying: SX) -> str:

@@ -8,7 +8,7 @@ momentum h, and a multiport gyrator from the angular to the linear velocities, m
 
 A joint is a multiport transformer, V = X(q) V_parent + S(q) v, modulated by its own coordinates. Its velocities v are flows of
 residual sinks: states without an inertia of their own, since all inertias depend on them. Its coordinates are displacements
-on compliances, which are infinite unless the joint has a spring; quaternions get their rates by a transformer. What cannot move is
+on compliances that are infinite unless the joint has a spring; quaternions get their rates by a transformer. What cannot move is
 left out, so that the graph of a planar mechanism is planar.
 """
 
@@ -47,6 +47,11 @@ def displacement_names(m: Model) -> list[str]:
 def speed_names(m: Model) -> list[str]:
     """The states that are velocities."""
     return [f"v_{identifier(name)}" for name in velocity_names(m)]
+
+
+def wrench_inputs(body: str) -> list[str]:
+    """The sources of a wrench on a body."""
+    return [f"wrench_{identifier(body)}_{name}" for name in COMPONENTS]
 
 
 class TreeDrawing(Drawing):
@@ -90,7 +95,7 @@ class TreeDrawing(Drawing):
             self.speeds[own] = junction
         compliances = [
             self.element(f"position_{name.removeprefix('q_')}", "C", law=law, state=(name,))
-            for name, law in zip(places, self._spring_laws(place, joint), strict=True)
+            for name, law in zip(places, self.spring_laws(place, joint), strict=True)
         ]
         own = coordinates(self.m, self.q, joint)
         if len(places) == len(speeds):
@@ -101,13 +106,9 @@ class TreeDrawing(Drawing):
             assert own.numel() == len(places)
             self.two_port("MTF", f"rates_{identifier(joint.name)}", made, rates.T, compliances)
 
-    def _spring_laws(self, place: int, joint: Joint) -> list[Number]:
-        """What a joint's springs oppose to its coordinates."""
-        told = self.plain.description.joints[place]
-        if told.stiffness is None:
-            return [0.0] * joint.nq
-        rest = told.rest or (0.0,) * joint.nq
-        return [k * (parameter("q") - x) for k, x in zip(told.stiffness, rest, strict=True)]
+    def spring_laws(self, place: int, joint: Joint) -> list[Number]:
+        """What a joint's springs oppose to its coordinates: nothing, as long as rigid bodies alone are drawn."""
+        return [0.0] * joint.nq
 
     def _joint(self, joint: Joint) -> None:
         """The child's twist by the parent's and the joint's velocities."""
@@ -233,7 +234,7 @@ class TreeDrawing(Drawing):
     def wrench(self, body: str) -> None:
         """Inputs for the components of a wrench on a body, in its own axes about its own origin."""
         for k in self.moving[body]:
-            name = f"wrench_{identifier(body)}_{COMPONENTS[k]}"
+            name = wrench_inputs(body)[k]
             self.bond(self.element(name, "Se"), self.junctions[body, k], name)
 
 

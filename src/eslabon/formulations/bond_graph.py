@@ -19,7 +19,6 @@ from eslabon.model import Model
 from eslabon.model.memory import per_model
 
 if TYPE_CHECKING:
-    from eslabon.bonds.evaluation import Evaluation
     from eslabon.bonds.graph import Graph
 
 
@@ -35,35 +34,48 @@ def graph(m: Model, ends: tuple[str, ...]) -> Graph:
     return Graph(drawn.description())
 
 
-def evaluation(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX]) -> Evaluation:
-    """The graph at a state."""
-    from eslabon.bonds.evaluation import Evaluation
-    from eslabon.bonds.rigid_bodies import COMPONENTS, displacement_names, speed_names
+class AtState:
+    """The graph at a state, with inputs for what acts on the bodies."""
 
-    g = graph(m.plain, tuple(wrenches))
-    names = [*speed_names(m), *displacement_names(m)]
-    state = casadi.vertcat(v, q)
-    given = {
-        f"wrench_{body}_{name}": wrench[k] for body, wrench in wrenches.items() for k, name in enumerate(COMPONENTS)
-    }
-    inputs = stack(*(given[x.name] for x in g.elements.values() if x.is_input))
-    symbols = {name: x for name, x in m.symbols.items() if name in g.parameters}
-    known = g.with_symbols(symbols) if symbols else g
-    return Evaluation(known, {name: state[k] for k, name in enumerate(names)}, inputs, casadi.SX.sym("t"))
+    def __init__(self, m: Model, q: SX, v: SX, wrenches: Mapping[str, SX]) -> None:
+        from eslabon.bonds.evaluation import Evaluation
+        from eslabon.bonds.rigid_bodies import displacement_names, speed_names
+
+        g = graph(m.plain, tuple(wrenches))
+        self.inputs = [x.name for x in g.elements.values() if x.is_input]
+        self.u, self.wrenches = casadi.SX.sym("u", len(self.inputs)), wrenches
+        symbols = {name: x for name, x in m.symbols.items() if name in g.parameters}
+        names, state = [*speed_names(m), *displacement_names(m)], casadi.vertcat(v, q)
+        energy = {name: state[k] for k, name in enumerate(names)}
+        self.evaluation: Evaluation = Evaluation(
+            g.with_symbols(symbols) if symbols else g, energy, self.u, casadi.SX.sym("t")
+        )
+
+    def acted_on(self, x: SX) -> SX:
+        """An expression of the inputs with the wrenches put in."""
+        from eslabon.bonds.rigid_bodies import wrench_inputs
+
+        given = {
+            name: wrench[k] for body, wrench in self.wrenches.items() for k, name in enumerate(wrench_inputs(body))
+        }
+        values = stack(*(given[name] for name in self.inputs))
+        return casadi.substitute(x, self.u, casadi.densify(values)) if self.inputs else x
 
 
 def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
     """The joint forces: what the sinks of the velocities are given, taken away."""
     if not m.nv:
         return zeros(0)
-    e = evaluation(m, q, v, wrenches or {})
-    return -e.forces[: m.nv] - e.in_rates("xd_rate")[: m.nv, :] @ e.rate_along(e.xd, casadi.vertcat(a, e.forces[m.nv :]))
+    state = AtState(m, q, v, wrenches or {})
+    e = state.evaluation
+    inertial = e.in_rates("xd_rate")[: m.nv, :] @ e.rate_along(e.xd, casadi.vertcat(a, e.forces[m.nv :]))
+    return state.acted_on(-e.forces[: m.nv] - inertial)
 
 
 def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX] | None = None) -> tuple[SX, SX]:
     """M and h with joint forces M v' + h."""
     if not m.nv:
         return zeros(0, 0), zeros(0)
-    e = evaluation(m, q, v, wrenches or {})
-    M, forces = e.implicit_equations(e.forces)
-    return constant(M), -forces
+    state = AtState(m, q, v, wrenches or {})
+    M, forces = state.evaluation.implicit_equations(state.evaluation.forces)
+    return constant(M), -state.acted_on(forces)
