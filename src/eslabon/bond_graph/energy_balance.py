@@ -79,7 +79,9 @@ class EnergyBalance:
             above.plot(self.t, getattr(self, name), style, color="0.15", linewidth=1.4, label=name)
         for k, name in enumerate(self.elements[: count(most, "most", 1)]):
             label = f"{name} ({self.kinds[k]})"
-            below.plot(self.t, self.energy[:, k], "-" if k < 10 else "--", color=f"C{k % 10}", linewidth=1.4, label=label)
+            below.plot(
+                self.t, self.energy[:, k], "-" if k < 10 else "--", color=f"C{k % 10}", linewidth=1.4, label=label
+            )
         for ax, title in ((above, "all elements"), (below, "energy into the largest elements")):
             ax.set_title(title, loc="left", fontsize=10)
             ax.set_ylabel("[J]")
@@ -130,5 +132,5 @@ def energy_balance(run: Response) -> EnergyBalance:
 def _power(g: Graph, name: str, power: Floats) -> Floats:
     """The power into an element by its bonds."""
     places = list(g.bonds)
-    total: Floats = sum(port.sign * power[..., places.index(port.bond.name)] for port in g.ports[name])
+    total: Floats = np.sum([port.sign * power[..., places.index(port.bond.name)] for port in g.ports[name]], axis=0)
     return total

@@ -34,8 +34,9 @@ class MechanismDrawing(TreeDrawing):
     """The graph of a mechanism. `drives` are graphs with one open port, by the joint they move."""
 
     def __init__(self, m: Model, gravity: str, drives: Mapping[str, Graph]) -> None:
-        ends = [end.body for x in (*m.springs, *m.loops) for end in (x.first, x.second)]
-        super().__init__(m, {*ends, *(w.body for w in m.wrenches)} - {GROUND}, gravity)
+        pairs: list[tuple[End, End]] = [(x.first, x.second) for x in m.springs] + [(x.first, x.second) for x in m.loops]
+        ends = {end.body for pair in pairs for end in pair} | {w.body for w in m.wrenches}
+        super().__init__(m, ends - {GROUND}, gravity)
         self.told = m.description
         for name, drive in drives.items():
             self._drive(name, drive)
@@ -71,11 +72,15 @@ class MechanismDrawing(TreeDrawing):
         if told.stiffness is None:
             return super().spring_laws(place, joint)
         rest = told.rest or (0.0,) * joint.nq
-        return [k * (parameter("q") - x) for k, x in zip(told.stiffness, rest, strict=True)]
+        own = [f"{identifier(joint.name)}_{k}" for k in range(joint.nq)]
+        stiffness = [self.constant(f"stiffness_{name}", k) for name, k in zip(own, told.stiffness, strict=True)]
+        rests = [self.constant(f"rest_{name}", x) for name, x in zip(own, rest, strict=True)]
+        return [k * (parameter("q") - x) for k, x in zip(stiffness, rests, strict=True)]
 
     def _friction(self, own: str, viscous: Number, coulomb: Number) -> None:
         """Viscous and Coulomb friction, the latter as `dynamics.applied` has it."""
         if not _zero(coulomb):
+            viscous, coulomb = self.constant(f"viscous_{own}", viscous), self.constant(f"coulomb_{own}", coulomb)
             law = viscous * parameter("f") + coulomb * call("tanh", parameter("f") / CREEP)
             self.bond(self.speeds[own], self.element(f"friction_{own}", "R", law=law))
         elif not _zero(viscous):
@@ -86,10 +91,14 @@ class MechanismDrawing(TreeDrawing):
         if not isinstance(drive, Graph):
             raise ModelError(f"the drive of '{name}' is a bond graph with a port; it is {shown(drive)}.")
         if name not in self.speeds:
-            raise ModelError(f"drives names '{name}', which is no joint of {self.name} that moves{suggest(name, self.speeds)}")
+            raise ModelError(
+                f"drives names '{name}', which is no joint of {self.name} that moves{suggest(name, self.speeds)}"
+            )
         ports = [x.name for x in drive.description.elements if x.kind == PORT]
         if len(ports) != 1:
-            raise ModelError(f"the drive of '{name}', {drive.name}, has {len(ports)} open ports; it needs one, to move the joint.")
+            raise ModelError(
+                f"the drive of '{name}', {drive.name}, has {len(ports)} open ports; it needs one, to move the joint."
+            )
         own = self.element(name, SUBMODEL, model=drive.description)
         inside = next(b for b in drive.description.bonds if ports[0] in (b.tail, b.head))
         outer = (f"{own}.{ports[0]}", self.speeds[name])
@@ -110,7 +119,11 @@ class MechanismDrawing(TreeDrawing):
             rows[end.body] = rows[end.body] + own if end.body in rows else own
         parts = []
         if stiff:
-            law = told.stiffness * (parameter("q") - told.length)
+            stiffness, rest = (
+                self.constant(f"stiffness_{name}", told.stiffness),
+                self.constant(f"rest_{name}", told.length),
+            )
+            law = stiffness * (parameter("q") - rest)
             parts.append(self.element(f"spring_{name}", "C", law=law, state=(f"length_{name}",)))
         if damped:
             parts.append(self.element(f"damper_{name}", "R", told.damping))

@@ -86,7 +86,9 @@ class MechanismGraph(BondGraph):
         return self._named(x, speed_names(self.mechanism))
 
     def _named(self, x: ArrayLike, names: list[str]) -> Floats:
-        found: Floats = states(x, "x", self.order, self.name, "states")[..., [self.states.index(name) for name in names]]
+        found: Floats = states(x, "x", self.order, self.name, "states")[
+            ..., [self.states.index(name) for name in names]
+        ]
         return found
 
     def simulate(self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any) -> Any:

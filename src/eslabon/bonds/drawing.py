@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import casadi
 
-from eslabon.bonds.items import Bond, Description, Element, Traced, Value
+from eslabon.bonds.items import RESERVED, Bond, Description, Element, Traced, Value
 from eslabon.graph.program import read
 from eslabon.model.expressions import Expression, Number, call, parameter
 
@@ -33,12 +34,10 @@ _UNARY: dict[int, Callable[[Any], Any]] = {
     casadi.OP_TWICE: lambda a: 2 * a,
     casadi.OP_SQ: lambda a: a**2,
     casadi.OP_INV: lambda a: 1 / a,
-    casadi.OP_FABS: lambda a: call("abs", a),
-    **{
-        getattr(casadi, f"OP_{name.upper()}"): lambda a, name=name: call(name, a)
-        for name in ("sin", "cos", "tan", "asin", "acos", "sqrt", "exp", "log", "tanh", "sign")
-    },
+    casadi.OP_FABS: partial(call, "abs"),
 }
+for _name in ("sin", "cos", "tan", "asin", "acos", "sqrt", "exp", "log", "tanh", "sign"):
+    _UNARY[getattr(casadi, f"OP_{_name.upper()}")] = partial(call, _name)
 
 
 class _TooLong(Exception):
@@ -138,6 +137,13 @@ class Drawing:
         for k in columns:
             self.bond(made, out[k])
         return [out[k] for k in columns]
+
+    def constant(self, name: str, given: Number) -> Number:
+        """A number that a constitutive law may use: one that names what laws call their own becomes a parameter by itself."""
+        if not (isinstance(given, Expression) and {*given.names()} & {*RESERVED}):
+            return given
+        self.parameters = (*self.parameters, (name, given))
+        return parameter(name)
 
     def description(self, note: str = "") -> Description:
         return Description(self.name, tuple(self.elements.values()), tuple(self.bonds.values()), self.parameters, note)

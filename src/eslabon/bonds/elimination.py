@@ -72,7 +72,11 @@ def sample(A: SX, seed: int = 1) -> np.ndarray:
 
 
 def _pivot(
-    numbers: np.ndarray, rows: list[dict[int, SX]], open_rows: set[int], open_columns: set[int], scale: np.ndarray,
+    numbers: np.ndarray,
+    rows: list[dict[int, SX]],
+    open_rows: set[int],
+    open_columns: set[int],
+    scale: np.ndarray,
     definite: bool,
 ) -> tuple[int, int]:
     """The next place to eliminate from."""

@@ -143,7 +143,8 @@ class Evaluation:
 
     def _all_dependent(self) -> dict[str, SX]:
         """The energy variables of all storages in derivative causality at once, which keeps what they have in common."""
-        imposed, made = self.combined(self.structure.matrix["zd"]), {}
+        imposed = self.combined(self.structure.matrix["zd"])
+        made: dict[str, SX] = {}
         for x in dict.fromkeys(s.element for s in self.causality.derivative):
             places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
             own = laws.stored(x, imposed[places], self.value)
@@ -306,13 +307,20 @@ class Evaluation:
     @cached_property
     def solution(self) -> tuple[SX, SX]:
         """x' and the multipliers."""
-        open_ones, closed_ones = self._implicit()
+        open_ones, _ = self._implicit()
         rates = casadi.SX(self.forces)
+        if self.sinks and not open_ones:
+            names = ", ".join(self.structure.sources[k].name for k in self.sinks)
+            raise ModelError(
+                f"{self.g.name}: the residual sinks {names} hold flows that no state decides; take them away."
+            )
         if not open_ones:
             return casadi.densify(rates), self.multiplier_symbols
         E, right = self.implicit_equations(rates)
         try:
-            found, multipliers = self._constrained(E, right, rates) if self.sinks else (solve(E, right, self._definite), SX0)
+            found, multipliers = (
+                self._constrained(E, right, rates) if self.sinks else (solve(E, right, self._definite), SX0)
+            )
         except SingularError:
             raise ModelError(f"{self.g.name}: the storages {', '.join(self.causality.dependent)} in derivative causality leave "
                 "the rates of the states undetermined.") from None  # fmt: skip
@@ -331,9 +339,18 @@ class Evaluation:
         open_ones, _ = self._implicit()
         S14 = self.in_rates("xd_rate")
         self._refuse_input_rates(S14)
-        own = [0.0 if self.causality.integral[k].element.kind == FLOW_SINK else 1.0 for k in open_ones]
-        E = casadi.diag(casadi.SX(own)) - casadi.mtimes(S14[open_ones, :], casadi.jacobian(self.xd, self.x[open_ones]))
-        return casadi.sparsify(E), self.forces[open_ones] + casadi.mtimes(S14[open_ones, :], self._drift(self.xd, rates))
+        E = self.own_rates[open_ones, open_ones] - casadi.mtimes(
+            S14[open_ones, :], casadi.jacobian(self.xd, self.x[open_ones])
+        )
+        return casadi.sparsify(E), self.forces[open_ones] + casadi.mtimes(
+            S14[open_ones, :], self._drift(self.xd, rates)
+        )
+
+    @property
+    def own_rates(self) -> SX:
+        """What E is without storages in derivative causality: one for a storage, nothing for a sink whose flow is a state."""
+        own = [0.0 if s.element.kind == FLOW_SINK else 1.0 for s in self.causality.integral]
+        return casadi.diag(casadi.SX(own))
 
     def _drift(self, y: SX, rates: SX) -> SX:
         """The rate of what depends on states and the time, but for the part of the states that `_implicit` gives."""
@@ -356,6 +373,9 @@ class Evaluation:
         G, C = casadi.jacobian(right, self.multiplier_symbols), casadi.jacobian(flows, self.x[open_ones])
         if casadi.depends_on(G, self.multiplier_symbols) or casadi.depends_on(flows, self.multiplier_symbols):
             raise ModelError(f"{self.g.name}: resistors answer the efforts of residual sinks; put a storage between.")
+        if casadi.depends_on(flows, self.u_given):
+            raise ModelError(f"{self.g.name}: an input sets a flow that a residual sink holds, so that the equations need its rate; "
+                "put a storage between.")  # fmt: skip
         right = casadi.substitute(right, self.multiplier_symbols, casadi.SX.zeros(len(self.sinks)))
         d, n = -self._drift(flows, rates), len(open_ones)
         try:

@@ -14,7 +14,19 @@ DETECTORS, PORT, SUBMODEL = ("De", "Df"), "port", "submodel"
 # Residual sinks (Borutzky): they impose what makes the power variable they are given vanish. The flow of rSf is a state, that of
 # storages in derivative causality which all depend on it; the effort of rSe is a multiplier, which holds its flow at zero.
 FLOW_SINK, EFFORT_SINK = "rSf", "rSe"
-KINDS = (*SOURCES, *STORAGES, RESISTOR, *TRANSFORMERS, *GYRATORS, *JUNCTIONS, *DETECTORS, FLOW_SINK, EFFORT_SINK, PORT, SUBMODEL)
+KINDS = (
+    *SOURCES,
+    *STORAGES,
+    RESISTOR,
+    *TRANSFORMERS,
+    *GYRATORS,
+    *JUNCTIONS,
+    *DETECTORS,
+    FLOW_SINK,
+    EFFORT_SINK,
+    PORT,
+    SUBMODEL,
+)
 TIME = "t"
 # What constitutive laws are written in: the argument of the law and that of its inverse.
 OWN_LETTERS: Mapping[str, tuple[str, ...]] = {"I": ("p", "f"), "C": ("q", "e"), "R": ("f", "e")}

@@ -25,11 +25,11 @@ from eslabon.algebra.arrays import is_symbolic
 from eslabon.algebra.spatial import motion_transform, skew
 from eslabon.bonds.drawing import Drawing, identifier, value
 from eslabon.bonds.items import FLOW_SINK
+from eslabon.errors import ModelError
 from eslabon.kinematics.tree import Placement, compose, coordinates, fixed, placements
 from eslabon.model import GROUND, Body, Joint, Model
 from eslabon.model.configuration import coordinate_names, coordinate_rates, velocity_names
 from eslabon.model.expressions import Number, parameter
-from eslabon.model.items import Pose
 from eslabon.model.validation import TIME
 
 SX = Any
@@ -41,12 +41,22 @@ ROUND_OFF = 4e-16
 
 def displacement_names(m: Model) -> list[str]:
     """The states that are coordinates."""
-    return [f"q_{identifier(name)}" for name in coordinate_names(m)]
+    return _unique(f"q_{identifier(name)}" for name in coordinate_names(m))
 
 
 def speed_names(m: Model) -> list[str]:
     """The states that are velocities."""
-    return [f"v_{identifier(name)}" for name in velocity_names(m)]
+    return _unique(f"v_{identifier(name)}" for name in velocity_names(m))
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    """The names, those that repeat with underscores behind them: `a-b` and `a.b` are one identifier."""
+    made: list[str] = []
+    for name in names:
+        while name in made:
+            name += "_"
+        made.append(name)
+    return made
 
 
 def wrench_inputs(body: str) -> list[str]:
@@ -59,6 +69,10 @@ class TreeDrawing(Drawing):
 
     def __init__(self, m: Model, ends: Iterable[str] = (), gravity: str = "sources") -> None:
         super().__init__(m.name, m.description.parameters)
+        if TIME in m.parameters:
+            raise ModelError(
+                f"{m.name}: parameter '{TIME}' has the name of the time, as bond graphs know it; rename it."
+            )
         self.plain = m
         self.t = casadi.SX.sym(TIME)
         symbols = {name: casadi.SX.sym(name) for name in m.parameters} | ({TIME: self.t} if m.rheonomic else {})
@@ -97,13 +111,13 @@ class TreeDrawing(Drawing):
             self.element(f"position_{name.removeprefix('q_')}", "C", law=law, state=(name,))
             for name, law in zip(places, self.spring_laws(place, joint), strict=True)
         ]
-        own = coordinates(self.m, self.q, joint)
         if len(places) == len(speeds):
             for junction, compliance in zip(made, compliances, strict=True):
                 self.bond(junction, compliance)
         elif places:
-            rates = coordinate_rates(self.m, self.q)[self.plain.coordinates[joint.name], self.plain.velocities[joint.name]]
-            assert own.numel() == len(places)
+            rates = coordinate_rates(self.m, self.q)[
+                self.plain.coordinates[joint.name], self.plain.velocities[joint.name]
+            ]
             self.two_port("MTF", f"rates_{identifier(joint.name)}", made, rates.T, compliances)
 
     def spring_laws(self, place: int, joint: Joint) -> list[Number]:
@@ -221,7 +235,9 @@ class TreeDrawing(Drawing):
         whole = casadi.sparsify(casadi.horzcat(*(own[:, self.moving[body]] for body, own in rows.items())))
         return self.two_port("MTF", name, into, whole.T, out)
 
-    def act(self, rows: Mapping[str, SX], names: Sequence[str], efforts: Sequence[Number | None], junction: str) -> None:
+    def act(
+        self, rows: Mapping[str, SX], names: Sequence[str], efforts: Sequence[Number | None], junction: str
+    ) -> None:
         """A source of effort, or an input, for each row of what matrices make of bodies' twists."""
         whole = casadi.sparsify(casadi.horzcat(*(own[:, self.moving[body]] for body, own in rows.items())))
         used = [i for i in range(whole.shape[0]) if whole[i, :].nnz()]
@@ -256,6 +272,3 @@ def _tidy(placed: Placement) -> Placement:
 
 def _symbolic(placed: Placement) -> Placement:
     return casadi.sparsify(casadi.SX(placed[0])), casadi.sparsify(casadi.SX(placed[1]))
-
-
-__all__ = ["GRAVITY", "Pose", "TreeDrawing", "displacement_names", "speed_names"]

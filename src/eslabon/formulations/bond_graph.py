@@ -19,6 +19,7 @@ from eslabon.model import Model
 from eslabon.model.memory import per_model
 
 if TYPE_CHECKING:
+    from eslabon.bonds.evaluation import Evaluation
     from eslabon.bonds.graph import Graph
 
 
@@ -35,31 +36,31 @@ def graph(m: Model, ends: tuple[str, ...]) -> Graph:
 
 
 class AtState:
-    """The graph at a state, with inputs for what acts on the bodies."""
+    """The graph at a state, with inputs for what acts on the bodies.
+
+    It is differentiated by its states, so that these are symbols of its own; `at` puts in what they stand for.
+    """
 
     def __init__(self, m: Model, q: SX, v: SX, wrenches: Mapping[str, SX]) -> None:
         from eslabon.bonds.evaluation import Evaluation
-        from eslabon.bonds.rigid_bodies import displacement_names, speed_names
+        from eslabon.bonds.rigid_bodies import displacement_names, speed_names, wrench_inputs
 
         g = graph(m.plain, tuple(wrenches))
-        self.inputs = [x.name for x in g.elements.values() if x.is_input]
-        self.u, self.wrenches = casadi.SX.sym("u", len(self.inputs)), wrenches
+        given = {name: wrench[k] for body, wrench in wrenches.items() for k, name in enumerate(wrench_inputs(body))}
+        u = [given[x.name] for x in g.elements.values() if x.is_input]
+        names = [*speed_names(m), *displacement_names(m)]
+        self.symbols = [casadi.SX.sym("x", len(names)), casadi.SX.sym("u", len(u))]
+        self.values = [casadi.densify(casadi.vertcat(v, q)), casadi.densify(stack(*u))]
         symbols = {name: x for name, x in m.symbols.items() if name in g.parameters}
-        names, state = [*speed_names(m), *displacement_names(m)], casadi.vertcat(v, q)
-        energy = {name: state[k] for k, name in enumerate(names)}
+        energy = {name: self.symbols[0][k] for k, name in enumerate(names)}
         self.evaluation: Evaluation = Evaluation(
-            g.with_symbols(symbols) if symbols else g, energy, self.u, casadi.SX.sym("t")
+            g.with_symbols(symbols) if symbols else g, energy, self.symbols[1], casadi.SX.sym("t")
         )
 
-    def acted_on(self, x: SX) -> SX:
-        """An expression of the inputs with the wrenches put in."""
-        from eslabon.bonds.rigid_bodies import wrench_inputs
-
-        given = {
-            name: wrench[k] for body, wrench in self.wrenches.items() for k, name in enumerate(wrench_inputs(body))
-        }
-        values = stack(*(given[name] for name in self.inputs))
-        return casadi.substitute(x, self.u, casadi.densify(values)) if self.inputs else x
+    def at(self, *results: SX) -> list[SX]:
+        """Expressions of the graph's symbols at the state."""
+        found: list[SX] = casadi.substitute(list(results), self.symbols, self.values)
+        return found
 
 
 def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
@@ -69,7 +70,7 @@ def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] |
     state = AtState(m, q, v, wrenches or {})
     e = state.evaluation
     inertial = e.in_rates("xd_rate")[: m.nv, :] @ e.rate_along(e.xd, casadi.vertcat(a, e.forces[m.nv :]))
-    return state.acted_on(-e.forces[: m.nv] - inertial)
+    return state.at(-e.forces[: m.nv] - inertial)[0]
 
 
 def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX] | None = None) -> tuple[SX, SX]:
@@ -77,5 +78,5 @@ def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX] | Non
     if not m.nv:
         return zeros(0, 0), zeros(0)
     state = AtState(m, q, v, wrenches or {})
-    M, forces = state.evaluation.implicit_equations(state.evaluation.forces)
-    return constant(M), -state.acted_on(forces)
+    M, forces = state.at(*state.evaluation.implicit_equations(state.evaluation.forces))
+    return constant(M), -forces
