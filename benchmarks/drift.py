@@ -92,8 +92,8 @@ def pinocchio(m: es.Mechanism, q0: np.ndarray, feedback: tuple[float, float] | N
     return run
 
 
-def in_mujoco(m: es.Mechanism, q0: np.ndarray, **softness: tuple[float, ...]) -> Callable[[], States]:
-    """A tree of hinges about z with the cut ones as connect constraints."""
+def mujoco_chain(m: es.Mechanism, **softness: tuple[float, ...]) -> tuple[mujoco.MjModel, list[int]]:
+    """A tree of hinges about z with the cut ones as connect constraints, and where our joints are in it."""
     spec = mujoco.MjSpec()
     spec.option.gravity, spec.option.timestep, spec.option.integrator = m.gravity, STEP, mujoco.mjtIntegrator.mjINT_RK4
     made = {"ground": spec.worldbody}
@@ -113,7 +113,12 @@ def in_mujoco(m: es.Mechanism, q0: np.ndarray, **softness: tuple[float, ...]) ->
         for option, values in softness.items():
             setattr(held, option, values)
     model = spec.compile()
-    data, at = mujoco.MjData(model), [model.joint(j.name).dofadr[0] for j in m.joints]
+    return model, [model.joint(j.name).dofadr[0] for j in m.joints]
+
+
+def in_mujoco(m: es.Mechanism, q0: np.ndarray, **softness: tuple[float, ...]) -> Callable[[], States]:
+    model, at = mujoco_chain(m, **softness)
+    data = mujoco.MjData(model)
 
     def run() -> States:
         mujoco.mj_resetData(model, data)

@@ -21,6 +21,7 @@ SECTIONS = {
     "dynamics": "Dynamics of trees",
     "inverse_kinematics": "Inverse kinematics",
     "loops": "Closed chains",
+    "linearization": "Linear models",
     "simulation": "Simulation",
     "drift": "Drift of loops",
     "steps": "Steps with loops",

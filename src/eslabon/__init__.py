@@ -10,6 +10,7 @@ from importlib import import_module
 from eslabon import algebra, paths
 from eslabon.errors import (
     AssemblyError,
+    EquilibriumError,
     EslabonError,
     GraphError,
     InputError,
@@ -32,10 +33,12 @@ __all__ = [
     "AssemblyError",
     "BondGraph",
     "Builder",
+    "EquilibriumError",
     "EslabonError",
     "GraphError",
     "InputError",
     "InverseKinematicsError",
+    "LinearModel",
     "Mechanism",
     "MissingDependencyError",
     "ModelError",
@@ -48,8 +51,11 @@ __all__ = [
     "Target",
     "algebra",
     "check",
+    "control",
     "from_dh",
+    "identification",
     "join",
+    "linear",
     "load",
     "paths",
     "reproductions",
@@ -60,11 +66,15 @@ __all__ = [
 
 _LATER = {
     "BondGraph": "bond_graph",
+    "LinearModel": "linear",
+    "linear": "",
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "study.file_check",
+    "control": "",
     "simulate": "",
     "reproductions": "",
+    "identification": "",
 }  # names, and the room they are in
 
 

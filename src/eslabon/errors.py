@@ -45,6 +45,10 @@ class SingularityError(EslabonError, ValueError):
     """A configuration at which the answer does not exist or is not unique."""
 
 
+class EquilibriumError(EslabonError, ValueError):
+    """Forces under which nothing rests, or a configuration that no forces hold."""
+
+
 class InverseKinematicsError(EslabonError, ValueError):
     """A pose that no configuration was found for, or one that no rigid tool can take."""
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from eslabon import model, read
 from eslabon.arguments import flag, known_options, renamed
-from eslabon.errors import ModelError, ModelWarning, ReadError, depth_of_user, shown
+from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
+    from eslabon.identification import Identification
+    from eslabon.identification.base_parameters import BaseParameters
+    from eslabon.linear.equilibria import Equilibrium
+    from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
-    from eslabon.solvers.identification import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
     from eslabon.solvers.inverse.follow import Followed
     from eslabon.solvers.inverse.iteration import Iterations
@@ -610,6 +613,33 @@ class Mechanism(model.Model):
         """
 
     @verb
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """The derivatives of the actuators' forces by q (along the velocities), v and a, `(..., nu, nv)` each, in one call:
+        Rojas' W, V and U.
+
+        >>> import eslabon as es
+        >>> W, V, U = es.load("double_pendulum").inverse_dynamics_derivatives([0.5, 0.2], [1.0, 0.0], [0.0, 0.0])
+        >>> bool(abs(U - U.T).max() < 1e-15)
+        True
+        """
+
+    @verb
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, **more: Unpack[Call]
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """The derivatives of the accelerations by q (along the velocities), v and tau, `(..., nv, nv)` and `(..., nv, nu)`,
+        in one call, with loops too.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> *_, by_tau = m.forward_dynamics_derivatives([0.5, 0.2], [1.0, 0.0], [0.0, 0.0])
+        >>> bool(abs(by_tau @ m.mass_matrix([0.5, 0.2]) - [[1, 0], [0, 1]]).max() < 1e-12)
+        True
+        """
+
+    @verb
     def hybrid_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
         independent: tuple[str, ...] | None = None, **more: Unpack[Call],
@@ -680,15 +710,89 @@ class Mechanism(model.Model):
     def inertial_parameters(self) -> Floats:
         """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
         Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
-        from eslabon.solvers.identification import inertial_parameters
+        from eslabon.identification.parameters import inertial_parameters
 
         return inertial_parameters(self)
 
     def base_parameters(self) -> BaseParameters:
         """The fewest combinations of inertial parameters that motion can tell, with their values and in words."""
-        from eslabon.solvers.identification import base_parameters
+        from eslabon.identification.base_parameters import base_parameters
 
         return base_parameters(self)
+
+    # -- linear models ------------------------------------------------------------------------------------------
+
+    def linearize(
+        self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, **options: Any
+    ) -> LinearModel:
+        """The exact linear model about a state of motion, at rest or not, of trees and of closed chains, as an
+        `es.LinearModel`: U, V, W, A, B, C, D, and the names of states, inputs and outputs. Many states go in one native call.
+
+        v left out is rest; tau left out are the forces that hold the state. Options: `a`, accelerations in place of tau;
+        `outputs`, names such as "tool.x", "theta3'" or "reaction(pin)"; `independent` coordinates by name; `external`,
+        `parameters`, `tolerance`, `t` (see `eslabon.linear.linearize`).
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> lm = m.linearize(m.home())
+        >>> lm.states
+        ('theta2', 'theta5', "theta2'", "theta5'")
+        """
+        usual = v is not None and tau is not None and not options
+        if usual:
+            try:
+                return self._verbs["linearize",](q, v, tau)
+            except (KeyError, SingularityError):
+                pass
+        from eslabon.linear.linearize import linearize
+        from eslabon.linear.linearize import usual as ready
+
+        known_options("linearize", linearize, options)
+        made = linearize(self, q, v, tau, **options)
+        if usual:
+            self._verbs["linearize",] = ready(self)
+        return made
+
+    def equilibrium(self, q: Any = None, **options: Any) -> Equilibrium:
+        """The forces that hold a configuration, or the configurations that rest, or move steadily, under forces: an object
+        with `q`, `v`, `tau`, `stability`, `energy`, `poles`.
+
+        Given are a configuration `q`, whole or for some joints by name, or the actuators' forces `tau`; `v` are constant
+        velocities of cyclic coordinates, for a steady motion. all=True finds every equilibrium. Further options: `guess`,
+        `limits`, `restarts`, `weights`, `external`, `parameters`, `strict`; see `eslabon.linear.equilibrium`.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> m.equilibrium([0.5, 0.2]).tau.round(3)
+        array([10.215,  3.16 ])
+        >>> m.equilibrium(tau=[1.0, 0.0]).stability
+        'stable'
+        """
+        from eslabon.linear.equilibrium import equilibrium
+
+        known_options("equilibrium", equilibrium, options)
+        return equilibrium(self, q, **options)
+
+    def to_control_nonlinear(self, guess: ArrayLike | str | None = None) -> Any:
+        """The equations of motion as a `control.NonlinearIOSystem`, for python-control to simulate and trim: inputs are the
+        actuators' forces, outputs the positions and velocities of all joints; with loops the states are those of independent
+        joints, and `guess` says on which branch the others are assembled (see `eslabon.control.nonlinear_system`)."""
+        from eslabon.control.nonlinear_system import nonlinear_system
+
+        return nonlinear_system(self, guess)
+
+    def identify(self, motion: Any, **options: Any) -> Identification:
+        """Base parameters, friction and motor inertias from recorded motions (a `Motion`, a CSV file, arrays by name, or a
+        list of these) by weighted least squares, with standard errors, a verdict on the model, and the `.mechanism()` that they
+        make.
+
+        Options: `friction=("viscous", "coulomb", "offset")`, `motors=True`, `consistent=True`, `noise`, `cutoff`, `mass`,
+        `confidence`, `guess`; see `es.identification.identify`. `es.identification.excitation` plans a motion that tells much.
+        """
+        from eslabon.identification import identify
+
+        known_options("identify", identify, options)
+        return identify(self, motion, **options)
 
     # -- simulation ---------------------------------------------------------------------------------------------
 

@@ -20,15 +20,21 @@ Size = Callable[[Model], tuple[int, ...]]
 
 def _room(name: str) -> ModuleType:
     """A room of formulas. It loads CasADi, which code kept on disk does not need: so only when a formula is traced."""
-    from eslabon.dynamics import loops, trees
+    from eslabon.dynamics import derivatives, linearized, loops, trees
     from eslabon.kinematics import closure, frames
 
-    return {"frames": frames, "closure": closure, "trees": trees, "loops": loops}[name]
+    rooms = (frames, closure, trees, loops, derivatives, linearized)
+    return {room.__name__.rpartition(".")[2]: room for room in rooms}[name]
 
 
 def constraints(m: Model) -> int:
     """The number of scalar closure equations."""
     return sum(loop.kind.rows for loop in m.description.loops) + len(m.description.couplings)
+
+
+def degrees_of_freedom(m: Model) -> int:
+    """The number of independent velocities."""
+    return len(structure_of(m)["structure"].partition.independent)
 
 
 POOR = 1e-8  # of the reciprocal condition number, squared, of a closed mechanism: there may be better coordinates
@@ -37,7 +43,7 @@ CLOSURE = (Argument("residual", (), bound=("<=", 1e-6)), Argument("condition", (
 MASS = (Argument("condition", (), bound=(">", MASSLESS)),)
 
 
-def _structure(m: Model) -> Mapping[str, Any]:
+def structure_of(m: Model) -> Mapping[str, Any]:
     from eslabon.coordinates.massless import structure
 
     return {"structure": structure(m)}
@@ -45,14 +51,16 @@ def _structure(m: Model) -> Mapping[str, Any]:
 
 def _formula(
     name: str, room: str, inputs: str, shape: Size | Mapping[str, Size], options: Mapping[str, Any] = NOTHING,
-    external: bool = False, checks: tuple[Argument, ...] = (),
+    external: bool = False, checks: tuple[Argument, ...] = (), derivative: str = "",
+    function: str = "",
 ) -> Formula:  # fmt: skip
     sizes = shape if isinstance(shape, Mapping) else {name: shape}
     values = [Argument(x, lambda m, size=size, **_: size(m)) for x, size in sizes.items()]
     return Formula(
-        name, lambda *x, **more: getattr(_room(room), name)(*x, **more), tuple(inputs.split()), (*values, *checks), options,
-        external, _structure if checks else None, len(checks), guarded=True,
+        name, lambda *x, **more: getattr(_room(room), function or name)(*x, **more), tuple(inputs.split()), (*values, *checks), options,
+        external, structure_of if checks else None, len(checks), guarded=True,
         timed=checks == CLOSURE or room == "closure",
+        derivative=(lambda *x, **more: getattr(_room("derivatives"), derivative)(*x, **more)) if derivative else None,
     )  # fmt: skip
 
 
@@ -64,6 +72,21 @@ CONSTRAINTS: Mapping[str, Any] = {"formulation": None, "constraints": None}
 SOLVED: Mapping[str, Any] = {**CONSTRAINTS, "partition": None}
 WEIGHTED: Mapping[str, Any] = {**CONSTRAINTS, "weights": None, "partition": None}
 
+PARTITION: Mapping[str, Any] = {"partition": None}
+
+
+def _state_matrix(m: Model) -> tuple[int, ...]:
+    return (2 * degrees_of_freedom(m),) * 2
+
+
+def _input_matrix(m: Model) -> tuple[int, ...]:
+    return (2 * degrees_of_freedom(m), m.nu)
+
+
+FORCES_BY: Mapping[str, Size] = {f"tau_by_{x}": lambda m: (m.nu, m.nv) for x in "qva"}
+ACCELERATIONS_BY: Mapping[str, Size] = {
+    "a_by_q": lambda m: (m.nv, m.nv), "a_by_v": lambda m: (m.nv, m.nv), "a_by_tau": lambda m: (m.nv, m.nu)
+}  # fmt: skip
 HYBRID: Mapping[str, Size] = {"forces": lambda m: (m.nu,), "accelerations": lambda m: (m.nv,)}
 
 QUANTITIES = {
@@ -74,8 +97,29 @@ QUANTITIES = {
         _formula("velocity", "frames", "q v", lambda m: (6,), AXES),
         _formula("acceleration", "frames", "q v a", lambda m: (6,), AXES),
         _formula("position_hessian", "frames", "q", lambda m: (3, m.nv, m.nv), FRAME),
-        _formula("inverse_dynamics", "trees", "q v a", lambda m: (m.nu,), FORMULATION, external=True),
-        _formula("forward_dynamics", "trees", "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS),
+        _formula("inverse_dynamics", "trees", "q v a", lambda m: (m.nu,), FORMULATION, True, (), "of_inverse_dynamics"),
+        _formula(
+            "forward_dynamics", "trees", "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS, "of_forward_dynamics"
+        ),
+        _formula(
+            "inverse_dynamics_derivatives",
+            "derivatives",
+            "q v a",
+            FORCES_BY,
+            NOTHING,
+            True,
+            function="tree_force_derivatives",
+        ),
+        _formula(
+            "forward_dynamics_derivatives",
+            "derivatives",
+            "q v tau",
+            ACCELERATIONS_BY,
+            NOTHING,
+            True,
+            MASS,
+            function="acceleration_derivatives",
+        ),
         _formula("mass_matrix", "trees", "q", lambda m: (m.nv, m.nv)),
         _formula("coriolis_matrix", "trees", "q v", lambda m: (m.nv, m.nv)),
         _formula("gravity_forces", "trees", "q", lambda m: (m.nv,)),
@@ -84,6 +128,8 @@ QUANTITIES = {
         _formula("reactions_under_forces", "trees", "q v tau", lambda m: (len(m.joints), 6), FORMULATION, True, MASS),
         _formula("hybrid_dynamics", "loops", "q v a", HYBRID, SOLVED, True, CLOSURE),
         _formula("regressor", "trees", "q v a", lambda m: (m.nv, 10 * len(m.bodies))),
+        _formula("state_matrix", "linearized", "q v tau", _state_matrix, PARTITION, True, CLOSURE),
+        _formula("input_matrix", "linearized", "q v tau", _input_matrix, PARTITION, True, CLOSURE),
         _formula("constraint", "closure", "q", lambda m: (constraints(m),)),
         _formula("constraint_jacobian", "closure", "q", lambda m: (constraints(m), m.nv)),
     )
@@ -103,7 +149,29 @@ CLOSED = {
     formula.name: formula
     for formula in (
         _formula("inverse_dynamics", "loops", "q v a", lambda m: (m.nu,), WEIGHTED, True, CLOSURE),
-        _formula("forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE),
+        _formula(
+            "forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE, "of_forward_dynamics"
+        ),
+        _formula(
+            "inverse_dynamics_derivatives",
+            "derivatives",
+            "q v a",
+            FORCES_BY,
+            WEIGHTED,
+            True,
+            CLOSURE,
+            function="closed_force_derivatives",
+        ),
+        _formula(
+            "forward_dynamics_derivatives",
+            "derivatives",
+            "q v tau",
+            ACCELERATIONS_BY,
+            {"partition": None},
+            True,
+            CLOSURE,
+            function="acceleration_derivatives",
+        ),
         _formula("reactions", "loops", "q v a", _wrenches, SOLVED, True, CLOSURE),
         _formula("reactions_under_forces", "loops", "q v tau", _wrenches, SOLVED, True, CLOSURE),
         _formula("coupling_forces", "loops", "q v a", _couplings, SOLVED, True, CLOSURE),

@@ -76,6 +76,14 @@ def test_euler_ring_with_imposed_flows():
     np.testing.assert_allclose(bonds["e2"], -2 * jy * np.sin(2 * t) + (jx - jz) * wx * wz, rtol=1e-12)
 
 
+def test_the_torques_of_flows_that_are_inputs_need_their_rates():
+    g = ring({"tx": "Sf", "ty": "Sf", "tz": "Se"})
+    wx, wy, torque = 0.3, 0.5, 0.7
+    np.testing.assert_allclose(g.rates([0.2], [wx, wy, torque]), [(0.1 - 0.2) * wx * wy + torque], rtol=1e-12)
+    with pytest.raises(es.ModelError, match="the input 'tx' sets ring_hx directly, so that its rate is needed"):
+        g.bond_variables([0.2], [wx, wy, torque])
+
+
 def test_rigid_body_with_translation():
     body = es.BondGraph.load("rigid_body")
     sources = {**AXES, "fx": "Se", "fy": "Se", "fz": "Se"}
@@ -107,3 +115,36 @@ def test_decoupled_motors_drive_a_load():
     h, theta = 0.3, 1.0
     assert g.states == ("motor_h", "motor_theta")
     np.testing.assert_allclose(g.rates([h, theta], [1.0]), [0.4 * (1 - 2 * h / 0.4), h / 0.4], rtol=1e-12)
+
+
+def test_an_arm_by_its_jacobian():
+    """A multiport transformer modulated by the joints' angles: motors, and a mass and an inertia at the tip."""
+    J = [["-l1*sin(q5) - l2*sin(q5+q6)", "-l2*sin(q5+q6)"], ["l1*cos(q5) + l2*cos(q5+q6)", "l2*cos(q5+q6)"], [1.0, 1.0]]
+    g = es.BondGraph(
+        "arm",
+        {"tau1": "Se", "tau2": "Se", "i1": "I: 0.3", "i2": "I: 0.2", "k1": {"kind": "C", "law": 0.0}, "k2": {"kind": "C", "law": 0.0},
+         "m": {"kind": "I", "value": "m"}, "my": "I: m", "Jz": "I: Jz", "a": "1", "b": "1", "x": "1", "y": "1", "w": "1",
+         "T": {"kind": "MTF", "value": [list(row) for row in zip(*J, strict=True)]}, "weight": "Se: -9.81*m"},
+        {"1": "tau1 -> a", "2": "tau2 -> b", "3": "a -> i1", "4": "b -> i2", "5": "a -> k1", "6": "b -> k2", "7": "a -> T", "8": "b -> T",
+         "9": "T -> x", "10": "T -> y", "11": "T -> w", "12": "x -> m", "13": "y -> my", "14": "w -> Jz", "15": "weight -> y"},
+        {"l1": 0.7, "l2": 0.4, "m": 1.5, "Jz": 0.2},
+    )  # fmt: skip
+    assert g.causality().dependent == ("p12", "p13", "p14")
+    l1, l2, m, Jz = 0.7, 0.4, 1.5, 0.2
+    for _ in range(5):
+        q, v, tau = RNG.normal(size=(3, 2))
+        s1, c1, s12, c12 = np.sin(q[0]), np.cos(q[0]), np.sin(q.sum()), np.cos(q.sum())
+        jacobian = np.array([[-l1 * s1 - l2 * s12, -l2 * s12], [l1 * c1 + l2 * c12, l2 * c12], [1, 1]])
+        turn = v.sum()
+        rate = np.array(
+            [
+                [-l1 * c1 * v[0] - l2 * c12 * turn, -l2 * c12 * turn],
+                [-l1 * s1 * v[0] - l2 * s12 * turn, -l2 * s12 * turn],
+                [0, 0],
+            ]
+        )
+        D = np.diag([m, m, Jz])
+        M = np.diag([0.3, 0.2]) + jacobian.T @ D @ jacobian
+        a = np.linalg.solve(M, tau + jacobian.T @ ([0, -9.81 * m, 0] - D @ rate @ v))
+        x = [0.3 * v[0], 0.2 * v[1], *q]
+        np.testing.assert_allclose(g.rates(x, tau), [0.3 * a[0], 0.2 * a[1], *v], rtol=1e-10, atol=1e-11)

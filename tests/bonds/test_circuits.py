@@ -172,6 +172,60 @@ def test_a_field_of_coupled_coils():
     np.testing.assert_allclose(driven.rates([0.6], [1.0]), 3 / (3 + T @ L @ T), rtol=1e-12)
 
 
+def test_a_field_with_both_causalities():
+    """Coupled coils, one on a source of voltage and one on a source of current: p1' = V, whatever the other carries."""
+    L = np.array([[2.0, 0.5], [0.5, 1.0]])
+    coils = {"kind": "I", "value": L, "state": ["a", "b"]}
+    g = es.BondGraph(
+        "coils", {"V": "Se", "j": "1", "L": coils, "R": "R: 3", "I": "MSf: sin(t)"}, ["V -> j -> L", "I -> L", "j -> R"]
+    )  # fmt: skip
+    assert g.states == ("a",)
+    assert g.causality().dependent == ("b",)
+    x, V, t = 0.7, 1.5, 0.4
+    i1 = (x - 0.5 * np.sin(t)) / 2
+    np.testing.assert_allclose(g.rates([x], [V], t), [V - 3 * i1], rtol=1e-12)
+    bonds = g.bond_variables([x], [V], t)
+    i1_rate = (V - 3 * i1 - 0.5 * np.cos(t)) / 2
+    np.testing.assert_allclose([bonds["f2"], bonds["e3"]], [i1, 0.5 * i1_rate + np.cos(t)], rtol=1e-12)
+    np.testing.assert_allclose(g.energy([x], [V], t), np.array([i1, np.sin(t)]) @ L @ [i1, np.sin(t)] / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", [("v -> M", "j -> M"), ("j -> M", "v -> M")])
+def test_a_field_whose_ports_depend_on_one_another(order):
+    """A body with products of inertia on one axle: the second port turns n times as fast as the first."""
+    M, n = np.array([[2.0, 0.5], [0.5, 1.0]]), 1.7
+    g = es.BondGraph(
+        "body", {"F": "Se", "j": "1", "T": f"TF: {n}", "v": "1", "M": {"kind": "I", "value": M}, "r": "R: 0.3", "w": "R: 0.2"},
+        ["F -> j -> T -> v", *order, "j -> r", "v -> w"],
+    )  # fmt: skip
+    assert g.order == 1
+    speeds = np.array([1.0, n]) if order[0].startswith("j") else np.array([n, 1.0])
+    total = speeds @ M @ speeds
+    friction = 0.3 + n**2 * 0.2
+    f = 0.8  # of j
+    x = (M @ speeds)[0] * f
+    state_rate = (M @ speeds)[0] / total
+    np.testing.assert_allclose(g.rates([x], [1.0]), [state_rate * (1.0 - friction * f)], rtol=1e-12)
+    np.testing.assert_allclose(g.energy([x], [1.0]), total * f**2 / 2, rtol=1e-12)
+    variables = g.bond_variables([x], [1.0])
+    np.testing.assert_allclose(variables["f2"], f, rtol=1e-12)
+    with pytest.raises(es.ModelError, match="the ports of the field 'M' have both causalities"):
+        g.junction_structure().fields([x], [1.0])
+
+
+def test_a_resistive_field_with_both_causalities():
+    R = np.array([[2.0, 0.5], [-0.3, 1.5]])
+    g = es.BondGraph(
+        "field", {"I": "Sf", "j": "1", "R": {"kind": "R", "value": R}, "o": "0", "C": "C: 2", "L": "I: 1"},
+        ["I -> o -> C", "o -> R", "j -> L", "j -> R"],
+    )  # fmt: skip
+    q, p = 0.6, 0.4
+    e1, f2 = q / 2, p
+    f1 = (e1 - R[0, 1] * f2) / R[0, 0]
+    e2 = R[1, 0] * f1 + R[1, 1] * f2
+    np.testing.assert_allclose(g.rates([p, q], [1.0]), [-e2, 1.0 - f1], rtol=1e-12)
+
+
 def test_a_multiport_transformer():
     """f_out = M^T f_in and e_in = M e_out, whichever side the efforts come from."""
     M = [[1.0, 0.5], ["a", 2.0]]

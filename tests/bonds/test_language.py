@@ -1,6 +1,8 @@
 """The language: graphs in code and in files, submodels, and a sentence for each mistake."""
 
 import pickle
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,6 +48,13 @@ def test_all_there_is_survives_a_file(tmp_path):
     again = es.BondGraph.load(g.save(tmp_path / "all.toml"))
     assert again.description == g.description
     assert again.flat == g.flat
+
+
+def test_the_file_of_the_guide():
+    page = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+    text = page[page.index('name = "tank"') :].split("```")[0]
+    g = es.BondGraph.of(toml.read(text))
+    np.testing.assert_allclose(g.rates([8.0], [1.0]), [1.0 - 2.0])
 
 
 def test_files_say_what_is_wrong(tmp_path):
@@ -238,13 +247,22 @@ def test_a_modulus_that_needs_itself():
         g.rates([0.0], [1.0])
 
 
+def test_a_resistor_modulated_by_what_resistors_answer():
+    g = es.BondGraph(
+        "circle", {"F": "Se", "j": "1", "R": "R: 1 + e5**2", "o": "0", "P": "R: 2", "Q": "R: 3", "m": "I: 1"},
+        ["F -> j -> m", "j -> R", "j -> o -> P", "o -> Q"],
+    )  # fmt: skip
+    with pytest.raises(es.ModelError, match="circle: e5 modulates an element, but it depends on what resistors answer"):
+        g.rates([0.0], [1.0])
+
+
 def test_parts_lists_say_what_is_wrong():
     make = es.BondGraph.of_mechanical_parts
     for parts, match in [
         ({}, "parts gives each element"), ({"m": "I: 1"}, "the part 'm' is an element and the nodes"),
         ({"m": ("I: 1", "a", "b")}, "the inertia 'm' lies between two velocities"),
         ({"m": ("C: 1", "a", "b", "c")}, "lies between 3 nodes"), ({"m": ("1", "a")}, "junctions follow from the nodes"),
-        ({"y": ("De", "a")}, "here it is a Df"), ({"m": ("I: 1", "m")}, "a part and a node"), ({"T": ("TF: 1", "a")}, "joins 1 nodes"),
+        ({"y": ("De", "a")}, "here it is a Df"), ({"r": ("R: 1", "a", "a")}, "lies between 'a' and itself"), ({"m": ("I: 1", "m")}, "a part and a node"), ({"T": ("TF: 1", "a")}, "joins 1 nodes"),
     ]:  # fmt: skip
         with pytest.raises(es.ModelError, match=match):
             make("x", parts)
@@ -264,3 +282,50 @@ def test_units():
     assert graph().unit("e1") == ""
     with pytest.raises(es.ModelError, match="rlc has no variable 'x'"):
         graph().unit("x")
+
+
+JUNK = [
+    None,
+    3,
+    np.nan,
+    "",
+    "x",
+    b"x",
+    [],
+    [1],
+    [[1]],
+    {},
+    {"a": 1},
+    {1: 2},
+    object(),
+    lambda: 1,
+    np.zeros(3),
+    True,
+    1j,
+    [None],
+]
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=lambda x: type(x).__name__)
+def test_nonsense_ends_in_sentences(junk, tmp_path):
+    """Whatever is given works or is refused in a sentence."""
+    g = graph()
+    calls = [
+        lambda: es.BondGraph(junk, RLC, WIRES), lambda: es.BondGraph("g", junk, WIRES), lambda: es.BondGraph("g", RLC, junk),
+        lambda: graph(parameters=junk), lambda: graph(parameters={"a": junk}), lambda: graph(domains=junk),
+        lambda: graph(domains={"electrical": junk}), lambda: graph({"L": junk}), lambda: graph(bonds=[*WIRES, junk]),
+        *(lambda key=key: graph({"L": {"kind": "I", "value": 1.0, key: junk}})
+          for key in ("kind", "value", "law", "inverse", "state", "domain", "model", "parameters")),
+        lambda: es.BondGraph.load(junk), lambda: es.BondGraph.of_mechanical_parts("g", junk),
+        lambda: es.BondGraph.of_mechanical_parts("g", {"m": junk}), lambda: es.BondGraph.of_circuit_parts("g", {"m": ("I: 1", "a")}, junk),
+        lambda: g.rates(junk, [1.0]), lambda: g.rates([1.0, 2.0], junk), lambda: g.rates([1.0, 2.0], [1.0], junk),
+        lambda: g.rates([1.0, 2.0], [1.0], parameters=junk), lambda: g.simulate(junk, 0.1), lambda: g.simulate(None, junk),
+        lambda: g.simulate(None, 0.1, junk), lambda: g.steady_state(junk), lambda: g.steady_state([1.0], junk),
+        lambda: g.steady_state([1.0], None, junk), lambda: g.inverse_statics(junk), lambda: g.inverse_statics({"q4": junk}),
+        lambda: g.linearize([1.0, 2.0], junk), lambda: g.causality(junk), lambda: g.junction_structure().symbolic(junk),
+        lambda: g.equations(junk), lambda: g.derivative(junk, [1.0, 2.0], [1.0]), lambda: g.unit(junk),
+        lambda: g.bond_variables([1.0, 2.0], [1.0])[junk], lambda: g.simulate(None, 0.1)[junk],
+    ]  # fmt: skip
+    for call in calls:
+        with suppress(es.EslabonError):
+            call()

@@ -127,6 +127,34 @@ def test_puma_matrix_of_dependent_storages():
     np.testing.assert_allclose(E, np.diag([1 + p["iz"] / p["i2"], 1 + inertia / p["i1"], 1, 1]), atol=1e-14)  # (4.93)
 
 
+@pytest.mark.parametrize("name", ["morales_puma", "morales_stanford", "double_pendulum", "morales_stanford_constant"])
+def test_the_equations_of_the_blocks_are_the_rates(name):
+    """(4.91): E x' = [S11 + S12 M S21 + S14 Fd^-1 Z1'] F x + [S13 + S12 M S23] u."""
+    g = es.BondGraph.load(name)
+    if name == "morales_puma":
+        g = unequal()
+    S, x = g.junction_structure(), RNG.uniform(0.2, 0.8, g.order)
+    u = RNG.normal(size=len(g.inputs))
+    f, block = S.fields(x, u), {name: S.at(x, u, name) for name in S.blocks}
+    A = block["S11"] + block["S12"] @ f["M"] @ block["S21"] + block["S14"] @ np.linalg.solve(f["Fd"], f["Z1_rate"])
+    variables = g.bond_variables(x, u)
+    sources = np.array([variables[n] for n in S.key["u"]])  # those with a value of their own too
+    right = A @ f["F"] @ x + (block["S13"] + block["S12"] @ f["M"] @ block["S23"]) @ sources
+    np.testing.assert_allclose(f["E"] @ g.rates(x, u), right, rtol=1e-9, atol=1e-10)
+
+
+def test_puma_rate_of_the_structure():
+    """h3 of (4.102): the only entry of S14 Fd^-1 Z1'."""
+    g = unequal()
+    p, x = g.parameters, np.array([0.3, 0.7, 0.6, 0.1])
+    S = g.junction_structure()
+    f = S.fields(x, np.zeros(2))
+    term = S.at(x, np.zeros(2), "S14") @ np.linalg.solve(f["Fd"], f["Z1_rate"])
+    expected = np.zeros((4, 4))
+    expected[1, 1] = -(p["ix"] - p["iy"]) * np.sin(0.6) * np.cos(0.6) * 0.3 / p["i2"]
+    np.testing.assert_allclose(term, expected, atol=1e-13)
+
+
 def test_puma_with_derivative_causality():
     """J of 1.8 in the notes: e3 and e23 in steady state are the torques."""
     g = unequal()
@@ -143,6 +171,35 @@ def test_puma_with_derivative_causality():
     np.testing.assert_allclose([e3["f23"], e23["f3"]], [p12 * c - p13 * s, -(p12 * c - p13 * s)])
     assert J13[zd.index("e3")].tolist() == [1, 0]
     assert J13[zd.index("e23")].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["morales_puma", "morales_stanford_constant", "morales_stanford_gravity"])
+def test_steady_states_are_b_star_times_the_sources(name):
+    """(4.194), and B* of the independent storages is -F A^-1 B (4.191) where the moduli do not vary."""
+    g = es.BondGraph.load(name)
+    rest = g.steady_state(RNG.uniform(0.2, 0.6, len(g.inputs)))
+    J = g.junction_structure("derivative")
+    B = J.fields(rest.x, rest.u)["B_star"]
+    variables = g.bond_variables(rest.x, rest.u)
+    z, sources = (np.array([variables[n] for n in J.key[key]]) for key in ("zd", "u"))
+    np.testing.assert_allclose(z, B @ sources, atol=1e-9)
+
+
+def test_b_star_of_a_linear_graph():
+    """(4.191), (4.192): B*_i = -F A^-1 B and B*_d = -S14^T B*_i."""
+    g = es.BondGraph(
+        "linear", {"V": "Se", "I": "Sf", "j": "1", "L": "I: 2", "R": "R: 3", "o": "0", "C": "C: 0.5", "C2": "C: 0.7", "G": "R: 4"},
+        ["V -> j -> L", "j -> R", "j -> o -> C", "o -> C2", "o -> G", "I -> o"],
+    )  # fmt: skip
+    x, u = np.zeros(2), np.zeros(2)
+    S, J = g.junction_structure(), g.junction_structure("derivative")
+    linear, f = g.linearize(x, u), S.fields(x, u)
+    independent = -f["F"] @ np.linalg.solve(linear.A, linear.B)
+    dependent = -S.at(x, u, "S14").T @ independent
+    B = dict(zip(J.key["zd"], J.fields(x, u)["B_star"], strict=True))
+    np.testing.assert_allclose([B["f2"], B["e5"], B["e6"]], [*independent, *dependent], atol=1e-12)
+    Ld, J22 = J.fields(x, u)["Ld"], J.at(x, u, "J22")
+    np.testing.assert_allclose(J.fields(x, u)["Md"], np.linalg.solve(np.eye(2) - Ld @ J22, Ld), atol=1e-12)
 
 
 def test_puma_steady_states():

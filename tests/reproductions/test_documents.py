@@ -13,11 +13,19 @@ from eslabon.reproductions.report import WIDTH
 WRONG, DAMAGED, NOISE = Verdict.WRONG, Verdict.DAMAGED, Verdict.NOISE
 
 NOISY = ("theta'4", "theta'6", "theta''4", "theta''6", "f grav. 5", "f 6")
-TURNED_OVER = {f"{column} {k}": WRONG for column in ("f grav.", "f") for k in (2, 3, 4)}
+
+
+def entries(name: str, *places: int) -> list[str]:
+    """Entries of a matrix, as in Kp(1,2) for 12."""
+    return [f"{name}({k // 10},{k % 10})" for k in places]
+
+
+SLIPPED = (21, 22, 23, 24, 31, 32, 33, 34, 41, 42, 43, 44)  # and more, where the listing's W is not the exact one
 
 # All that does not simply agree: how many rows a section has, and which of them are what.
 EXPECTED = {
     "rojas": {
+        "What of the thesis is here, and what is not": (0, {}),
         "2.5 The 3R positioner": (
             20,
             {"Q(2,1) (2.5.13)": DAMAGED, **{f"e{k} sin phi (2.5.15d)": WRONG for k in (1, 2, 3)}},
@@ -34,17 +42,32 @@ EXPECTED = {
             33,
             dict.fromkeys(("theta'6", "theta''6", "f grav. 5", "f 6"), NOISE),
         ),
-        "5.4, 5.6 Two configurations in one table": (
-            10,
-            {
-                f"t = {t}: {what}": WRONG
-                for t in (0.05, 0.45)
-                for what in ("theta1, rounded", "theta'2, law", "theta'3, law", "theta''2, law", "theta''3, law")
-                if (t, what) != (0.45, "theta''3, law")
-            },
+        "5.4, 5.6 Two configurations in one table": (0, {}),
+        "4.3 The sign of gravity": (1, {"g, m/s² (L1678)": WRONG}),
+        "4.4, 4.5 Formulas for the number of operations": (
+            12,
+            {"Newton-Euler, add. (L1862)": DAMAGED, "its items, add. (L1854)": WRONG},
         ),
-        "Physical torques, t = 0.05 s": (12, {**TURNED_OVER, "f grav. 5": NOISE, "f 6": NOISE}),
-        "Physical torques, t = 0.45 s": (12, {**TURNED_OVER, "f grav. 5": NOISE, "f 6": NOISE}),
+        "4.4 The thesis' procedure on a general arm": (8, {}),
+        "4.4, 4.5 Operations counted": (3, {}),
+        "5.3 The formulas of U, V and W": (
+            10,
+            dict.fromkeys(
+                (
+                    "dp'/df* (5.3.2c)",
+                    "de_j/dtheta_k (5.3.10)",
+                    "identity 5.3.13",
+                    "d³r (L2920-2924)",
+                    "d(A' theta')/d (L2930)",
+                    "W (5.3.17)",
+                    "W (5.5.7)",
+                ),
+                WRONG,
+            ),
+        ),
+        "5.3 The listing's W": (0, {}),
+        "5.3 U, V and W, t = 0.05 s": (0, {}),
+        "5.3 U, V and W, t = 0.45 s": (0, {}),
         "Table 5.4.1, second half (L2227-2235)": (
             24,
             {
@@ -56,11 +79,54 @@ EXPECTED = {
             12,
             {**dict.fromkeys(("delta theta''1", "delta theta''5", "delta f 5"), NOISE), "delta theta''3": WRONG},
         ),
-        "4.4, 4.5 Formulas for the number of operations": (
-            12,
-            {"Newton-Euler, add. (L1862)": DAMAGED, "its items, add. (L1854)": WRONG},
+        "Table 5.4.2 (L2255-2263)": (
+            24,
+            {
+                **{f"W delta theta {k}": WRONG for k in (1, 2, 5)},
+                **{f"U delta theta'' {k}": WRONG for k in (3, 4)},
+                **dict.fromkeys(
+                    ("V delta theta' 6", "U delta theta'' 5", "U delta theta'' 6", "delta f* - delta f 6"), NOISE
+                ),
+            },
         ),
-        "4.4, 4.5 Operations counted": (5, {}),
+        "5.4 Linear and true response": (3, {"their torques, N m": WRONG}),
+        "5.5 What each link contributes": (3, {}),
+        "Table 5.6.3 (L2417-2424): Kp": (
+            36,
+            {
+                **dict.fromkeys(entries("Kp", 11, 12, 13, *SLIPPED, 51, 52, 53), WRONG),
+                **dict.fromkeys(entries("Kp", 16, 56, 61, 65), NOISE),
+            },
+        ),
+        "Table 5.6.3 (L2426-2431): Kd": (
+            36,
+            {"Kd(4,2)": WRONG, **dict.fromkeys(entries("Kd", 16, 56, 61, 65), NOISE)},
+        ),
+        "Table 5.6.3 a) (L2437-2442): U^-1 W": (
+            37,
+            {
+                "a) is headed": WRONG,
+                **dict.fromkeys(entries("a", 11, 12, 13, *SLIPPED, 51, 52, 53, 54, 61, 62, 63, 64), WRONG),
+                **dict.fromkeys(entries("a", 16, 26, 36, 46, 56, 66), NOISE),
+            },
+        ),
+        "Table 5.6.3 b) (L2446-2451): U^-1 V": (
+            37,
+            {
+                **dict.fromkeys(("b) is headed", "b(2,5)", "b(3,2)"), WRONG),
+                **dict.fromkeys(entries("b", 15, 35, 45, 55, 65, 16, 26, 36, 46, 56, 66), NOISE),
+            },
+        ),
+        "Table 5.6.3 c) (L2455-2460): U^-1": (36, {"c(4,2)": WRONG, "c(4,6)": DAMAGED}),
+        "Table 5.6.4 (L2401-2415): eigenvalues": (
+            24,
+            {
+                **{f"Re {k}": WRONG for k in range(1, 11)},
+                **{f"Im {k}": WRONG for k in (2, 3, 5, 6)},
+                **{f"{part} {k}": NOISE for part in ("Re", "Im") for k in (11, 12)},
+            },
+        ),
+        "5.6 The closed loop": (2, {}),
     },
     "mendez": {
         "5.3 The planar arm in closed form": (10, {}),

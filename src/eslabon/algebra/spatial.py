@@ -165,6 +165,14 @@ class Inertia:
             _turned(R, self.rotary) + _complement(moved),
         )
 
+    def moments_seen_from(self, pose: Pose) -> Inertia:
+        """The same, the usual inertia taken from the second moments: fewer products where both are wanted in full."""
+        R, p = pose
+        first = R @ self.first
+        mixed = first @ p.T
+        second = _turned(R, self.second) + mixed + mixed.T + self.mass * (p @ p.T)
+        return Inertia.of_moments(self.mass, first + self.mass * p, second)
+
     def matrix(self) -> Array:
         """The 6x6 inertia about the frame's origin (Yime, eq. 38)."""
         h = skew(self.first)

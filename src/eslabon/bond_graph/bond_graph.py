@@ -14,7 +14,7 @@ from eslabon.bonds import equations as _equations
 from eslabon.bonds import toml, written
 from eslabon.bonds.causality import Causality
 from eslabon.bonds.graph import Graph
-from eslabon.errors import ModelError, ReadError
+from eslabon.errors import ModelError, ReadError, shown
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.linear import LinearGraph
@@ -141,7 +141,7 @@ class BondGraph(Graph):
         from eslabon.files import write
 
         if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
-            raise ReadError(f"{path}: a bond graph is saved as TOML; let the name end in .toml.")
+            raise ReadError(f"{shown(path)}: a bond graph is saved as TOML; let the name end in .toml.")
         return write(path, toml.text(self.description))
 
     # -- structure ----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ sink keeps at zero: its effort is the multiplier, the force of the joint.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import casadi
@@ -167,7 +168,7 @@ class MechanismDrawing(TreeDrawing):
 
     def _loop(self, loop: Loop, walked: Circuit, own: Sequence[int]) -> None:
         """What a cut joint holds of the second body's motion relative to the first."""
-        still = Circuit(walked.R, walked.p, casadi.SX.eye(6), casadi.SX(6, 1), casadi.SX(6, 1))
+        still = replace(walked, J=casadi.SX.eye(6), V=casadi.SX(6, 1), drift=casadi.SX(6, 1))
         _, G, _, varying = held(loop.kind, still, self.t)
         second, first = fixed(loop.second.at), compose(fixed(loop.first.at), (walked.R, walked.p))
         rows = {GROUND: casadi.SX(len(own), 6)}

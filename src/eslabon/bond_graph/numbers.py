@@ -88,7 +88,7 @@ class BondVariables:
         return self.e * self.f
 
     def __getitem__(self, name: str) -> Floats:
-        if name not in self.names:
+        if text(name, "a bond variable") not in self.names:
             raise ModelError(f"there is no bond variable {name!r}{suggest(name, self.names)}")
         letter, place = self.names[name]
         found: Floats = getattr(self, letter)[..., place]

@@ -12,7 +12,7 @@ import casadi
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, choice, count, finite, known_words
+from eslabon.arguments import Floats, choice, count, finite, known_words, text
 from eslabon.bond_graph.numbers import BondVariables, bond_variables, function, state
 from eslabon.bonds import equations
 from eslabon.bonds.causality import causality
@@ -77,7 +77,7 @@ class Response:
         return energy_balance(self)
 
     def __getitem__(self, name: str) -> Floats:
-        if name in self.states:
+        if text(name, "what is asked of a response") in self.states:
             return self.x[..., self.states.index(name)]
         if name in self.inputs:
             return self.u[..., self.inputs.index(name)]
@@ -204,7 +204,13 @@ def _called(g: Graph, given: Callable[[float], Any], times: Floats) -> Floats:
     """A Python function of the time, asked at all times."""
     rows = []
     for t in np.ravel(times):
-        u = finite(given(float(t)), f"the inputs at t = {t:g} s")
+        try:
+            said = given(float(t))
+        except Exception as error:
+            raise InputError(
+                f"the inputs cannot be asked for at t = {t:g} s: {type(error).__name__}: {error}."
+            ) from error
+        u = finite(said, f"the inputs at t = {t:g} s")
         if u.shape != (len(input_names(g)),):
             raise InputError(
                 f"the inputs at t = {t:g} s have shape {u.shape}; {g.name} has {len(input_names(g))} inputs."

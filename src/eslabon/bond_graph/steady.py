@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, finite, known_words, mapping
+from eslabon.arguments import Floats, finite, known_words, mapping, text
 from eslabon.bond_graph.numbers import inputs as inputs_of
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import BOND_VARIABLES, RATES, STEADY, input_names, order
 from eslabon.bonds.graph import Graph
-from eslabon.errors import ModelError, SingularityError
+from eslabon.errors import InputError, ModelError, SingularityError
 from eslabon.graph.evaluator import evaluate
 
 ITERATIONS, HALVINGS = 100, 30
@@ -41,7 +41,7 @@ class SteadyState:
     def __getitem__(self, name: str) -> Any:
         """A state, another energy variable, or an input by its name."""
         known = {**self.energy, **{n: self.u[..., k] for k, n in enumerate(self.inputs)}}
-        known_words([name], known, "a steady state has no")
+        known_words([text(name, "what is asked of a steady state")], known, "a steady state has no")
         return known[name]
 
 
@@ -123,6 +123,10 @@ def _solved(g: Graph, X: Floats, u: Floats, open_states: list[int], open_inputs:
     f, batch = evaluate(g, STEADY), X.shape[:-1]
     X, u = (np.array(a).reshape(math.prod(batch), a.shape[-1]) for a in (X, np.broadcast_to(u, (*batch, u.shape[-1]))))
     time = finite(t, "t")
+    if time.ndim or not len(X):
+        raise InputError(
+            f"a steady state is that of one time and of at least one set of inputs; t has shape {time.shape}."
+        )
 
     def equations(X: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
         rest, by_X, by_u = f(X, u, time)

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, choice, finite
 from eslabon.bond_graph.numbers import inputs, state, value
 from eslabon.bonds.causality import PREFERENCES
-from eslabon.bonds.equations import FIELDS, STRUCTURE
+from eslabon.bonds.equations import DERIVATIVE_FIELDS, FIELDS, STRUCTURE
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import BLOCKS, DERIVATIVE_BLOCKS, JunctionStructure, junction_structure
-from eslabon.errors import ModelError
 from eslabon.graph.evaluator import evaluate
 
 
@@ -103,18 +102,24 @@ class Structure:
         return made
 
     def fields(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0) -> dict[str, Floats]:
-        """F, F_d, L, E and M at a state: z = F x, z_d = F_d x_d, D_out = L D_in, E = 1 - S14 F_d^-1 Z1 F and
+        """F, Fd, L, E, M and Z1_rate at a state: z = F x, z_d = F_d x_d, D_out = L D_in, E = 1 - S14 F_d^-1 Z1 F and
         M = (1 - L S22)^-1 L (Morales, 2.46, 2.47), of linear fields; derivatives of laws stand in for others.
+
+        With these E x' = (S11 + S12 M S21 + S14 F_d^-1 Z1_rate) F x + (S13 + S12 M S23) u (4.91, where Z1 is called S31).
 
         >>> import eslabon as es
         >>> g = es.BondGraph("two", {"I": "Sf", "j": "0", "C1": "C: 2", "C2": "C: 3"}, ["I -> j -> C1", "j -> C2"])
         >>> g.junction_structure().fields([0.0], [0.0])["E"]           # 1 + C2 / C1
         array([[2.5]])
+
+        With derivative causality preferred: Ld, Md, A_star and B_star of z_d = A* x_d' + B* u (4.185-4.188), in the order of
+        key["zd"] and of the sources, key["u"].
         """
         if self.preference == "derivative":
-            raise ModelError("the fields are those of integral causality; ask junction_structure('integral').")
+            made = value(self.graph, DERIVATIVE_FIELDS, x, u, t)
+            return dict(zip(("Ld", "Md", "A_star", "B_star"), made, strict=True))
         made = value(self.graph, FIELDS, x, u, t)
-        return dict(zip(("F", "Fd", "L", "E", "M"), made, strict=True))
+        return dict(zip(("F", "Fd", "L", "E", "M", "Z1_rate"), made, strict=True))
 
     def __repr__(self) -> str:
         letter = "J" if self.preference == "derivative" else "S"

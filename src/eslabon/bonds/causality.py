@@ -160,7 +160,7 @@ class _Assignment:
             yield from self._at_junction(x, ports)
         elif x.kind in TRANSFORMERS:
             yield from self._alike(x, ports, [p.into for p in ports])
-        elif len(ports) > 1:  # gyrators and fields: all strokes at the element, or none
+        elif x.kind in GYRATORS:  # all strokes at the element, or none
             yield from self._alike(x, ports, [True] * len(ports))
 
     def _at_junction(self, x: Element, ports: tuple[Port, ...]) -> Iterator[tuple[Port, bool]]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eslabon.arguments import text
 from eslabon.bonds.items import DETECTORS, GYRATORS, SOURCES, SUBMODEL, TRANSFORMERS, Bond, Description, Element
 from eslabon.bonds.written import description, element
 from eslabon.errors import ModelError, shown
@@ -45,6 +46,7 @@ class _Drawing:
             raise ModelError(
                 f"parts gives each element with what it lies between, as in {{'m': ('I: 2', 'v1')}}; it is {shown(self.parts)}."
             )
+        text(self.reference, "the reference")
         elements = {key: self._part(key, given) for key, given in self.parts.items()}
         self._remove_reference()
         self._simplify()
@@ -83,6 +85,8 @@ class _Drawing:
         if len(others) > 1:
             raise ModelError(f"the part '{x.name}' lies between {len(nodes)} nodes; one or two are expected.")
         second = others[0] if others else self.reference
+        if first == second:
+            raise ModelError(f"the part '{x.name}' lies between '{first}' and itself; give it another node.")
         if self.node == "1" and x.kind == "I" and second != self.reference:
             raise ModelError(f"the inertia '{x.name}' lies between two velocities; it has one, that of its own mass.")
         if x.kind in DETECTORS:
@@ -96,14 +100,13 @@ class _Drawing:
         else:
             self._between(x.name, first, second, source=x.kind in SOURCES)
 
-    def _between(self, name: str, first: str, second: str, source: bool) -> str:
+    def _between(self, name: str, first: str, second: str, source: bool) -> None:
         """The junction at which a part sees the difference of two nodes."""
         junction = f"{name}_difference"
         self.junctions[junction] = "0" if self.node == "1" else "1"
         through = (second, first) if source else (first, second)
         self.bonds += [(through[0], junction), (junction, through[1])]
         self.bonds.append((name, junction) if source else (junction, name))
-        return junction
 
     def _two_port(self, x: Element, nodes: list[str]) -> None:
         """A transformer or gyrator from one node, or difference of two, to another."""

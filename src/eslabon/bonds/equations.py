@@ -9,7 +9,6 @@ from typing import Any
 
 import casadi
 
-from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.evaluation import Evaluation, stacked
@@ -61,11 +60,7 @@ def bond_variables(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
 def energies(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     """What each storage holds, in the order of `storages`."""
     e = Evaluation.of_state(g, x, u, t)
-    made = []
-    for s in storages(g):
-        own = [other for other in (*e.causality.integral, *e.causality.derivative) if other.element.name == s.name]
-        made.append(laws.energy(s, stacked([e.energy_of(other) for other in own]), e.value))
-    return [stacked(made)]
+    return [stacked([e.held_by(x) for x in storages(g)])]
 
 
 def linearization(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
@@ -103,7 +98,8 @@ def structure_block(g: Graph, x: SX, u: SX, t: SX, preference: str, block: str) 
 
 
 def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
-    """F, F_d, L, E and M (Morales, 2.33-2.36, 2.46, 2.47); of laws that are not linear, their derivatives."""
+    """F, F_d, L, E, M and the rate of Z1 (Morales, 2.33-2.36, 2.46, 2.47, 4.91); of laws that are not linear, their
+    derivatives."""
     e = Evaluation.of_state(g, x, u, t)
     S14, S22, Z1 = (e.filled(getattr(e.structure, name)) for name in ("S14", "S22", "Z1"))
     F, stored = casadi.jacobian(e.z, x), e.stored_by_co_energy()
@@ -117,7 +113,31 @@ def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     except SingularError:
         raise ModelError(f"{g.name} has storages in derivative causality whose matrices are singular, so that F_d has no "
             "numbers; its E still follows from the rates.") from None  # fmt: skip
-    return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M)]
+    change = casadi.jacobian(casadi.vec(Z1), casadi.vertcat(x, t)) @ casadi.vertcat(e.rates, 1)
+    return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))]
+
+
+def derivative_fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+    """L_d and M_d of derivative causality, A* and B* of z_d = A* x_d' + B* u (Morales, 4.185-4.188), at a state."""
+    e = Evaluation.of_state(g, x, u, t)
+    c = causality(g.plain, "derivative")
+    if c.integral:
+        raise ModelError(f"{g.name}: {', '.join(c.states)} keep integral causality, so that there is no B*.")
+    known = {s.name: e.energy_of(s) for s in (*e.causality.integral, *e.causality.derivative)}
+    d = Evaluation(g, known, u, t, "derivative")
+    J = {name: e.filled(getattr(d.structure, name)) for name in ("J11", "J12", "J13", "J21", "J22", "J23")}
+    D = casadi.SX.sym("D", J["J22"].shape[0])
+    L = casadi.jacobian(d.answers([*range(D.numel())], D), D) if D.numel() else casadi.SX(0, 0)
+    L = casadi.substitute(L, D, e.combined(stacked_rows(e, d.structure.key["D_in"]))) if D.numel() else L
+    M = solve(casadi.SX.eye(L.shape[0]) - casadi.mtimes(L, J["J22"]), L)
+    star = [J[f"J1{k}"] + casadi.mtimes([J["J12"], M, J[f"J2{k}"]]) for k in (1, 3)]
+    return [casadi.densify(matrix) for matrix in (L, M, *star)]
+
+
+def stacked_rows(e: Evaluation, names: tuple[str, ...]) -> SX:
+    """Rows of bond variables by their names."""
+    found = [e.g.signals[name] for name in names]
+    return casadi.vertcat(*(e.structure.rows[bond.name, letter] for letter, bond in found))
 
 
 def affine(g: Graph, x: SX, t: SX) -> list[SX]:
@@ -154,6 +174,10 @@ def _ny(g: Graph, **_: Any) -> tuple[int]:
 
 def _nd(g: Graph, **_: Any) -> tuple[int]:
     return (len(causality(g.plain).derivative),)
+
+
+def _ns(g: Graph, **_: Any) -> tuple[int]:
+    return (len(junction_structure(g.plain).sources),)
 
 
 def _nD(g: Graph, **_: Any) -> tuple[int]:
@@ -201,6 +225,11 @@ STRUCTURE = Formula(
 FIELDS = Formula(
     "bond_graph_fields", fields, (X, U, T),
     (Argument("F", _by(_n, _n)), Argument("Fd", _by(_nd, _nd)), Argument("L", _by(_nD, _nD)), Argument("E", _by(_n, _n)),
-     Argument("M", _by(_nD, _nD))), seldom=True,
+     Argument("M", _by(_nD, _nD)), Argument("Z1_rate", _by(_nd, _n))), seldom=True,
+)  # fmt: skip
+DERIVATIVE_FIELDS = Formula(
+    "bond_graph_derivative_fields", derivative_fields, (X, U, T),
+    (Argument("Ld", _by(_nD, _nD)), Argument("Md", _by(_nD, _nD)), Argument("A_star", _by(_nX, _nX)),
+     Argument("B_star", _by(_nX, _ns))), seldom=True,
 )  # fmt: skip
 AFFINE = Formula("bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))), seldom=True)

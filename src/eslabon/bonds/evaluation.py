@@ -23,7 +23,7 @@ from eslabon.bonds import laws
 from eslabon.bonds.causality import Storage, causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import EFFORT_SINK, FLOW_SINK, TIME, Element, Traced
+from eslabon.bonds.items import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
 from eslabon.bonds.junctions import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
 from eslabon.model.expressions import Expression
@@ -123,7 +123,7 @@ class Evaluation:
 
     def _column(self, group: str, k: int) -> SX:
         if group == "z":
-            return self._co_energy(self.causality.integral[k])
+            return self.co_energy_of(self.causality.integral[k])
         return self.source(k) if group == "u" else self.D_out[k]
 
     # -- fields -------------------------------------------------------------------------------------------------
@@ -131,7 +131,12 @@ class Evaluation:
     def energy_of(self, s: Storage) -> SX:
         """p or q of a storage."""
         if s.name not in self._energy:
-            self._energy |= self._all_dependent() if self._set_by_states else self._dependent(s.element)
+            own, integral = self._ports(s.element)
+            if self._set_by_states and not any(integral):
+                self._energy |= self._all_dependent()
+                return self._energy[s.name]
+            made = laws.answers(s.element, self._given(own, integral), integral, self.value)
+            self._energy |= {x.name: made[k] for k, x in enumerate(own) if not integral[k]}
         return self._energy[s.name]
 
     @cached_property
@@ -143,31 +148,78 @@ class Evaluation:
 
     def _all_dependent(self) -> dict[str, SX]:
         """The energy variables of all storages in derivative causality at once, which keeps what they have in common."""
-        imposed = self.combined(self.structure.matrix["zd"])
         made: dict[str, SX] = {}
-        for x in dict.fromkeys(s.element for s in self.causality.derivative):
+        for x in dict.fromkeys(s.element for s in self.causality.derivative if not any(self._ports(s.element)[1])):
             places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
-            own = laws.stored(x, imposed[places], self.value)
+            own = laws.answers(x, self.imposed[places], [False] * len(places), self.value)
             made |= {self.causality.derivative[k].name: own[i] for i, k in enumerate(places)}
         return made
 
-    def _dependent(self, x: Element) -> dict[str, SX]:
-        """The energy variables of a storage in derivative causality, by what is imposed on it."""
-        own = [s for s in self.causality.derivative if s.element.name == x.name]
-        imposed = casadi.vertcat(*(self.variable((s.port.bond.name, s.letters[1])) for s in own))
-        made = laws.stored(x, imposed, self.value)
-        return {s.name: made[k] for k, s in enumerate(own)}
+    @cached_property
+    def imposed(self) -> SX:
+        """Co-energy variables of the storages in derivative causality, as the junction structure imposes them."""
+        return self.combined(self.structure.matrix["zd"])
 
-    def _co_energy(self, s: Storage) -> SX:
+    def held_by(self, x: Element) -> SX:
+        """The energy of a storage; of a linear one in derivative causality by what is imposed on it, as its matrix may be
+        singular."""
+        energy = stacked(self.energies(x))
+        if x.law is not None or any(self._ports(x)[1]):
+            return laws.energy(x, energy, self.value)
+        places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
+        return casadi.dot(self.imposed[places], energy) / 2
+
+    def energies(self, x: Element) -> list[SX]:
+        """The energy variables of a storage in the order of its ports."""
+        return [self.energy_of(s) for s in self._ports(x)[0]]
+
+    def _ports(self, x: Element) -> tuple[list[Storage], list[bool]]:
+        """The ports of a storage in their order, and which of them have integral causality."""
+        found = {s.port.bond.name: (s, True) for s in self.causality.integral if s.element.name == x.name}
+        found |= {s.port.bond.name: (s, False) for s in self.causality.derivative if s.element.name == x.name}
+        own = [found[port.bond.name] for port in self.g.ports[x.name]]
+        return [s for s, _ in own], [integral for _, integral in own]
+
+    def _given(self, own: list[Storage], integral: list[bool]) -> SX:
+        """What is given at each port of a storage: its energy variable, or a co-energy variable that is imposed on it."""
+        parts = [
+            self.energy_of(s) if known else self.variable((s.port.bond.name, s.letters[1]))
+            for s, known in zip(own, integral, strict=True)
+        ]
+        return casadi.vertcat(*parts)
+
+    def co_energy_of(self, s: Storage) -> SX:
+        """f or e of a storage whose energy variable is known, or the flow that is a state itself."""
         if s.element.kind == FLOW_SINK:
             return self._energy[s.name]
-        own = [
-            other
-            for other in (*self.causality.integral, *self.causality.derivative)
-            if other.element.name == s.element.name
-        ]
-        energy = casadi.vertcat(*(self.energy_of(other) for other in own))
+        own, integral = self._ports(s.element)
+        if not self.steady and not all(integral):
+            return self._coupled[s.name]
+        energy = casadi.vertcat(*(self.energy_of(x) for x in own))
         return laws.co_energy(s.element, energy, self.value)[own.index(s)]
+
+    @cached_property
+    def _coupled(self) -> Mapping[str, SX]:
+        """Co-energy variables of fields that have both causalities: each depends on what the others impose."""
+        names = [s.name for s in self.causality.integral if not all(self._ports(s.element)[1])]
+        w = casadi.SX.sym("w", len(names))
+        trial = Evaluation(self.g, self._energy, self.u_given, self.t, self.structure.causality.preference)
+        vars(trial)["_coupled"] = {name: w[k] for k, name in enumerate(names)}
+        rest = casadi.vertcat(*(w[k] - trial.answered(name) for k, name in enumerate(names)))
+        slope = casadi.jacobian(rest, w)
+        if casadi.depends_on(slope, w):
+            raise ModelError(
+                f"{self.g.name}: a field whose ports have both causalities ({', '.join(names)}) is modulated by what it answers; "
+                "take it apart."
+            )
+        made = solve(slope, -casadi.substitute(rest, w, casadi.SX.zeros(len(names))))
+        return {name: made[k] for k, name in enumerate(names)}
+
+    def answered(self, name: str) -> SX:
+        """The co-energy variable that a field answers with at a port in integral causality."""
+        s = next(s for s in self.causality.integral if s.name == name)
+        own, integral = self._ports(s.element)
+        return laws.answers(s.element, self._given(own, integral), integral, self.value)[own.index(s)]
 
     def source(self, k: int) -> SX:
         """What a source imposes: an input, or a value of its own."""
@@ -180,12 +232,12 @@ class Evaluation:
 
     @cached_property
     def z(self) -> SX:
-        return stacked([self._co_energy(s) for s in self.causality.integral])
+        return stacked([self.co_energy_of(s) for s in self.causality.integral])
 
     @cached_property
     def zd(self) -> SX:
         """Co-energy variables by the laws of the storages in derivative causality."""
-        return stacked([self._co_energy(s) for s in self.causality.derivative])
+        return stacked([self.co_energy_of(s) for s in self.causality.derivative])
 
     @cached_property
     def xd(self) -> SX:
@@ -200,6 +252,18 @@ class Evaluation:
     @cached_property
     def D_out(self) -> SX:
         """What resistors answer, algebraic loops solved: D_in = d + S22 D_out, D_out = L(D_in)."""
+        if RESISTOR in self._pending:
+            raise ModelError(
+                f"{self.g.name}: {self._pending[-1]} modulates an element, but it depends on what resistors answer, which depends "
+                "on that element; modulate by states, or write the law of a resistor in its own e or f."
+            )
+        self._pending.append(RESISTOR)
+        try:
+            return self._answered()
+        finally:
+            self._pending.pop()
+
+    def _answered(self) -> SX:
         S21, S22, S23 = (self.filled(self.structure.block("D_in", group)) for group in ("z", "D_out", "u"))
         self._refuse_rates_at_resistors()
         d = self._times(S21, "z") + self._times(S23, "u")
@@ -222,18 +286,21 @@ class Evaluation:
         made = []
         for unit, (x, ports) in zip(self._units, self.structure.resistors, strict=True):
             if unit[0] in members:
-                letter = "e" if self.causality.effort_in(ports[0]) else "f"
+                letters = ["e" if self.causality.effort_in(port) else "f" for port in ports]
                 own = casadi.vertcat(*(given[members.index(k)] for k in unit))
-                made.append((unit[0], laws.dissipated(x, own, letter, self.value)))
+                made.append((unit[0], laws.dissipated(x, own, letters, self.value)))
         return casadi.vertcat(*(answer for _, answer in sorted(made, key=lambda pair: pair[0])))
 
     def stored_by_co_energy(self) -> SX:
         """The derivative of x_d by z_d."""
-        zd = casadi.SX.sym("zd", len(self.causality.derivative))
-        parts = [casadi.SX(0, 1)]
+        zd, parts = casadi.SX.sym("zd", len(self.causality.derivative)), [casadi.SX(0, 1)]
         for x in dict.fromkeys(s.element for s in self.causality.derivative):
+            if any(self._ports(x)[1]):
+                raise ModelError(
+                    f"the ports of the field '{x.name}' have both causalities, for which there is no F_d of its own."
+                )
             own = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
-            parts.append(laws.stored(x, zd[own], self.value))
+            parts.append(laws.answers(x, zd[own], [False] * len(own), self.value))
         made = casadi.jacobian(casadi.vertcat(*parts), zd)
         return casadi.substitute(made, zd, self.combined(self.structure.matrix["zd"])) if zd.numel() else made
 
@@ -387,16 +454,16 @@ class Evaluation:
             found = solve(casadi.sparsify(whole), casadi.vertcat(right, d))
             return found[:n], found[n:]
 
-    def _refuse_input_rates(self, S14: SX) -> None:
+    def _refuse_input_rates(self, block: SX) -> None:
         """Where the rate of an input would be needed."""
         by_u = casadi.jacobian(self.xd, self.u_given)
-        if not casadi.mtimes(S14, by_u).nnz():
+        if not casadi.mtimes(block, by_u).nnz():
             return
         inputs = [x.name for x in self.structure.sources if x.is_input]
         k, j = next((k, j) for k in range(by_u.shape[0]) for j in range(by_u.shape[1]) if by_u.sparsity().has_nz(k, j))
         raise ModelError(
-            f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that the equations need its "
-            "rate; put a resistance between them, or make the input a state."
+            f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that its rate is needed; put a "
+            "resistance between them, or let the source be a function of the time or of states."
         )
 
     @cached_property
@@ -417,6 +484,8 @@ class Evaluation:
         for group, place in self.structure.columns.items():
             block = filled[:, place]
             if block.nnz():
+                if group == "xd_rate" and not self.steady:
+                    self._refuse_input_rates(block)
                 total = total + self._times(block, group)
         if self.sinks and casadi.depends_on(total, self.multiplier_symbols):
             total = casadi.substitute(total, self.multiplier_symbols, self.multipliers)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
-from eslabon.arguments import known_words
+from eslabon.arguments import known_words, text
 from eslabon.bonds.items import DOMAINS, PORT, Bond, Description, Element
 from eslabon.bonds.submodels import flatten, with_parameter
 from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
@@ -100,7 +100,7 @@ class Graph:
         >>> g.unit("e1"), g.unit("q3"), g.unit("q53"), g.unit("p50")
         ('N m', 'rad', 'm', 'N s')
         """
-        known_words([name], self.signals, f"{self.name} has no variable")
+        known_words([text(name, "a variable")], self.signals, f"{self.name} has no variable")
         letter, bond = self.signals[name]
         domain = self.domains.get(bond.name)
         return "" if domain is None else str(getattr(DOMAINS[domain], WORDS[letter]))

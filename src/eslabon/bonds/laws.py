@@ -1,7 +1,7 @@
 """Constitutive laws: what an element answers at its ports, as CasADi expressions.
 
 A law is written once, in the direction its causality gives it: I, f(p) or in derivative causality p(f); C, e(q) or q(e); R,
-e(f) or f(e). Values may be matrices.
+e(f) or f(e). Values may be matrices, whose ports need not all have the same causality.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ SX = Any
 Valued = Callable[..., Any]  # the value of an expression, with names of its own
 
 
+def answers(x: Element, given: SX, integral: list[bool], value: Valued) -> SX:
+    """What a storage answers port by port: in integral causality the co-energy variable to the energy variable, f to p or e to
+    q, else the energy variable to the co-energy variable."""
+    if x.law is not None:
+        own = x.law if integral[0] else x.inverse
+        assert own is not None  # causality has seen to it
+        return _said(own, OWN_LETTERS[x.kind][0 if integral[0] else 1], given, value)
+    return _linear(x, given, [not own for own in integral], value)
+
+
 def co_energy(x: Element, energy: SX, value: Valued) -> SX:
-    """f of p for an inertia, e of q for a compliance."""
+    """f of p for an inertia, e of q for a compliance, at all ports."""
+    return answers(x, energy, [True] * energy.shape[0], value)
+
+
+def dissipated(x: Element, given: SX, letters: list[str], value: Valued) -> SX:
+    """e of f or f of e for a resistor, by what it is given at each port."""
     if x.law is not None:
-        return _said(x.law, OWN_LETTERS[x.kind][0], energy, value)
-    return _quotient(x, energy, value)
-
-
-def stored(x: Element, given: SX, value: Valued) -> SX:
-    """p of f for an inertia, q of e for a compliance: derivative causality."""
-    if x.law is not None:
-        assert x.inverse is not None  # causality has seen to it
-        return _said(x.inverse, OWN_LETTERS[x.kind][1], given, value)
-    return _product(x, given, value)
-
-
-def dissipated(x: Element, given: SX, letter: str, value: Valued) -> SX:
-    """e of f or f of e for a resistor, by what it is given."""
-    if x.law is not None:
-        own = x.law if resistor_input(x) == letter else x.inverse
+        own = x.law if resistor_input(x) == letters[0] else x.inverse
         assert own is not None
-        return _said(own, letter, given, value)
-    return _product(x, given, value) if letter == "f" else _quotient(x, given, value)
+        return _said(own, letters[0], given, value)
+    return _linear(x, given, [letter == "f" for letter in letters], value)
 
 
 def energy(x: Element, own: SX, value: Valued) -> SX:
@@ -71,20 +71,27 @@ def _matrix(x: Element, value: Valued) -> SX:
     return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(casadi.SX(value(e)) for e in row)) for row in x.value)))
 
 
-def _product(x: Element, given: SX, value: Valued) -> SX:
-    if isinstance(x.value, tuple | Traced):
-        return casadi.mtimes(_matrix(x, value), given)
-    return value(x.value) * given
+def _linear(x: Element, given: SX, direct: list[bool], value: Valued) -> SX:
+    """y = K g where the law is taken as it is written, e = R f, p = I f, q = C e, and its inverse at the other ports.
+
+    With b for the latter, g_b = K_ba g_a + K_bb y_b and y_a = K_aa g_a + K_ab y_b.
+    """
+    if not isinstance(x.value, tuple | Traced):
+        return value(x.value) * given if direct[0] else _quotient(x, given, value)
+    K = _matrix(x, value)
+    a, b = [k for k, own in enumerate(direct) if own], [k for k, own in enumerate(direct) if not own]
+    made = casadi.SX(given.shape[0], 1)
+    try:
+        made[b] = solve(K[b, b], given[b] - casadi.mtimes(K[b, a], given[a]))
+    except SingularError:
+        raise ModelError(
+            f"the matrix of the field '{x.name}' is singular, and its causality needs the inverse."
+        ) from None
+    made[a] = casadi.mtimes(K[a, a], given[a]) + casadi.mtimes(K[a, b], made[b])
+    return made
 
 
 def _quotient(x: Element, given: SX, value: Valued) -> SX:
-    if isinstance(x.value, tuple | Traced):
-        try:
-            return solve(_matrix(x, value), given)
-        except SingularError:
-            raise ModelError(
-                f"the matrix of the field '{x.name}' is singular, and its causality needs the inverse."
-            ) from None
     divisor = value(x.value)
     if isinstance(divisor, float) and divisor == 0:
         noun = "resistance" if x.kind == RESISTOR else "inertia" if x.kind == "I" else "compliance"

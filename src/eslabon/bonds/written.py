@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from eslabon.arguments import choice, known_words, text
+from eslabon.arguments import choice, known_words, mapping, names, text
 from eslabon.bonds.items import (
     DOMAINS,
     KINDS,
@@ -46,10 +46,12 @@ def description(
     """What was written, as data."""
     if not isinstance(elements, Mapping):
         raise ModelError(f"elements gives each element by its name, as in {{'L': 'I: 0.1'}}; it is {shown(elements)}.")
-    own = domains_of(domains or {})
+    own = domains_of(mapping(domains, "domains"))
     known_words(own, elements, "domains names the unknown element")
     made = tuple(element(key, value, own.get(key, "")) for key, value in elements.items())
-    values = tuple((parameter_name(n), number(x, f"parameter '{n}'")) for n, x in (parameters or {}).items())
+    values = tuple(
+        (parameter_name(n), number(x, f"parameter '{n}'")) for n, x in mapping(parameters, "parameters").items()
+    )
     return Description(text(name, "the name of a bond graph"), made, bonds_of(bonds), values, text(note, "note"))
 
 
@@ -64,13 +66,9 @@ def parameter_name(name: Any) -> str:
 def domains_of(domains: Mapping[str, Any]) -> dict[str, str]:
     """The domain of each element, from names by domain."""
     made: dict[str, str] = {}
-    if not isinstance(domains, Mapping):
-        raise ModelError(
-            f"domains lists elements by domain, as in {{'electrical': ['V', 'L']}}; it is {shown(domains)}."
-        )
     for domain, members in domains.items():
         choice(domain, "a domain", DOMAINS)
-        for member in members.split() if isinstance(members, str) else members:
+        for member in members.split() if isinstance(members, str) else names(members, f"members of {domain}"):
             if made.setdefault(text(member, f"a member of the domain {domain}"), domain) != domain:
                 raise ModelError(f"'{member}' is put in two domains, {made[member]} and {domain}; keep one.")
     return made
@@ -91,7 +89,7 @@ def element(name: str, written: Any, domain: str = "") -> Element:
         raise ModelError(
             f"'{name}' has a point in its name, which stands between a submodel and its port; choose another."
         )
-    own = choice(table["domain"], f"the domain of '{name}'", DOMAINS) if table.get("domain") else domain
+    own = choice(table["domain"], f"the domain of '{name}'", DOMAINS) if "domain" in table else domain
     return Element(
         name,
         kind,

@@ -20,31 +20,55 @@ TOUCHING = (
 
 def wrenches(m: Model, q: SX, v: SX, external: Mapping[str, SX]) -> dict[str, SX]:
     """By body, the moment and force on it in its own axes about its own origin: the model's and the caller's."""
-    if not (m.springs or m.wrenches or external):
-        return {}
-    placed = placements(m, q)
+    total = given_wrenches(m, q, external)
+    for body, wrench in spring_wrenches(m, q, v).items():
+        _add(total, body, wrench)
+    return total
+
+
+def given_wrenches(m: Model, q: SX, external: Mapping[str, SX]) -> dict[str, SX]:
+    """Those that are told: the model's own, and the caller's on bodies, frames and open wrenches."""
     total: dict[str, SX] = {}
-
-    def add(body: str, at: SX, force: SX, moment: SX) -> None:
-        if body != GROUND:
-            total[body] = total.get(body, zeros(6)) + casadi.vertcat(moment + cross(at, force), force)
-
+    if not (m.wrenches or external):
+        return total
+    placed = placements(m, q)
     for wrench in m.wrenches:
         value = external.get(wrench.name, zeros(6))
         force, moment = (value[3:], value[:3]) if wrench.given else _constant(wrench)
         back = constant(placed[wrench.body][0]).T if wrench.axes == GROUND else casadi.SX.eye(3)
-        add(wrench.body, column(wrench.at), back @ force, back @ moment)
+        _add(total, wrench.body, _about_origin(column(wrench.at), back @ force, back @ moment))
     known = {w.name for w in m.wrenches}
     for name, value in external.items():
         if name not in known:
             frame = m.frame(name)
             R = constant(frame.at.rotation())
-            add(frame.body, constant(frame.at.translation()), R @ value[3:], R @ value[:3])
+            at = constant(frame.at.translation())
+            _add(total, frame.body, _about_origin(at, R @ value[3:], R @ value[:3]))
+    return total
+
+
+def spring_wrenches(m: Model, q: SX, v: SX) -> dict[str, SX]:
+    """Those of springs between points, with their dampers."""
+    total: dict[str, SX] = {}
+    if not m.springs:
+        return total
+    placed = placements(m, q)
     for spring in m.springs:
         pull = _pull(m, spring, q, v, placed)
         for end, sign in ((spring.first, 1), (spring.second, -1)):
-            add(end.body, column(end.at.position), constant(placed[end.body][0]).T @ (sign * pull), zeros(3))
+            turned = constant(placed[end.body][0]).T @ (sign * pull)
+            _add(total, end.body, _about_origin(column(end.at.position), turned, zeros(3)))
     return total
+
+
+def _add(total: dict[str, SX], body: str, wrench: SX) -> None:
+    if body != GROUND:
+        total[body] = total.get(body, zeros(6)) + wrench
+
+
+def _about_origin(at: SX, force: SX, moment: SX) -> SX:
+    """The wrench of a force and a moment at a point of a body."""
+    return casadi.vertcat(moment + cross(at, force), force)
 
 
 def check_external(m: Model, names: tuple[str, ...]) -> None:

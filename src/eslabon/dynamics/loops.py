@@ -135,7 +135,7 @@ def reactions(
     phi, J, gamma, rate = residual(m, q, v, p)
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
     found = actuator_forces(needed, J, p, m.actuated_velocities, None, _for_forces(constraints))
-    rows = _transmitted(m, q, v, a, p, found.reaction, external or {})
+    rows = transmitted(m, q, v, a, p, found.reaction, external or {})
     return [rows, violation(phi, J @ v + rate, J @ a - gamma), found.condition]
 
 
@@ -146,7 +146,7 @@ def reactions_under_forces(
     """The same when the actuators' forces are given: the motion follows from them, whatever they leave free."""
     p, force = partition or structure.partition, trees.actuation(m, tau)
     found, left = _under(m, q, v, force, formulation, constraints, external, structure, p)
-    rows = _transmitted(m, q, v, found.a, p, found.reaction, external or {})
+    rows = transmitted(m, q, v, found.a, p, found.reaction, external or {})
     return [rows, left, found.condition]
 
 
@@ -194,7 +194,7 @@ def _of_couplings(m: Model, p: Partition, reaction: SX) -> SX:
     return forces
 
 
-def _transmitted(m: Model, q: SX, v: SX, a: SX, p: Partition, reaction: SX, external: External) -> SX:
+def transmitted(m: Model, q: SX, v: SX, a: SX, p: Partition, reaction: SX, external: External) -> SX:
     """The rows of `reactions`, from what the loops' independent rows carry."""
     loops, applied = _loop_wrenches(m, q, p, reaction)
     total = wrenches(m, q, v, external)

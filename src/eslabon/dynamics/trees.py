@@ -20,12 +20,14 @@ from eslabon.formulations import (
     lagrange,
     lie,
     newton_euler,
+    passive,
     quaternion,
 )
 from eslabon.formulations.constrained import METHODS
 from eslabon.formulations.factor import factors
 from eslabon.formulations.links import Link, links, short
 from eslabon.formulations.symbols import SX, zeros
+from eslabon.graph.calls import inlining
 from eslabon.kinematics.closure import Structure
 from eslabon.model import Model
 
@@ -73,8 +75,8 @@ def inverse_dynamics(
 
 
 def actuation(m: Model, tau: SX) -> SX:
-    """The actuators' forces among those of all velocities."""
-    force = zeros(m.nv)
+    """The actuators' forces among those of all velocities, column by column."""
+    force = zeros(m.nv, tau.shape[1])
     force[list(m.actuated_velocities), :] = tau
     return force
 
@@ -154,9 +156,22 @@ def transmitted(m: Model, q: SX, v: SX, a: SX, applied: External) -> SX:
 def regressor(m: Model, q: SX, v: SX, a: SX) -> SX:
     """Y with joint forces Y pi, linear in the inertial parameters pi of all bodies, ten each:
     mass, m c (3), and Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
-    pi = casadi.SX.sym("pi", 10 * len(m.bodies))
-    tree = [replace(link, inertia=_inertia(pi[10 * k : 10 * k + 10])) for k, link in enumerate(links(m))]
+    pi, tree = _of_unknown_inertia(m)
     return casadi.jacobian(newton_euler.joint_forces(m, tree, q, v, a), pi)
+
+
+def passive_regressor(m: Model, q: SX, v: SX, w: SX, a: SX) -> SX:
+    """Y with M a + C(q, v) w + g = Y pi, where dM/dt - 2 C is skew (Slotine and Li, 1987); pi as in `regressor`, which it is
+    for w = v."""
+    pi, tree = _of_unknown_inertia(m)
+    with inlining():
+        return casadi.jacobian(passive.joint_forces(m, tree, q, v, w, a), pi)
+
+
+def _of_unknown_inertia(m: Model) -> tuple[SX, list[Link]]:
+    """Symbols for the inertial parameters of all bodies, and the links that have them."""
+    pi = casadi.SX.sym("pi", 10 * len(m.bodies))
+    return pi, [replace(link, inertia=_inertia(pi[10 * k : 10 * k + 10])) for k, link in enumerate(links(m))]
 
 
 def _inertia(pi: SX) -> Inertia:

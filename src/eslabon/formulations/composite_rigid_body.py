@@ -28,7 +28,7 @@ def mass_matrix(m: Model, q: SX) -> SX:
 
 def of_links(tree: Sequence[Link], q: SX, nv: int) -> SX:
     """The mass matrix of a tree of links."""
-    if _depth(tree) > DEEP:
+    if depth(tree) > DEEP:
         return in_ground(tree, q, nv)
     M, composite, poses = zeros(nv, nv), [link.inertia for link in tree], [link.pose(q) for link in tree]
     still = zeros(nv)
@@ -48,7 +48,7 @@ def of_links(tree: Sequence[Link], q: SX, nv: int) -> SX:
     return M
 
 
-def _depth(tree: Sequence[Link]) -> float:
+def depth(tree: Sequence[Link]) -> float:
     """How many joints there are between a body and the ground, on average."""
     depth: list[int] = []
     for link in tree:
@@ -70,12 +70,12 @@ def in_ground(tree: Sequence[Link], q: SX, nv: int) -> SX:
         if tree[k].parent >= 0:
             composite[tree[k].parent] += composite[k]
     momenta = [inertia.momentum(x) for inertia, x in zip(composite, S, strict=True)]
-    rows, columns = _on_paths(tree, nv)
+    rows, columns = on_paths(tree, nv)
     entries = repeat(_dot(), (casadi.horzcat(*S), rows), (casadi.horzcat(*momenta), columns))
     return symmetric(casadi.SX(casadi.Sparsity.triplet(nv, nv, rows, columns), entries.T))
 
 
-def _on_paths(tree: Sequence[Link], nv: int) -> tuple[list[int], list[int]]:
+def on_paths(tree: Sequence[Link], nv: int) -> tuple[list[int], list[int]]:
     """The entries of the upper triangle whose joints lie on one path to the ground, column by column."""
     above: list[list[int]] = []
     rows, columns = [], []

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import casadi
 
-from eslabon.formulations.factor import Factors, factors
+from eslabon.formulations.factor import MANY, Factors, LoopFactors, factors, loop_factors
 from eslabon.formulations.symbols import SX, symmetric, zeros
+from eslabon.graph import matrices
 from eslabon.kinematics.closure import Partition
 
 LIGHT = 1e-5  # how much less the reciprocal condition number of M counts than that of the constraints, which is squared
@@ -55,15 +56,76 @@ class Solution(NamedTuple):
     condition: SX
 
 
+class Multipliers:
+    """The factors of M v' = f + J^T lambda, J v' = gamma, that serve any f and gamma, one column or several:
+    (J M^-1 J^T) lambda = gamma - J M^-1 f. With M = L^T D L only L^-T J^T is needed, which has few entries."""
+
+    def __init__(self, c: Constrained) -> None:
+        self.given, held = c, c.penalized()
+        self.tree = factors(held.M)
+        self.across = self.tree.inward(held.J.T)
+        self.light = self.tree.scaled(self.across).T
+        self.W = symmetric(self.light @ self.across)
+        self.solver = _regularized(self.W, c.regularization)
+
+    def solve(self, f: SX, gamma: SX) -> tuple[SX, SX]:
+        """v' and lambda."""
+        c = self.given
+        force = self.tree.inward(f + c.penalty * (c.J.T @ gamma) if c.penalty else f)
+        reaction = _refined(self.solver, self.W, gamma - self.light @ force, c.regularization)
+        return self.tree.outward(self.tree.scaled(force + self.across @ reaction)), reaction
+
+    def compensate(self, excess: SX, gap: SX) -> tuple[SX, SX]:
+        """The changes of v' and lambda that make up for forces and second derivatives of the constraints in excess."""
+        return self.solve(-excess, -gap)
+
+    @property
+    def condition(self) -> SX:
+        return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
+
+
+class LoopMultipliers:
+    """The same by loops in native code, for large mechanisms and many columns."""
+
+    def __init__(self, c: Constrained) -> None:
+        self.given, held = c, c.penalized()
+        self.tree = loop_factors(held.M)
+        self.J, self.Y = matrices.entries(c.J), self.tree.solve(casadi.densify(c.J.T))
+        self.full = matrices.entries(casadi.SX.ones(*self.Y.shape))
+        W = matrices.multiplied(self.J, -c.J, self.Y, zeros(c.J.shape[0], c.J.shape[0]))
+        self.W = W
+        self.solver = loop_factors(W + casadi.diag(casadi.SX(list(c.regularization))) if c.regularization else W)
+
+    def solve(self, f: SX, gamma: SX) -> tuple[SX, SX]:
+        """v' and lambda."""
+        return self.compensate(-f, -gamma)
+
+    def compensate(self, excess: SX, gap: SX) -> tuple[SX, SX]:
+        """The changes of v' and lambda that make up for forces and second derivatives of the constraints in excess."""
+        c = self.given
+        X = self.tree.solve_negative(excess + c.penalty * (c.J.T @ gap) if c.penalty else excess)
+        right = matrices.multiplied(self.J, -c.J, X, gap)
+        opposite = self.solver.solve(right)  # -lambda
+        for _ in range(2 if c.regularization else 0):
+            left = matrices.multiplied(matrices.entries(self.W), self.W, opposite, right)
+            opposite = opposite + self.solver.solve(left)
+        return matrices.multiplied(self.full, self.Y, opposite, X), -opposite
+
+    @property
+    def condition(self) -> SX:
+        return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
+
+
+def multipliers_for(c: Constrained, columns: int) -> Multipliers | LoopMultipliers:
+    """The factors that are best for so many right-hand sides."""
+    rows = c.J.shape[0]
+    return (LoopMultipliers if rows * rows * columns > 2 * MANY else Multipliers)(c)
+
+
 def multipliers(given: Constrained) -> Solution:
-    """(J M^-1 J^T) lambda = gamma - J M^-1 f. With M = L^T D L only L^-T J^T is needed, which has few entries."""
-    c = given.penalized()
-    tree = factors(c.M)
-    force, across = tree.inward(c.force), tree.inward(c.J.T)
-    light = tree.scaled(across).T
-    reaction, solver = _regularized(symmetric(light @ across), c.gamma - light @ force, c.regularization)
-    a = tree.outward(tree.scaled(force + across @ reaction))
-    return Solution(a, reaction, joint_condition(_spread(solver), tree.condition(c.floor)))
+    """Lagrange's multipliers first, then the accelerations."""
+    found = Multipliers(given)
+    return Solution(*found.solve(given.force, given.gamma), found.condition)
 
 
 def udwadia_kalaba(given: Constrained) -> Solution:
@@ -72,7 +134,9 @@ def udwadia_kalaba(given: Constrained) -> Solution:
     tree = factors(c.M)
     half = casadi.diag(casadi.sqrt(casadi.vertcat(zeros(0), *tree.inverse)))  # D^-1/2
     a, root = tree.solve(c.force), half @ tree.inward(c.J.T)  # M^-1/2 J^T
-    reaction, solver = _regularized(symmetric(root.T @ root), c.gamma - c.J @ a, c.regularization)
+    W = symmetric(root.T @ root)
+    solver = _regularized(W, c.regularization)
+    reaction = _refined(solver, W, c.gamma - c.J @ a, c.regularization)
     a = a + tree.outward(half @ (root @ reaction))
     return Solution(a, reaction, joint_condition(_spread(solver), tree.condition(c.floor)))
 
@@ -104,16 +168,19 @@ METHODS: dict[str, Callable[[Constrained], Solution]] = {
 }
 
 
-def _regularized(W: SX, right: SX, regularization: Sequence[float]) -> tuple[SX, Factors]:
+def _regularized(W: SX, regularization: Sequence[float]) -> Factors:
+    return factors(W + casadi.diag(casadi.SX(list(regularization))) if regularization else W)
+
+
+def _refined(solver: Factors, W: SX, right: SX, regularization: Sequence[float]) -> SX:
     """lambda with W lambda = right; two more steps take back what the regularization changes."""
-    solver = factors(W + casadi.diag(casadi.SX(list(regularization))) if regularization else W)
     reaction = solver.solve(right)
     for _ in range(2 if regularization else 0):
         reaction = reaction + solver.solve(right - W @ reaction)
-    return reaction, solver
+    return reaction
 
 
-def _spread(solver: Factors) -> SX:
+def _spread(solver: Factors | LoopFactors) -> SX:
     """The least pivot against the largest."""
     if not solver.inverse:
         return casadi.SX(1)
@@ -124,6 +191,9 @@ def _spread(solver: Factors) -> SX:
 def joint_condition(constraints: SX, mass: SX) -> SX:
     """One reciprocal condition number of both, in which a NaN of either shows."""
     return 1 / (1 / constraints + LIGHT / mass)
+
+
+FEW = 6  # rows of a matrix up to which its inverse is cheaper than solving for more sides than it has rows
 
 
 class Square:
@@ -144,6 +214,10 @@ class Square:
         x = self.A @ self.solver.solve(b)
         return x + self.A @ self.solver.solve(b - self.A.T @ x)
 
+    def for_many(self) -> Square:
+        """The same for many right-hand sides: by its inverse where it is small."""
+        return Inverted(self) if self.A.shape[0] <= FEW else self
+
     @property
     def condition(self) -> SX:
         """The least pivot against the largest diagonal entry, the square of a reciprocal condition number."""
@@ -151,6 +225,20 @@ class Square:
             return casadi.SX(1)
         pivots = casadi.vertcat(*self.solver.inverse)
         return 1 / (casadi.mmax(casadi.fabs(pivots)) * casadi.mmax(casadi.diag(self.gram)))
+
+
+class Inverted(Square):
+    """A square matrix whose inverse, found column by column, is multiplied by."""
+
+    def __init__(self, square: Square) -> None:
+        self.A, self.gram, self.solver = square.A, square.gram, square.solver
+        self.inverse = square.solve(casadi.SX.eye(square.A.shape[0]))
+
+    def solve(self, b: SX) -> SX:
+        return self.inverse @ b
+
+    def solve_transposed(self, b: SX) -> SX:
+        return self.inverse.T @ b
 
 
 class Effort(NamedTuple):

@@ -13,6 +13,11 @@ from dataclasses import dataclass
 import casadi
 
 from eslabon.formulations.symbols import SX, constant, zeros
+from eslabon.graph import matrices
+
+MANY = (
+    3000  # entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,10 @@ class Factors:
     def solve(self, b: SX) -> SX:
         """x with M x = b, for one right-hand side or several."""
         return self.outward(self.scaled(self.inward(b)))
+
+    def solve_negative(self, b: SX) -> SX:
+        """x with M x = -b."""
+        return self.solve(-b)
 
     def inward(self, b: SX) -> SX:
         """L^-T b: only the ancestors of what b has become new entries."""
@@ -46,17 +55,45 @@ class Factors:
         return x
 
     def condition(self, floor: Sequence[float] = ()) -> SX:
-        """n / sum (M_kk + floor_k) / D_k: one where M is diagonal, zero or NaN where it is singular.
+        return condition(self.inverse, self.diagonal, floor)
 
-        A pivot D_k, measured by its own diagonal entry, is what is left of a motion's inertia when all motions farther
-        out follow as they like; no choice of units changes it. `floor` is what counts as nothing, for entries that are
-        zero but for round-off.
-        """
-        if not self.inverse:
-            return casadi.SX(1)
-        least = floor or [0.0] * len(self.inverse)
-        parts = [(d + x) * inverse for d, x, inverse in zip(self.diagonal, least, self.inverse, strict=True)]
-        return len(parts) / sum(casadi.fabs(x) for x in parts)
+
+@dataclass(frozen=True)
+class LoopFactors:
+    """The same factors, packed, computed and used by loops in native code (`graph.matrices`)."""
+
+    rows: matrices.Rows
+    packed: SX
+    diagonal: list[SX]
+
+    def solve(self, b: SX) -> SX:
+        """x with M x = b, for one right-hand side or several."""
+        return matrices.solved(self.rows, self.packed, b)
+
+    def solve_negative(self, b: SX) -> SX:
+        """x with M x = -b."""
+        return matrices.solved(self.rows, self.packed, b, negative=True)
+
+    @property
+    def inverse(self) -> list[SX]:
+        return matrices.inverse_pivots(self.rows, self.packed)
+
+    def condition(self, floor: Sequence[float] = ()) -> SX:
+        return condition(self.inverse, self.diagonal, floor)
+
+
+def condition(inverse: Sequence[SX], diagonal: Sequence[SX], floor: Sequence[float]) -> SX:
+    """n / sum (M_kk + floor_k) / D_k: one where M is diagonal, zero or NaN where it is singular.
+
+    A pivot D_k, measured by its own diagonal entry, is what is left of a motion's inertia when all motions farther
+    out follow as they like; no choice of units changes it. `floor` is what counts as nothing, for entries that are
+    zero but for round-off.
+    """
+    if not inverse:
+        return casadi.SX(1)
+    least = floor or [0.0] * len(inverse)
+    parts = [(d + x) * pivot for d, x, pivot in zip(diagonal, least, inverse, strict=True)]
+    return len(parts) / sum(casadi.fabs(x) for x in parts)
 
 
 def factors(M: SX) -> Factors:
@@ -71,3 +108,16 @@ def factors(M: SX) -> Factors:
         rows[k] = column * inverse[k]
         rest = casadi.triu(rest[:k, :k] - rows[k] @ column.T)
     return Factors(rows, inverse, diagonal)
+
+
+def loop_factors(M: SX) -> LoopFactors:
+    """The same for native loops; where eliminating makes new entries, all are there."""
+    rows = matrices.lower(M)
+    if not matrices.closed(rows):
+        rows = matrices.lower(casadi.SX.ones(*M.shape))
+    return LoopFactors(rows, matrices.factored(rows, M), [M[k, k] for k in range(M.shape[0])])
+
+
+def factors_for(M: SX, columns: int) -> Factors | LoopFactors:
+    """Factors that are best for so many right-hand sides."""
+    return loop_factors(M) if matrices.lower(M).size * columns > MANY else factors(M)

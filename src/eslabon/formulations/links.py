@@ -67,9 +67,37 @@ def links(m: Model) -> list[Link]:
 
 def short(m: Model) -> list[Link]:
     """The links for the shortest equations of joint forces: all three rewritings, sliding only where it pays."""
-    straight = aligned(_described(m))
+    return _shortened(_described(m))
+
+
+def serial(m: Model) -> list[Link]:
+    """The same with every joint whose motion subspace is not constant as several in series, massless links in between."""
+    return _shortened(_in_series(_described(m)))
+
+
+def _shortened(tree: Sequence[Link]) -> list[Link]:
+    straight = aligned(tree)
     chosen = min((regrouped(straight), regrouped(slid(straight))), key=_entries)
     return [_symbolic(link) for link in chosen]
+
+
+def _in_series(tree: Sequence[Link]) -> list[Link]:
+    made: list[Link] = []
+    last: dict[int, int] = {-1: -1}  # of each link's parts
+    for k, link in enumerate(tree):
+        kinds, parent = link.kind.in_series(), last[link.parent]
+        for n, kind in enumerate(kinds):
+            seat = {} if n == 0 else {"R": np.eye(3), "p": np.zeros((3, 1))}
+            if len(kinds) > 1:
+                seat |= {
+                    "q": slice(link.q.start + n, link.q.start + n + 1),
+                    "v": slice(link.v.start + n, link.v.start + n + 1),
+                }
+            inertia = link.inertia if n == len(kinds) - 1 else NOTHING
+            made.append(replace(link, parent=parent, kind=kind, inertia=inertia, **seat))
+            parent = len(made) - 1
+        last[k] = parent
+    return made
 
 
 def inertia_of(body: Body) -> Inertia:

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from eslabon.files import write
+from eslabon.graph.calls import Composed
+from eslabon.graph.linking import linked
+from eslabon.graph.lookup import Lookup
 from eslabon.graph.program import GraphError, Instruction, Program, read
 
 LINE = 72  # characters; what is longer than half of it gets a name before it goes into something else
@@ -51,8 +54,9 @@ _OTHER_NAMES = """cbrt erfc exp2 fdim fma frexp gamma ilogb j0 j1 jn ldexp lgamm
 _KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
 _MATH_H = frozenset(_FUNCTIONS.split())
-_RESERVED = _MATH_H | set(f"{_KEYWORDS} {_OTHER_NAMES} sign_of".split())
+_RESERVED = _MATH_H | set(f"{_KEYWORDS} {_OTHER_NAMES} sign_of row_of".split())
 _SIGN_OF = "static double sign_of(double x)\n{\n    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;\n}\n\n"
+_ROW_OF = "static int row_of(double x, int last)\n{\n    return x >= last ? last : x > 0.0 ? (int)x : 0;\n}\n\n"  # NaN is row 0
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class CSource:
 
 
 def source(f: Any, name: str = "", note: str = "") -> CSource:
-    """C source of a `casadi.Function`.
+    """C source of a `casadi.Function`, or of a function that looks rows of tables up (`graph.lookup`) and calls no other.
 
     >>> import casadi
     >>> q = casadi.SX.sym("q", 2)
@@ -90,7 +94,7 @@ def source(f: Any, name: str = "", note: str = "") -> CSource:
     }
     <BLANKLINE>
     """
-    program = read(f)
+    program = linked(f) if _looks_up(f) else read(f.inlined() if isinstance(f, Composed) else f)
     name = _identifier(name or program.name)
     inputs, outputs = _argument_names(program)
     writer = _Writer(program, inputs)
@@ -100,8 +104,21 @@ def source(f: Any, name: str = "", note: str = "") -> CSource:
     unused = [*writer.unused(), *(n for n, shape in zip(outputs, program.output_shapes, strict=True) if 0 in shape)]
     body = [f"    {line}" for line in [*(f"(void){n};" for n in unused), *writer.lines, *stores]]
     helper = _SIGN_OF if any(i.name == "sign" for i in program.instructions) else ""
+    if program.functions:
+        helper += _ROW_OF + "".join(_table(k, table) for k, table in enumerate(program.functions))
     code = f'#include "{name}.h"\n#include <math.h>\n\n{helper}{prototype}\n{{\n' + "\n".join(body) + "\n}\n"
     return CSource(name, _header(program, name, prototype, inputs, outputs, note), code)
+
+
+def _looks_up(f: Any) -> bool:
+    return isinstance(f, Composed) and all(isinstance(c.function, Lookup) for c in f.calls)
+
+
+def _table(k: int, program: Program) -> str:
+    """The constants of a table, a row after the other."""
+    rows = [f"    {', '.join(map(_number, row))}" for row in program.operator.values]
+    size = len(rows) * len(program.operator.values[0])
+    return f"static const double table{k}[{size}] = {{\n" + ",\n".join(rows) + "\n};\n\n"
 
 
 def _header(program: Program, name: str, prototype: str, inputs: list[str], outputs: list[str], note: str) -> str:
@@ -130,6 +147,7 @@ class _Writer:
         self._program, self._inputs = program, inputs
         self._uses = Counter(a for i in program.instructions for a in i.args)
         self._texts: dict[int, tuple[str, int]] = {}
+        self._numbers: dict[int, str] = {}  # of the rows that calls look up
         self.lines: list[str] = []
 
     def stores(self, outputs: list[str]) -> list[str]:
@@ -140,11 +158,20 @@ class _Writer:
             if i.name == "output":
                 self._name(i.args[0], even_input=True)  # the output may be the same array
                 stores[i.place] = f"{outputs[i.place[0]]}[{i.place[1]}] = {self._texts[i.args[0]][0]};"
+            elif i.name == "argument":
+                self._numbers[i.place[0]] = self._texts[i.args[0]][0]
+            elif i.name == "call":
+                self._look_up(*i.place)
             else:
                 self._texts[k] = self._expression(i)
                 if self._uses[k] > 1:
                     self._name(k)
         return [stores[place] for place in sorted(stores)]
+
+    def _look_up(self, call: int, table: int) -> None:
+        values = self._program.functions[table].operator.values
+        row = f"row_of({self._numbers[call]}, {len(values) - 1})"
+        self.lines.append(f"const double *row{call} = table{table} + {len(values[0])} * {row};")
 
     def unused(self) -> list[str]:
         """Inputs the function does not depend on."""
@@ -163,6 +190,8 @@ class _Writer:
     def _expression(self, i: Instruction) -> tuple[str, int]:
         if i.name == "const":
             return _number(i.value), SIGN if math.copysign(1.0, i.value) < 0 else ATOM
+        if i.name == "result":
+            return f"row{i.place[0]}[{i.place[1]}]", ATOM
         if i.name == "input":
             return f"{self._inputs[i.place[0]]}[{i.place[1]}]", ATOM
         if i.name == "sq":
@@ -202,7 +231,7 @@ def _comment(text: str) -> str:
 def _identifier(name: str) -> str:
     word = re.sub(r"\W", "_", name, flags=re.ASCII)
     word = f"_{word}" if not word or word[0].isdigit() else word
-    return f"{word}_" if word in _RESERVED or re.fullmatch(r"t\d+", word) else word
+    return f"{word}_" if word in _RESERVED or re.fullmatch(r"(t|row|table)\d+", word) else word
 
 
 def _argument_names(program: Program) -> tuple[list[str], list[str]]:

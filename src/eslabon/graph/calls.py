@@ -25,19 +25,22 @@ from eslabon.graph.program import GraphError
 
 SX = Any  # casadi.SX
 SAME = {"allow_duplicate_io_names": True}
+MANY = 64  # results that are arguments or outputs as they are, from which on a loop moves them
 
 
 class Call(NamedTuple):
     """A function, what it is called with, and symbols that stand for the nonzeros of its results, output by output.
 
     A repeated call has a row of `columns` for each repetition: which column of each argument it takes. Its results come
-    repetition by repetition.
+    repetition by repetition. In a scan, some inputs are outputs of an earlier repetition: where `back` names an output for
+    an input, a negative column -1 - r means that of repetition r.
     """
 
-    function: Any  # casadi.Function of SX, or Composed
+    function: Any  # casadi.Function of SX, Composed, or an operator on matrices
     arguments: list[SX]
     results: SX
     columns: tuple[tuple[int, ...], ...] = ()
+    back: tuple[int | None, ...] = ()
 
 
 _RECORDED: ContextVar[list[Call] | None] = ContextVar("_RECORDED", default=None)
@@ -93,18 +96,45 @@ def repeat(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
     >>> repeat(dot, (A, [0, 0, 1]), (A, [0, 1, 1]))
     SX([[10, 14, 20]])
     """
+    columns = tuple(zip(*([int(c) for c in i] for _, i in arguments), strict=True))
+    return _over(f, [A for A, _ in arguments], columns, (None,) * len(arguments))
+
+
+def scan(
+    f: Any, *arguments: tuple[SX, Sequence[int]], back: Sequence[tuple[int, Sequence[int], SX]]
+) -> Any:  # fmt: skip
+    """A recursion: `repeat`, whose function takes, after its other arguments, outputs of earlier repetitions.
+
+    Each of `back` is the number of an output, for each repetition the earlier one it is taken from, and the column in its
+    place where that is negative. What a tree does from the ground outward, or from its tips inward, is one loop so.
+
+    >>> import casadi
+    >>> x, total = casadi.SX.sym("x"), casadi.SX.sym("total")
+    >>> add = casadi.Function("add", [x, total], [x + total])
+    >>> scan(add, (casadi.SX([[1, 2, 3]]), range(3)), back=[(0, [-1, 0, 1], casadi.SX(10))])
+    SX([[11, 13, 16]])
+    """
+    own = [[int(c) for c in i] for _, i in arguments]
+    earlier = [[-1 - r if r >= 0 else 0 for r in rows] for _, rows, _ in back]
+    matrices = [*(A for A, _ in arguments), *(first for _, _, first in back)]
+    return _over(
+        f, matrices, tuple(zip(*own, *earlier, strict=True)), (*(None for _ in arguments), *(o for o, _, _ in back))
+    )
+
+
+def _over(f: Any, given: list[SX], columns: tuple[tuple[int, ...], ...], back: tuple[int | None, ...]) -> Any:
+    """A function called for many columns."""
     import casadi
 
-    matrices, taken = [casadi.densify(casadi.SX(A)) for A, _ in arguments], [list(i) for _, i in arguments]
-    columns = tuple(zip(*taken, strict=True))
+    matrices = [casadi.densify(casadi.SX(A)) for A in given]
     shapes = [f.size_in(k) for k in range(f.n_in())]
     if [(A.shape[0], 1) for A in matrices] != shapes or any(f.size_out(k)[1] != 1 for k in range(f.n_out())):
         raise GraphError(f"{f.name()} cannot be repeated: it must take and give columns as long as those it is given.")
     calls = _RECORDED.get()
     if calls is None or not columns:
-        return _one_or_all(_repeated(f, matrices, columns))
+        return _one_or_all(_repeated(f, matrices, columns, back))
     structure, symbols = _fresh(f, len(columns))
-    calls.append(Call(f, matrices, symbols, columns))
+    calls.append(Call(f, matrices, symbols, columns, back))
     nonzeros: SX = casadi.reshape(symbols, -1, len(columns))
     outputs = []
     for s, own in zip(structure, _shared_out(structure), strict=True):
@@ -131,11 +161,18 @@ def _shared_out(structure: Sequence[Any]) -> list[slice]:
     return [slice(*ends) for ends in pairwise(accumulate((s.nnz() for s in structure), initial=0))]
 
 
-def _repeated(f: Any, matrices: Sequence[SX], columns: Sequence[tuple[int, ...]]) -> list[SX]:
+def _repeated(
+    f: Any, matrices: Sequence[SX], columns: Sequence[tuple[int, ...]], back: Sequence[int | None]
+) -> list[SX]:
     import casadi
 
-    plain = f.inlined() if isinstance(f, Composed) else f
-    made: Any = [plain.call([A[:, c] for A, c in zip(matrices, row, strict=True)], True, False) for row in columns]
+    plain = f.inlined() if hasattr(f, "inlined") else f
+    made: list[list[SX]] = []
+    for row in columns:
+        chosen = [
+            made[-1 - c][o] if o is not None and c < 0 else A[:, c] for A, c, o in zip(matrices, row, back, strict=True)
+        ]
+        made.append(plain.call(chosen, True, False))
     return [casadi.horzcat(casadi.SX(f.size_out(k)[0], 0), *(results[k] for results in made)) for k in range(f.n_out())]
 
 
@@ -153,7 +190,8 @@ def _fitted(f: Any, arguments: Sequence[SX]) -> list[SX]:
 
 
 def _inlined(f: Any, given: list[SX]) -> list[SX]:
-    return (f.inlined() if isinstance(f, Composed) else f).call(given, True, False)
+    made: list[SX] = (f.inlined() if hasattr(f, "inlined") else f).call(given, True, False)
+    return made
 
 
 def _recorded(f: Any, given: list[SX], calls: list[Call]) -> list[SX]:
@@ -171,7 +209,7 @@ def _results(c: Call) -> list[SX]:
 
     if not c.columns:
         return _inlined(c.function, c.arguments)
-    return [casadi.vertcat(*_repeated(c.function, c.arguments, c.columns))]
+    return [casadi.vertcat(*_repeated(c.function, c.arguments, c.columns, c.back))]
 
 
 def _stacked(matrices: Sequence[SX]) -> SX:
@@ -180,6 +218,32 @@ def _stacked(matrices: Sequence[SX]) -> SX:
 
     columns: list[SX] = [casadi.vec(x) for x in matrices]
     return casadi.vertcat(casadi.SX(0, 1), *(x.nz[:] for x in columns))
+
+
+class Opened(NamedTuple):
+    """A flat function, and what is merely moved: for each call's arguments and for each output, by which of its nonzeros,
+    which of all results."""
+
+    flat: Any
+    arguments: list[dict[int, int]]
+    outputs: list[dict[int, int]]
+
+
+def _moved(x: SX, source: dict[int, int], count: int = 0) -> tuple[SX, dict[int, int]]:
+    """A matrix without the entries that are results as they are, if there are many, and which these are."""
+    import casadi
+
+    if not source or max(x.nnz(), count) < MANY:
+        return x, {}
+    found = [source.get(e.element_hash(), -1) for e in x.nz[:].elements()]
+    moves = {k: s for k, s in enumerate(found) if s >= 0}
+    if len(moves) < MANY and not count:
+        return x, {}
+    rest = [k for k, s in enumerate(found) if s < 0]
+    if x.shape[1] == 1 and x.is_dense() and not count:
+        return x[rest, :], moves
+    rows, columns = x.sparsity().row(), x.sparsity().get_col()
+    return casadi.SX.triplet([rows[k] for k in rest], [columns[k] for k in rest], x.nz[rest], *x.shape), moves
 
 
 @dataclass(frozen=True)
@@ -224,16 +288,20 @@ class Composed:
     def sparsity_out(self, k: int) -> Any:
         return self.outputs[k].sparsity()
 
-    def open(self) -> Any:
+    def open(self) -> Opened:
         """One `casadi.Function` whose last input are the results of all calls, and whose last output their arguments."""
         import casadi
 
         results = casadi.vertcat(casadi.SX(0, 1), *(c.results for c in self.calls))
-        arguments = _stacked([a for c in self.calls for a in c.arguments])
+        source = {e.element_hash(): k for k, e in enumerate(results.elements())}
+        arguments = [_moved(_stacked(c.arguments), source) for c in self.calls]
+        outputs = [_moved(x, source, sum(x.nnz() for x in self.outputs)) for x in self.outputs]
         names = [*self.name_in(), "results"], [*self.name_out(), "arguments"]
-        return casadi.Function(
-            self.title, [*self.inputs, results], casadi.cse([*self.outputs, arguments]), *names, SAME
+        left = casadi.vertcat(casadi.SX(0, 1), *(x for x, _ in arguments))
+        flat = casadi.Function(
+            self.title, [*self.inputs, results], casadi.cse([*(x for x, _ in outputs), left]), *names, SAME
         )
+        return Opened(flat, [moves for _, moves in arguments], [moves for _, moves in outputs])
 
     def inlined(self) -> Any:
         """The same as one plain `casadi.Function`."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol, Self, cast
 import numpy as np
 
 from eslabon.errors import InputError, ModelError, suggest
-from eslabon.graph.calls import Call, Composed, recording
+from eslabon.graph.calls import Call, Composed, inlining, recording
 from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 from eslabon.model.admissible import margin
@@ -87,6 +86,8 @@ class Formula:
         as it is asked for more.
     timed : whether it depends on the time where the constraints do.
     states, varying : for a step that is repeated in native code, as in `native.iterate`.
+    derivative : called as `derivative(m, by, *inputs, **options)`, with the name of an input or the symbol of a parameter,
+        it gives the derivatives of the values, and the checks; or None where differentiating the graph is as good.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Formula:
     timed: bool = False
     states: int = 0
     varying: int = 0
+    derivative: Callable[..., Any] | None = None
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -337,15 +339,13 @@ def trace(m: Owner, request: Request, checks: bool = True, record: bool = False,
         values[request.by] = casadi.SX.sym(request.by)  # a parameter of the model, which gets its value at the end
     traced = m.with_symbols(values) if values else m
     options = {**dict(request.options), **(formula.prepare(_mechanism(m)) if formula.prepare else {})}
-    kept: AbstractContextManager[list[Call]] = recording() if record and request.by is None else nullcontext([])
-    with kept as calls:
-        found = formula.function(traced, *own, **options, **({"external": wrenches} if wrenches else {}))
+    if wrenches:
+        options["external"] = wrenches
     wanted = len(formula.outputs) if checks else request.values
-    outputs = [casadi.SX(x) for x in (found if isinstance(found, list) else [found])[:wanted]]
-    if request.by is not None:
-        outputs[: request.values] = _derivatives(traced, outputs[: request.values], request, own, values)
-        if request.by in values and request.by not in request.parameters:
-            outputs = casadi.substitute(outputs, [values[request.by]], [casadi.SX(m.parameters[request.by])])
+    found, calls = _values(traced, request, own, options, values, record)
+    outputs = [casadi.SX(x) for x in found[:wanted]]
+    if request.by in values and request.by not in request.parameters:
+        outputs, calls = _with_value(outputs, calls, values[request.by], m.parameters[request.by])
     # CasADi takes identifiers; the name of a wrench may be any text.
     names = [x.name if x.name.isidentifier() else f"input_{k}" for k, x in enumerate(arguments)]
     made = [x.name for x in formula.outputs[: len(outputs)]]
@@ -366,6 +366,39 @@ def _mechanism(m: Owner) -> Model:
     return cast(Model, m)
 
 
+def _values(
+    m: Owner, request: Request, own: list[Any], options: dict[str, Any], parameters: Mapping[str, Any], record: bool
+) -> tuple[list[Any], list[Call]]:
+    """What a formula gives, or the derivatives by its own formula or by the graph; and the calls that were recorded."""
+    formula, by = request.formula, request.by
+    with recording() if record else inlining() as calls:  # a law that is being recorded has calls of its own
+        if by is None:
+            return _listed(formula.function(m, *own, **options)), calls
+        if formula.derivative is not None:
+            found = formula.derivative(m, parameters.get(by, by), *own, **options)
+            if found is not None:
+                return _listed(found), calls
+    with inlining():
+        found = _listed(formula.function(m, *own, **options))
+    found[: request.values] = _derivatives(m, found[: request.values], request, own, parameters)
+    return found, []
+
+
+def _listed(found: Any) -> list[Any]:
+    return list(found) if isinstance(found, list) else [found]
+
+
+def _with_value(outputs: list[Any], calls: list[Call], symbol: Any, value: float) -> tuple[list[Any], list[Call]]:
+    """A number in place of a parameter's symbol, in the arguments of calls too."""
+    import casadi
+
+    def put(x: list[Any]) -> list[Any]:
+        made: list[Any] = casadi.substitute(x, [symbol], [casadi.SX(value)])
+        return made
+
+    return put(outputs), [c._replace(arguments=put(c.arguments)) for c in calls]
+
+
 def _shortest(m: Model, q: Any) -> Any:
     import casadi
 
@@ -383,6 +416,8 @@ def _derivatives(
 ) -> list[Any]:
     """The derivatives, row by row of the values; by q along the velocities, so that quaternions need no care."""
     import casadi
+
+    values = [casadi.SX(x) for x in values]
 
     if (parameter := parameters.get(request.by or "")) is not None:
         return [casadi.jacobian(casadi.vec(x), parameter).reshape(x.shape) for x in values]

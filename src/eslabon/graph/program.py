@@ -41,11 +41,24 @@ MOVES = frozenset({"input", "output", "const", "argument", "result", "call"})
 
 class Repetition(NamedTuple):
     """A call that is made for every row of a table: where in the memory of all arguments, `size` numbers long, each of
-    the callee's inputs begins. The results of one repetition follow those of the one before."""
+    the callee's inputs begins; -1 - p is the place p in the memory of results. The results of one repetition follow those
+    of the one before."""
 
     call: int
     size: int
     table: tuple[tuple[int, ...], ...]
+
+
+class Move(NamedTuple):
+    """A result of a call that is an argument of another as it is, or an output: no instruction tells of it.
+
+    `target` is a call, or -1 - k for output k; the places are as in instructions.
+    """
+
+    target: int
+    place: int
+    call: int
+    position: int
 
 
 @dataclass(frozen=True)
@@ -60,10 +73,14 @@ class Program:
     output_shapes: tuple[tuple[int, int], ...]
     functions: tuple[Program, ...] = ()
     repeated: tuple[Repetition, ...] = ()
+    moves: tuple[Move, ...] = ()
+    operator: Any = None  # of `graph.matrices` or `graph.lookup`, in place of instructions
 
     @cached_property
     def operations(self) -> int:
         """How many operations one evaluation takes, those of the functions it calls included."""
+        if self.operator is not None:
+            return int(self.operator.operations)
         own, often = sum(i.name not in MOVES for i in self.instructions), {r.call: len(r.table) for r in self.repeated}
         return own + sum(self.functions[f].operations * often.get(call, 1) for call, f in self.called.items())
 
@@ -72,7 +89,7 @@ class Program:
         """How many instructions there are to compile: every function once, and no number that stays where it is."""
         still = {"input", "const", "result"}
         return sum(
-            i.name not in still and (i.name != "output" or p.instructions[i.args[0]].name != "result")
+            i.name not in still and (i.name not in ("output", "argument") or p.instructions[i.args[0]].name != "result")
             for p in self.family()
             for i in p.instructions
         )
@@ -96,7 +113,7 @@ class Program:
         The bits of a constant count, so that 0.0 and -0.0 differ.
         """
         h = hashlib.sha256(repr((self.input_shapes, self.output_shapes)).encode())
-        h.update(repr(([f.digest for f in self.functions], self.repeated)).encode())
+        h.update(repr(([f.digest for f in self.functions], self.repeated, self.moves, self.operator)).encode())
         h.update(repr([(i.name, i.args, i.place) for i in self.instructions]).encode())
         h.update(array("d", [i.value for i in self.instructions]).tobytes())
         return h.hexdigest()

@@ -8,8 +8,9 @@ much, and finds zeros only as numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi
 
@@ -25,13 +26,15 @@ Path = list[tuple[Joint, bool]]  # joints, and whether each is passed toward the
 
 @dataclass(frozen=True)
 class Circuit:
-    """The second frame in the first, and its relative twist J v = V with V' = J v' + drift, in the second frame."""
+    """The second frame in the first, and its relative twist J v = V with V' = J v' + drift, in the second frame; and the
+    joints between the two, from the second frame on."""
 
     R: SX
     p: SX
     J: SX
     V: SX
     drift: SX
+    path: Path
 
 
 def circuits(m: Model, q: SX, v: SX | None) -> list[Circuit]:
@@ -69,28 +72,54 @@ def _walked(m: Model, q: SX, v: SX | None, loop: Loop, path: Path, poses: dict[s
         if inward:
             here = compose(poses[joint.name], here)
     R, p = relative(_symbolic(fixed(loop.first.at)), here)
-    return Circuit(R, p, J, V, drift)
+    return Circuit(R, p, J, V, drift, path)
+
+
+class Closing(NamedTuple):
+    """What a cut joint holds, of symbols for the pose, twist and acceleration of its second frame in the first, and how
+    the pose changes with a twist: R' = R skew(w), p' = R u."""
+
+    R: SX
+    p: SX
+    V: SX
+    A: SX
+    pose: SX
+    rates: SX
+    residual: SX
+    G: SX  # of the twist
+    second: SX  # second derivative of the residual
+
+    def by_pose(self, x: SX) -> SX:
+        """The Jacobian by a twist of the second frame."""
+        return casadi.jacobian(x, self.pose) @ self.rates
+
+    def at(self, expressions: list[SX], x: Circuit, A: SX | None = None) -> list[SX]:
+        """The expressions where a circuit stands."""
+        seen = [casadi.densify(y) for y in (x.R, x.p, x.V, casadi.SX(6, 1) if A is None else A)]
+        found: list[SX] = casadi.substitute(expressions, [self.R, self.p, self.V, self.A], seen)
+        return [casadi.sparsify(y) for y in found]
+
+
+def closing(kind: ClosureKind, t: SX, rows: Sequence[int] | None = None) -> Closing:
+    """The residual Phi of a cut joint, or some rows of it; its derivative is G V + Phi_t and the second one
+    G A + G' V + 2 Phi_Vt V + Phi_tt. The kind may depend on the time `t`."""
+    R, p, V, A = (casadi.SX.sym(name, *shape) for name, shape in (("R", (3, 3)), ("p", (3,)), ("V", (6,)), ("A", (6,))))
+    pose, basis = casadi.vertcat(casadi.vec(R), p), casadi.SX.eye(3)
+    rates = casadi.diagcat(casadi.horzcat(*(casadi.vec(R @ casadi.skew(basis[:, k])) for k in range(3))), R)
+    residual = casadi.SX(kind.residual(R, p))
+    residual = residual if rows is None else residual[list(rows), :]
+    G = casadi.jacobian(residual, pose) @ rates
+    second = G @ A + casadi.jtimes(G @ V, pose, rates @ V)
+    second += 2 * casadi.jacobian(G @ V, t) + casadi.jacobian(casadi.jacobian(residual, t), t)
+    return Closing(R, p, V, A, pose, rates, residual, G, second)
 
 
 def held(kind: ClosureKind, x: Circuit, t: SX) -> tuple[SX, SX, SX, SX]:
     """The residual Phi of a cut joint, its Jacobian J, gamma and Phi_t: the first derivative is J v + Phi_t, the second
-    J v' - gamma.
-
-    The residual is differentiated by the pose, R' = R skew(w) and p' = R u for the twist (w, u), and by the time `t`,
-    which the kind may depend on: gamma has -2 Phi_qt v - Phi_tt in it.
-    """
-    R, p, V = casadi.SX.sym("R", 3, 3), casadi.SX.sym("p", 3), casadi.SX.sym("V", 6)
-    pose, basis = casadi.vertcat(casadi.vec(R), p), casadi.SX.eye(3)
-    rates = casadi.diagcat(casadi.horzcat(*(casadi.vec(R @ casadi.skew(basis[:, k])) for k in range(3))), R)
-    residual = casadi.SX(kind.residual(R, p))
-    G = casadi.jacobian(residual, pose) @ rates
-    varying = casadi.jacobian(residual, t)
-    change = 2 * casadi.jacobian(G @ V, t) + casadi.jacobian(varying, t)
-    if x.V.nnz():
-        change += casadi.jtimes(G @ V, pose, rates @ V)
-    seen = [casadi.densify(value) for value in (x.R, x.p, x.V)]
-    found = casadi.substitute([residual, G, change, varying], [R, p, V], seen)
-    residual, G, change, varying = (casadi.sparsify(y) for y in found)
+    J v' - gamma."""
+    c = closing(kind, t)
+    varying = casadi.jacobian(c.residual, t)
+    residual, G, change, varying = c.at([c.residual, c.G, c.second - c.G @ c.A, varying], x)
     return residual, G @ x.J, -change - G @ x.drift, varying
 
 

@@ -62,6 +62,19 @@ def difference(m: Model, q1: Array, q0: Array) -> Array:
     return _jointwise(m, "difference", (q1, coordinates), (q0, coordinates))
 
 
+def displacement_rates(m: Model, v: Array) -> Array:
+    """The matrix K of d(delta)/dt = delta v + K delta, for small displacements delta along the velocities, as a CasADi
+    matrix: -ad of a body's twist where velocities are one, else zero."""
+    import casadi
+
+    K = casadi.SX(m.nv, m.nv)
+    for joint in m.joints:
+        own = joint.kind.displacement_rate(velocities(m, v, joint))
+        if own is not None:
+            K[m.velocities[joint.name], m.velocities[joint.name]] = own
+    return K
+
+
 def normalize(m: Model, q: Array) -> Array:
     """The configuration brought back onto its manifold: quaternions of unit length."""
     if all(j.kind.plain for j in m.joints):

@@ -18,6 +18,7 @@ import numpy as np
 from eslabon.algebra.arrays import (
     Array,
     Scalar,
+    block,
     cross,
     dot,
     floor,
@@ -42,7 +43,7 @@ from eslabon.algebra.quaternions import (
     unit_axis,
 )
 from eslabon.algebra.rotations import rotation_about, rotation_from_quaternion
-from eslabon.algebra.spatial import halves
+from eslabon.algebra.spatial import halves, skew
 from eslabon.model.constraints import (
     AXES,
     ZERO,
@@ -150,6 +151,11 @@ class JointKind(ClosureKind):
         change = zip(parts(q1 - q0, self.nq), self.coordinates, strict=True)
         return vector(*(x - TURN * floor(x / TURN + 0.5) if c.periodic else x for x, c in change))
 
+    def displacement_rate(self, v: Array) -> Array | None:
+        """The matrix K of d(delta)/dt = delta v + K delta, for a small displacement delta along the velocities and the
+        change delta v of these: None where it is zero, since velocities are rates of coordinates."""
+        return None
+
     def length(self, q: Array) -> Scalar | None:
         """The squared length of the quaternion among the coordinates, if there is one."""
         if self.plain:
@@ -173,6 +179,10 @@ class JointKind(ClosureKind):
     def motion_rate(self, q: Array, v: Array) -> Array:
         """dS/dt along the motion v."""
         return np.zeros((6, self.nv))
+
+    def in_series(self) -> tuple[JointKind, ...]:
+        """Joints of constant S, one after the other at one place, that make this one: itself, if its S is constant."""
+        return (self,)
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         """The points (r, 1) and directions (d, 0) of the body that no motion of the joint moves, orthonormal.
@@ -320,6 +330,9 @@ class Universal(JointKind):
         second = unit_axis(self.second)
         return columns((cross(self._first_axis_outside(q), scaled(parts(v, 2)[1], second)), ZERO), (ZERO, ZERO))
 
+    def in_series(self) -> tuple[JointKind, ...]:
+        return Revolute(self.first), Revolute(self.second)
+
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return (ORIGIN,)
 
@@ -349,6 +362,9 @@ class Spherical(JointKind):
 
     def difference(self, q1: Array, q0: Array) -> Array:
         return rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(q0), q1))
+
+    def displacement_rate(self, v: Array) -> Array:
+        return -skew(v)
 
     def normalize(self, q: Array) -> Array:
         return unit_quaternion(q)
@@ -393,6 +409,10 @@ class Planar(OneAxis):
         along, across = self._directions_outside(q)
         return columns((ZERO, cross(along, spin)), (ZERO, cross(across, spin)), (ZERO, ZERO))
 
+    def in_series(self) -> tuple[JointKind, ...]:
+        along, across = perpendicular(self.unit)
+        return Prismatic(along), Prismatic(across), Revolute(self.axis)
+
     def constraints(self) -> tuple[Constraint, ...]:
         return InPlane(self.unit), Aligned(self.unit)
 
@@ -424,6 +444,10 @@ class Free(JointKind):
         (p1, turned), (p0, quaternion) = halves(q1), halves(q0)
         w = rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(quaternion), turned))
         return joined(w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0)))
+
+    def displacement_rate(self, v: Array) -> Array:
+        w, u = halves(v)
+        return -block([[skew(w), 0 * skew(w)], [skew(u), skew(w)]])
 
     def normalize(self, q: Array) -> Array:
         p, quaternion = halves(q)

@@ -26,6 +26,7 @@ STYLE: Any = {
     "svg.fonttype": "none",
 }
 COLOURS = ("#1f5fa8", "#d1622b", "#2f8f4e", "#8a4fa3", "#b8902a", "#3c9fb0", "#7a7a7a")
+CONSTANT = 1e-6  # of a curve's size: what varies by less is drawn as a constant, not as its round-off
 WORDY = 25  # letters: a longer legend stands below its panel
 DASHES = ("-", "--", "-.", ":", "-", "--", "-.")
 ORIGIN = (0.0, 0.0, 0.0)
@@ -35,7 +36,7 @@ Line = Sequence[tuple[str, tuple[float, float, float]]]  # bodies, each with a p
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over one axis: names and values, `(n,)` each."""
+    """Curves over one axis: names and values, `(n,)` each; `printed` are places and values that the document prints."""
 
     title: str
     label: str
@@ -43,6 +44,7 @@ class Panel:
     curves: Mapping[str, Floats]
     across: str = "t / s"
     logarithmic: str = ""  # the axes that are: "x", "y" or "xy"
+    printed: tuple[Sequence[float], Sequence[float]] = ((), ())
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,11 @@ def sheet(path: Path, title: str, panels: Sequence[Panel], drawing: Drawing | No
 def _plot(ax: Any, panel: Panel) -> None:
     for k, (name, y) in enumerate(panel.curves.items()):
         ax.plot(panel.x, y, label=name, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)])
+    if len(panel.printed[0]):
+        ax.plot(*panel.printed, "o", color="black", markersize=4.5, zorder=5, label="printed")
     ax.set(title=panel.title, xlabel=panel.across, ylabel=panel.label)
     ax.set_xlim(panel.x[0], panel.x[-1])
+    _span_constants(ax, panel)
     if "x" in panel.logarithmic:
         ax.set_xscale("log")
     if "y" in panel.logarithmic:
@@ -123,12 +128,21 @@ def _plot(ax: Any, panel: Panel) -> None:
     else:
         ax.ticklabel_format(axis="y", useOffset=False)
     ax.minorticks_off()
-    if len(panel.curves) > 1:
+    names = [*panel.curves, *(["printed"] if len(panel.printed[0]) else [])]
+    if len(names) > 1:
         ax.margins(y=0.12)
-        if len(panel.curves) <= 4 and sum(map(len, panel.curves)) < WORDY:
-            ax.legend(ncols=2 if len(panel.curves) > 3 else 1, loc="best")
+        if len(names) <= 4 and sum(map(len, names)) < WORDY:
+            ax.legend(ncols=2 if len(names) > 3 else 1, loc="best")
         else:
-            _legend_below(ax, 4 if len(panel.curves) > 4 else 2)
+            _legend_below(ax, 4 if len(names) > 4 else 2)
+
+
+def _span_constants(ax: Any, panel: Panel) -> None:
+    """An axis of some width around curves that do not vary."""
+    values = np.concatenate([*panel.curves.values(), panel.printed[1]])
+    size = max(1.0, float(np.abs(values).max()))
+    if "y" not in panel.logarithmic and np.ptp(values) < 10 * CONSTANT * size:
+        ax.set_ylim(values.mean() - size / 10, values.mean() + size / 10)
 
 
 def _legend_below(ax: Any, ncols: int = 2) -> None:

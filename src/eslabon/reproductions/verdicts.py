@@ -71,10 +71,10 @@ def last_unit(text: str) -> float:
 
 
 def as_printed(x: float, text: str) -> str:
-    """A number in the format of a printed one: FORTRAN's 0.12345E+02, or with as many decimals.
+    """A number in the format of a printed one: FORTRAN's 0.12345E+02 or .12345E+02, or with as many decimals.
 
-    >>> as_printed(-31.4159, "0.17807E+01"), as_printed(3.14159, "2.50")
-    ('-0.31416E+02', '3.14')
+    >>> as_printed(-31.4159, "0.17807E+01"), as_printed(31.4159, ".17807E+01"), as_printed(3.14159, "2.50")
+    ('-0.31416E+02', '.31416E+02', '3.14')
     """
     mantissa, e, _ = text.upper().partition("E")
     decimals = len(mantissa.partition(".")[2])
@@ -82,7 +82,8 @@ def as_printed(x: float, text: str) -> str:
         return f"{x:.{decimals}f}"
     digits, _, exponent = f"{abs(x):.{decimals - 1}e}".partition("e")
     sign = "-" if x < 0 else ""
-    return f"{sign}0.{digits.replace('.', '')}E{int(exponent) + (x != 0):+03d}"
+    zero = "" if mantissa.lstrip("-").startswith(".") else "0"
+    return f"{sign}{zero}.{digits.replace('.', '')}E{int(exponent) + (x != 0):+03d}"
 
 
 def one_digit_apart(a: str, b: str) -> bool:

@@ -319,6 +319,7 @@ class Runs:
         self.runs = {}
         for k, index in enumerate(np.ndindex(batch)):
             own = control.pick(batch, index) if isinstance(control, Table) else control
+            own = own.pick(index) if isinstance(own, Sampler) else own
             passed = Passages(system.m, passages.wanted)
             part = partial(lambda k, done: update((k + done) / count), k)
             self.runs[index] = Run(system.pick(batch, index), own, x0[index], span, settings, passed, part)

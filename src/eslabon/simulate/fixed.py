@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats
 from eslabon.errors import EslabonError
 from eslabon.simulate import motion_equations, step_formulas
@@ -98,7 +99,7 @@ class Run:
         law = control.law if isinstance(control, Sampler) else control if isinstance(control, Law) else None
         sampling = control.sampling if isinstance(control, Sampler) else None
         run = self.system.function(self.method.formula, law=law, sampling=sampling, columns=len(columns))
-        states, position, pace = self._states(), 0, 16
+        states, position, pace = self._states(run), 0, 16
         while position < self.steps:
             start = time.perf_counter()
             count, every = self._portion(position, pace, states[0])
@@ -127,19 +128,23 @@ class Run:
             return count, count
         return min(max(every, pace - pace % every), self.steps - first), every
 
-    def _states(self) -> list[Floats]:
-        """The states of the method's formula: x, or coordinates with momenta and the largest miss so far."""
+    def _states(self, run: Callable[..., Any]) -> list[Floats]:
+        """The states of the method's formula: x, or coordinates with momenta and the largest miss so far. What a sampled law says
+        at the start is what a step without length says."""
+        states = [self.x0]
+        if self.method is not step_formulas.RK4:
+            q, v = self._state(self.x0)
+            momenta = self.system.function(motion_equations.MOMENTA)(q, v)
+            states = [np.concatenate([q, momenta, self.x0[..., self.n :]], axis=-1), np.zeros(q.shape[:-1])]
         x = self.x0
         if isinstance(self.control, Sampler):
-            memory, now = Memory.of(x[..., self.n :], self.system.m.nu), (True, False)
-            memory = self.control.at(self.system.m, float(self.t[0]), x, memory, now, self.system.limit)
-            x = np.concatenate([x[..., : self.n], memory.joined()], axis=-1)
+            start = self.t[:1]
+            made: Any = run(*states, _beside(start, np.zeros(1), self.control.first(start)), every=1)
+            memory = (made[0] if isinstance(made, tuple) else made)[..., 0, self.n :]
+            x = np.concatenate([x[..., : self.n], memory], axis=-1)
+            states[0] = np.concatenate([states[0][..., : self.n], memory], axis=-1)
         self.rows[..., 0, :] = x
-        if self.method is step_formulas.RK4:
-            return [x]
-        q, v = self._state(x)
-        momenta = self.system.function(motion_equations.MOMENTA)(q, v)
-        return [np.concatenate([q, momenta, x[..., self.n :]], axis=-1), np.zeros(q.shape[:-1])]
+        return states
 
     def _store(self, reported: Floats, made: tuple[Floats, ...]) -> None:
         """Keep the rows to report, as states x = (q, v)."""
@@ -165,10 +170,12 @@ class Run:
         for first in range(0, self.steps, block):
             count = min(block, self.steps - first)
             t, h = self._times(first, count)
-            due = self.control.due(t, h) if isinstance(self.control, Sampler) else (np.ones(count, bool),) * 2
+            due = self.control.rows(t, h) if isinstance(self.control, Sampler) else np.ones((count, 2))
+            varying = np.moveaxis(_beside(t, h, due), -2, 0)
             rows = np.empty((count + 1, *shape))
             rows[0] = x
-            steps = t.tolist(), due[0].tolist(), np.stack([t, h, *due], axis=-1)
+            sample: list[bool] = (np.moveaxis(due, -2, 0).reshape(count, -1)[:, 0] > 0).tolist()
+            steps = t.tolist(), sample, varying
             each = zip(*steps, rows, rows[..., :nq], rows[..., nq:n], rows[1:], strict=False)
             taken = 0
             try:
@@ -204,7 +211,7 @@ class Run:
         """A native step under forces that are held; the law is asked where it is due."""
         m, width = self.system.m, self.n + 3 * self.system.m.nu
         step = self.system.function(step_formulas.CALLED, sampling=sampler.sampling)
-        plain = not law.size and not sampler.sampling.increments
+        plain = not law.size and not sampler.sampling.increments and sampler.noise is None
         function, state, tau = law.law, self.x0[..., width:], np.zeros(m.nu)
 
         def advance(t: float, due: bool, u: Floats, x: Floats, q: Floats, v: Floats, following: Floats) -> None:
@@ -212,7 +219,8 @@ class Run:
             if due and plain:
                 tau = asked(function, "the control", t, q, v)
             elif due:
-                tau, state = law.spoken(t, sampler.sampling.measured(q), v, state)
+                seen = sampler.sampling.measured(m, q, v, u[..., step_formulas.NOISE :])
+                tau, state = law.spoken(t, *seen, state)
             try:
                 if plain:
                     step(x, u, tau, out=following)
@@ -271,9 +279,11 @@ class Run:
 
 def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) -> Floats:
     """A row for each step: its time, its length, and forces known in time at the method's stages, or what is due at its end."""
-    due = control.due(t + h, h) if isinstance(control, Sampler) else ()
-    columns = [np.stack([t, h, *due], axis=-1)]
-    if isinstance(control, Table):
-        columns += [control.at(t + part * h) for part in stages]
-    batch = np.broadcast_shapes(*(c.shape[:-1] for c in columns))
-    return np.concatenate([np.broadcast_to(c, (*batch, c.shape[-1])) for c in columns], axis=-1)
+    if isinstance(control, Sampler):
+        return _beside(t, h, control.rows(t + h, h))
+    return _beside(t, h, *(control.at(t + part * h) for part in stages if isinstance(control, Table)))
+
+
+def _beside(t: Floats, h: Floats, *columns: Floats) -> Floats:
+    """Times and lengths of steps, and beside them what else there is for each, (..., steps, width)."""
+    return joined(np.stack([t, h], axis=-1), *columns)

@@ -14,20 +14,35 @@ import casadi
 import numpy as np
 
 from eslabon.algebra.arrays import is_symbolic, joined, where
+from eslabon.model import Model
+from eslabon.model.configuration import integrate
+from eslabon.simulate.noise import Sizes, split
 
 Speech = Callable[[Any], tuple[Any, Any]]  # from a law's states to forces and the next states
 
 
 class Sampling(NamedTuple):
     """What native code knows of a sampled law: whether its forces act later than they are computed, how much they may change
-    from one sample to the next, and the increments of the encoders; () where there is no such thing."""
+    from one sample to the next, and the increments of the encoders; () where there is no such thing. `noise` is how many
+    numbers are noisy."""
 
     delayed: bool = False
     slew: tuple[float, ...] = ()
     increments: tuple[float, ...] = ()
+    noise: Sizes = Sizes()
 
-    def measured(self, q: Any) -> Any:
-        """The coordinates as encoders count them: whole increments."""
+    def measured(self, m: Model, q: Any, v: Any, noise: Any) -> tuple[Any, Any]:
+        """Coordinates and velocities as the law sees them, with their noise; the coordinates as encoders count them."""
+        along_q, along_v, _ = split(self.noise, noise)
+        q = integrate(m, q, along_q) if self.noise.coordinates else q
+        return self._counted(q), v + along_v if self.noise.velocities else v
+
+    def disturbance(self, noise: Any) -> Any:
+        """The random part of the forces."""
+        return split(self.noise, noise)[2]
+
+    def _counted(self, q: Any) -> Any:
+        """Whole increments."""
         if not self.increments:
             return q
         step = np.array([x or 1.0 for x in self.increments])
@@ -53,18 +68,20 @@ class Memory(NamedTuple):
     def joined(self) -> Any:
         return joined(*self)
 
-    def updated(self, sample: Any, release: Any, law: Speech, sampling: Sampling, limit: tuple[float, ...]) -> Memory:
+    def updated(
+        self, sample: Any, release: Any, law: Speech, sampling: Sampling, limit: tuple[float, ...], disturbance: Any = 0
+    ) -> Memory:
         """After an instant at which the law is sampled, what waited acts, or both. For numbers these are True or False, and
-        only a sample asks the law."""
+        only a sample asks the law. Whatever begins to act is disturbed."""
         memory = self
         if sampling.delayed:
-            memory = _either(release, memory._replace(acting=memory.pending), memory)
+            memory = _either(release, memory._replace(acting=memory.pending + disturbance), memory)
         if sample is False:
             return memory
         tau, state = law(memory.state)
         pending = tau if not sampling.slew else memory.pending + within(tau - memory.pending, sampling.slew)
         pending = within(pending, limit)
-        after = Memory(memory.acting if sampling.delayed else pending, pending, tau, state)
+        after = Memory(memory.acting if sampling.delayed else pending + disturbance, pending, tau, state)
         return _either(sample, after, memory)
 
 

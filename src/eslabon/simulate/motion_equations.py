@@ -15,6 +15,7 @@ import casadi
 
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import loops, trees
+from eslabon.dynamics.derivatives import forward_dynamics_derivatives
 from eslabon.dynamics.trees import actuation, forward_dynamics, joint_forces, mass_matrix
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, zeros
@@ -75,10 +76,31 @@ def manifold_rates(m: Model, t: SX, x: SX, tau: SX, **options: Any) -> SX:
     return f(t, projection.projected(m.with_time(t), x, corrections=1) if m.closed else x, tau)
 
 
-def rates_jacobian(m: Model, t: SX, x: SX, tau: SX, **options: Any) -> SX:
-    """The derivative of dx/dt by x, for implicit methods, whose iterations do not need that of the projection."""
+def rates_jacobian(
+    m: Model, t: SX, x: SX, tau: SX, law: Any = None, limit: tuple[float, ...] = (), external: External = None,
+    stops: Stops = (),
+) -> SX:  # fmt: skip
+    """The derivative of dx/dt by x, for implicit methods, whose iterations do not need that of the projection.
+
+    The accelerations' own are those of `dynamics.derivatives`, along the velocities; with dq/dt = N v a change of q is
+    one of N^+ dq, since a quaternion's length changes nothing.
+    """
+    q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     with inlining():
-        return casadi.jacobian(rates(m, t, x, tau, **options), x)
+        given, own_rates = (0, own) if law is None else law(t, q, v, own)
+        forces, push, N = within(tau + given, limit), stop_forces(m, q, v, stops), coordinate_rates(m, q)
+    push = casadi.densify(zeros(m.nv) + push)
+    by_push = casadi.jacobian(push, q) @ N, casadi.jacobian(push, v)
+    share = projection.regularization(m) if m.closed else ()
+    found = forward_dynamics_derivatives(
+        m.with_time(t) if m.closed else m, q, v, forces, external, structure=structure(m.plain), regularization=share,
+        joint_forces=push, joint_forces_by=by_push,
+    )  # fmt: skip
+    back = casadi.diag(1 / casadi.sum1(N * N).T) @ N.T
+    by_state = casadi.horzcat(found.a_by["q"] @ back, found.a_by["v"], zeros(m.nv, own.numel()))
+    by_forces = found.a_by["tau"] @ casadi.jacobian(casadi.densify(zeros(m.nu) + forces), x)
+    around = casadi.jacobian(N @ v, x), casadi.jacobian(own_rates, x)
+    return casadi.vertcat(around[0], by_state + by_forces, around[1])
 
 
 def momenta(m: Model, q: SX, v: SX) -> SX:

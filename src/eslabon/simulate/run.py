@@ -86,7 +86,7 @@ def simulate(
         SciPy; for one trajectory by an adaptive method. They are looked at four times a step: what changes its sign twice
         between two looks is not seen, and a shorter `step` helps.
     external : wrenches (..., 6) on bodies or frames in their own axes, constant in time.
-    parameters : values in place of the model's own.
+    parameters : values in place of the model's own; with loops such as do not move them, as masses.
     singular : what becomes of a motion that passes a singular configuration, where branches of the loops meet: "warn",
         "error" or "ignore". Momentum carries it on, but another branch would be as good.
     progress : whether to show a bar; if left out, on a terminal and after two seconds.
@@ -113,6 +113,7 @@ def simulate(
         run_options.effort_limits(m, saturate), stopped,
     )  # fmt: skip
     x0 = run_options.start(system, forces, q0, v0, times[0])
+    forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces
     size = m.nq + m.nv + (forces.size if isinstance(forces, Law) else 0)
     named, tolerances = run_options.events_of(events, method), run_options.tolerances(rtol, atol, size)
     passages = Passages(m, singular != "ignore", x0.shape[:-1])

@@ -21,6 +21,7 @@ from eslabon.formulations.constrained import METHODS
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
+from eslabon.model.memory import per_model
 from eslabon.simulate import adaptive, step_formulas
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.called import Called, frozen
@@ -54,8 +55,23 @@ def check_words(m: Model, method: Any, singular: Any, hold: Any, progress: Any, 
         m.closed and method == "symplectic",
         f"{m.name} has {'driving constraints' if m.rheonomic else 'loops'}, which the symplectic method does not keep; use rk4.",
     )
-    refuse(m.closed and bool(mapping(parameters, "parameters")), f"{m.name} has loops, which other parameters move; "
-        "simulate m.with_parameters(...) instead.")  # fmt: skip
+    if m.closed and (given := tuple(mapping(parameters, "parameters"))):
+        m.check_parameters(given)
+        moving = moves_loops(m, given)
+        refuse(bool(moving), f"{m.name} has loops, which {', '.join(moving)} moves; simulate m.with_parameters(...) instead.")  # fmt: skip
+
+
+@per_model
+def moves_loops(m: Model, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of some parameters that the closure of the loops depends on; masses and inertias are none."""
+    import casadi
+
+    from eslabon.kinematics.closure import constraint
+
+    q, t = casadi.SX.sym("q", m.nq), casadi.SX.sym("t")
+    values = {name: casadi.SX.sym(name) for name in names}
+    phi = casadi.SX(constraint(m.with_symbols(values).with_time(t), q))
+    return tuple(name for name, x in values.items() if casadi.depends_on(phi, x))
 
 
 def times_of(t: ArrayLike) -> tuple[Floats, bool]:
@@ -149,7 +165,7 @@ def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
     for name, values in made.items():
         for value in {float(values.min()), float(values.max())} if values.size else ():
             m.with_parameters(**{name: value})
-    if made:
+    if made and not m.closed:
         refuse_massless_values(m, made)
     else:
         refuse_massless(m.plain)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, finite, floats, positive
+from eslabon.algebra.arrays import joined
+from eslabon.arguments import Floats, count, finite, floats, positive
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Memory, Sampling
+from eslabon.simulate.noise import Noise, Sizes
 from eslabon.simulate.traced_laws import Law, Traced, law_at, states_at_start
 
 
@@ -28,11 +30,16 @@ class Sampled:
     state: Floats | None
     quantisation: Floats
     rate_limit: Floats | None
+    noise: Floats
+    velocity_noise: Floats
+    force_noise: Floats
+    seed: int
 
 
 def sampled(
     law: Callable[..., Any], period: float, *, delay: float = 0.0, state: ArrayLike | None = None,
-    quantisation: ArrayLike = 0.0, rate_limit: ArrayLike | None = None,
+    quantisation: ArrayLike = 0.0, rate_limit: ArrayLike | None = None, noise: ArrayLike = 0.0,
+    velocity_noise: ArrayLike = 0.0, force_noise: ArrayLike = 0.0, seed: int = 0,
 ) -> Sampled:  # fmt: skip
     """A control law as a digital controller runs it: asked once a period from the start of the run on, its forces held between.
 
@@ -46,6 +53,12 @@ def sampled(
     quantisation : the increment of the encoders, one number or one for each coordinate; 0 is none.
     rate_limit : the largest rate of the forces a second, one number or one for each actuator: how much they may change from a
         sample to the next.
+    noise, velocity_noise : the standard deviations of what the law sees of coordinates and velocities: one number, or one for
+        each velocity (a quaternion is turned by three small angles). Each sample of each trajectory has noise of its own, which
+        is normal and independent of all other; coordinates have it before encoders count them.
+    force_noise : the standard deviation of a random force on each actuator, one number or one for each, which changes whenever
+        new forces begin to act. `motion.tau` has it, `motion.asked` has not.
+    seed : of the noise. The same seed gives the same noise to the same number of trajectories.
 
     >>> import eslabon as es
     >>> m = es.load("double_pendulum")
@@ -54,6 +67,11 @@ def sampled(
     >>> motion.end[0].round(3)
     array([0.5, 0.5])
     >>> bool((motion.tau[3:12] == motion.tau[2]).all())
+    True
+    >>> law = es.simulate.traced(lambda t, q, v: 30 * (0.5 - q) - 8 * v + m.gravity_forces(q))
+    >>> noisy = sampled(law, period=0.01, noise=1e-3, velocity_noise=0.02, seed=1)
+    >>> motion = m.simulate(np.full((50, 2), 0.5), None, 2.0, noisy, method="rk4", step=5e-3, every=400)
+    >>> bool((motion.end[0].std(axis=0) > 1e-5).all())      # each of the 50 has noise of its own
     True
     """
     if isinstance(law, Traced) and law.state is not None:
@@ -67,9 +85,18 @@ def sampled(
     rates = None if rate_limit is None else frozen(floats(rate_limit, "rate_limit"))
     if (increments < 0).any() or (rates is not None and not (rates > 0).all()):
         raise InputError("quantisation is not less than zero, and rate_limit greater; leave out what is not meant.")
+    start = None if state is None else states_at_start(state)
     return Sampled(
-        law, period, min(delay, period), None if state is None else states_at_start(state), increments, rates
-    )
+        law, period, min(delay, period), start, increments, rates, _deviations(noise, "noise"),
+        _deviations(velocity_noise, "velocity_noise"), _deviations(force_noise, "force_noise"), count(seed, "seed"),
+    )  # fmt: skip
+
+
+def _deviations(given: ArrayLike, name: str) -> Floats:
+    found = frozen(finite(given, name))
+    if (found < 0).any():
+        raise InputError(f"{name} is a standard deviation, which is not less than zero; leave out what is not meant.")
+    return found
 
 
 @dataclass(frozen=True)
@@ -81,6 +108,15 @@ class Sampler:
     delay: float
     start: float
     sampling: Sampling
+    noise: Noise | None = None
+
+    def over(self, batch: tuple[int, ...]) -> Sampler:
+        """With noise of its own for each trajectory of a batch."""
+        return self if self.noise is None else replace(self, noise=self.noise.over(batch))
+
+    def pick(self, index: tuple[int, ...]) -> Sampler:
+        """That of one trajectory of a batch."""
+        return self if self.noise is None else replace(self, noise=self.noise.pick(index))
 
     def agenda(self, end: float) -> dict[float, tuple[bool, bool]]:
         """When the law is sampled, and when what was delayed acts."""
@@ -101,6 +137,36 @@ class Sampler:
 
         return hit(self.start), hit(self.start + self.delay) & self.sampling.delayed
 
+    def noise_at(self, t: Floats, sample: Any, release: Any) -> Floats:
+        """The noise of what is measured, and of what begins to act, at times: (..., times, width)."""
+        if self.noise is None:
+            return np.zeros((len(t), 0))
+
+        def drawn(first: float, wanted: Any) -> Floats:
+            assert self.noise is not None
+            number = np.round((t - first) / self.period).astype(int)
+            return self.noise.at(np.where(wanted, number, -1))
+
+        acts = release if self.sampling.delayed else sample
+        seen, acting, cut = (
+            drawn(self.start, sample),
+            drawn(self.start + self.delay, acts),
+            self.sampling.noise.measured,
+        )
+        acting[..., :cut] = seen[..., :cut]
+        return acting
+
+    def rows(self, t: Floats, h: Floats) -> Floats:
+        """What is due at the ends of steps of lengths h, and its noise: (..., times, 2 + width)."""
+        return self._rows(t, *self.due(t, h))
+
+    def first(self, t: Floats) -> Floats:
+        """The same at the start."""
+        return self._rows(t, np.array([True]), np.array([False]))
+
+    def _rows(self, t: Floats, sample: np.ndarray, release: np.ndarray) -> Floats:
+        return joined(np.stack([sample, release], axis=-1).astype(float), self.noise_at(t, sample, release))
+
     def check(self, t: Floats, every: int) -> None:
         """Refuse steps, `every` of them between two of the times t, that do not end where the law is sampled or acts."""
         if not self.period:
@@ -120,17 +186,16 @@ class Sampler:
         self, m: Model, t: float, x: Floats, memory: Memory, due: tuple[bool, bool], limit: tuple[float, ...]
     ) -> Memory:
         """The memory after an instant at the state x = (q, v)."""
-        q, v = x[..., : m.nq], x[..., m.nq : m.nq + m.nv]
+        noise = self.noise_at(np.array([t]), *due)[..., 0, :]
+        q, v = self.sampling.measured(m, x[..., : m.nq], x[..., m.nq : m.nq + m.nv], noise)
 
         def spoken(state: Floats) -> tuple[Floats, Floats]:
-            seen = self.sampling.measured(q)
-            return (
-                self.law.spoken(t, seen, v, state)
-                if isinstance(self.law, Called)
-                else law_at(m, self.law, t, seen, v, state)
-            )
+            if isinstance(self.law, Called):
+                return self.law.spoken(t, q, v, state)
+            return law_at(m, self.law, t, q, v, state)
 
-        return memory.updated(bool(due[0]), bool(due[1]), spoken, self.sampling, limit)
+        disturbance = self.sampling.disturbance(noise)
+        return memory.updated(bool(due[0]), bool(due[1]), spoken, self.sampling, limit, disturbance)
 
 
 def sampler_of(m: Model, given: Sampled, start: float) -> Sampler:
@@ -147,13 +212,30 @@ def sampler_of(m: Model, given: Sampled, start: float) -> Sampler:
         raise InputError(
             f"rate_limit is one number, or one for each of the {m.nu} actuators of {m.name}; its shape is {rates.shape}."
         )
+    sizes, noise = _noise(m, given)
     sampling = Sampling(
         given.delay > 0,
         () if rates is None else tuple(np.broadcast_to(rates * given.period, m.nu).tolist()),
         tuple(np.broadcast_to(increments, m.nq).tolist()) if increments.any() else (),
+        sizes,
     )
     state = np.zeros(0) if given.state is None else given.state
-    law = (
-        Traced(given.law.law, given.state).graph(m) if isinstance(given.law, Traced) else Called(given.law, m.nu, state)
-    )
-    return Sampler(law, given.period, given.delay, start, sampling)
+    own = given.law
+    law = own.with_state(given.state).graph(m) if isinstance(own, Traced) else Called(own, m.nu, state)
+    return Sampler(law, given.period, given.delay, start, sampling, noise)
+
+
+def _noise(m: Model, given: Sampled) -> tuple[Sizes, Noise | None]:
+    """How many numbers of a sample are noisy, and their noise."""
+    deviations = []
+    for name, size, noun in (
+        ("noise", m.nv, "velocities"), ("velocity_noise", m.nv, "velocities"), ("force_noise", m.nu, "actuators")
+    ):  # fmt: skip
+        own = getattr(given, name)
+        if own.shape not in ((), (size,)):
+            raise InputError(
+                f"{name} is one number, or one for each of the {size} {noun} of {m.name}; its shape is {own.shape}."
+            )
+        deviations.append(np.broadcast_to(own, size) if own.any() else np.zeros(0))
+    sizes = Sizes(*map(len, deviations))
+    return sizes, Noise(np.concatenate(deviations), given.seed) if sizes.total else None

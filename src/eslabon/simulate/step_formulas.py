@@ -1,7 +1,7 @@
 """One step of the fixed-step methods, as formulas that native code loops over.
 
 What varies from step to step is a row u: the time and the length of the step, then forces known in time, in as many
-columns as the method has stages, or for a sampled law whether it is asked, and whether what it asked before begins to act.
+columns as the method has stages, or for a sampled law whether it is asked, whether what it asked before begins to act, and noise.
 `rk4` serves numbers as well, where a Python function drives the mechanism at every stage.
 """
 
@@ -20,7 +20,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.simulate import motion_equations
 from eslabon.simulate.control import Control, Table
-from eslabon.simulate.memory import Memory, Sampling, Speech, within
+from eslabon.simulate.memory import Memory, Sampling, within
 from eslabon.simulate.motion_equations import ACTING, FORMULATION, X
 from eslabon.simulate.projection import projected
 from eslabon.simulate.traced_laws import Law
@@ -29,7 +29,7 @@ State = Any  # numbers (..., n), or a column of symbols
 
 SWEEPS = 6  # of `midpoint`; each one divides the error by about 4 / (step x fastest frequency)^2
 TIME, LENGTH, FORCES = 0, 1, 2  # places in what varies from step to step; the forces come last,
-SAMPLE, RELEASE = 2, 3  # or, with a sampled law, these
+SAMPLE, RELEASE, NOISE = 2, 3, 4  # or, with a sampled law, these, and noise from there on
 
 Limit = tuple[float, ...]  # of the actuators' forces; () is none
 
@@ -114,8 +114,7 @@ def rk4_step(
     n = m.nq + m.nv
     memory = Memory.of(x[n:, :], m.nu)
     x = _rk4(m, x[:n], u, lambda _: memory.acting, **options)
-    speech = _speech(law, sampling, u[TIME] + u[LENGTH], x[: m.nq], x[m.nq :])
-    memory = memory.updated(u[SAMPLE], u[RELEASE], speech, sampling, limit)
+    memory = _asked(m, memory, law, u, sampling, x[: m.nq], x[m.nq :], limit)
     return casadi.densify(casadi.vertcat(x, memory.joined()))
 
 
@@ -123,7 +122,8 @@ def called_step(m: Model, x: Any, u: Any, tau: Any, sampling: Sampling, limit: L
     """A step of `rk4` under the forces of a Python function, which was asked, if it was, where the step begins."""
     n = m.nq + m.nv
     memory = Memory.of(x[n:, :], m.nu)
-    memory = memory.updated(u[SAMPLE], u[RELEASE], lambda state: (tau, state), sampling, limit)
+    disturbance = sampling.disturbance(u[NOISE:, :])
+    memory = memory.updated(u[SAMPLE], u[RELEASE], lambda state: (tau, state), sampling, limit, disturbance)
     return casadi.densify(casadi.vertcat(_rk4(m, x[:n], u, lambda _: memory.acting, **options), memory.joined()))
 
 
@@ -136,9 +136,12 @@ def _rk4(m: Model, x: Any, u: Any, forces: Callable[[int], Any], **options: Any)
     return projected(m.with_time(u[TIME] + u[LENGTH]), rk4(rates, x, u[LENGTH]))
 
 
-def _speech(law: Any, sampling: Sampling, t: Any, q: Any, v: Any) -> Speech:
-    """What a sampled law says at a state, as a function of its own states."""
-    return lambda state: law(t, sampling.measured(q), v, state)
+def _asked(m: Model, memory: Memory, law: Any, u: Any, sampling: Sampling, q: Any, v: Any, limit: Limit) -> Memory:
+    """The memory after a sampled law was asked, if it is due, at the state (q, v) at the end of a step."""
+    t, noise = u[TIME] + u[LENGTH], u[NOISE:, :]
+    seen = sampling.measured(m, q, v, noise)
+    disturbance = sampling.disturbance(noise)
+    return memory.updated(u[SAMPLE], u[RELEASE], lambda x: law(t, *seen, x), sampling, limit, disturbance)
 
 
 def midpoint_step(
@@ -170,8 +173,8 @@ def midpoint_step(
     q = normalize(m, q)
     following = casadi.vertcat(q, p)
     if memory is not None and sampling is not None:
-        speech = _speech(law, sampling, t + h, q, velocity(q, p))
-        following = casadi.vertcat(following, memory.updated(u[SAMPLE], u[RELEASE], speech, sampling, limit).joined())
+        memory = _asked(m, memory, law, u, sampling, q, velocity(q, p), limit)
+        following = casadi.vertcat(following, memory.joined())
     return [casadi.densify(following), casadi.fmax(worst, h * casadi.norm_inf(change))]
 
 
@@ -182,7 +185,7 @@ def _given(m: Model, u: Any, columns: int, stage: int) -> Any:
 
 
 def _row(m: Model, columns: int = 0, sampling: Any = None, **_: Any) -> tuple[int]:
-    return (FORCES + (2 if sampling is not None else columns * m.nu),)
+    return (FORCES + columns * m.nu if sampling is None else NOISE + sampling.noise.total,)
 
 
 _OPTIONS = {**ACTING, "sampling": None, "columns": 0}

@@ -80,14 +80,15 @@ class System:
         m, names = self.m, tuple(self.external)
         words = {"formulation": self.formulation, "constraints": "elimination", "partition": self.partition}
         timed = (TIME,) if m.rheonomic else ()
-        accelerations = checked(m, requested(m, quantity(m, "forward_dynamics"), words, timed, names), np.inf)
+        inputs = (*timed, *self.parameters)
+        accelerations = checked(m, requested(m, quantity(m, "forward_dynamics"), words, inputs, names), np.inf)
 
         def rates(t: float, x: Floats, tau: Floats) -> Floats:
             x = project(m, x, t)
             q, v, own = x[..., : m.nq], x[..., m.nq : m.nq + m.nv], x[..., m.nq + m.nv :]
             given, own = (0.0, own) if law is None else law_at(m, law, t, q, v, own)
             forces, time = within(tau + given, self.limit), (t,) * len(timed)
-            a = accelerations(q, v, forces, *self.external.values(), *time)
+            a = accelerations(q, v, forces, *self.external.values(), *time, *self.parameters.values())
             return np.concatenate([coordinate_velocities(m, q, v), a, own], axis=-1)
 
         return rates

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,20 +29,26 @@ class Traced:
     def __call__(self, *arguments: Any) -> Any:
         return self.law(*arguments)
 
+    def with_state(self, state: Floats | None) -> Self:
+        """The same law with other states at the start."""
+        return replace(self, state=state)
+
     def graph(self, m: Model) -> Law:
         """The law as it is now, in symbols."""
         import casadi
 
-        from eslabon.graph.program import read
+        from eslabon.graph.calls import Composed, recording
+        from eslabon.graph.linking import linked
 
         state = np.zeros(0) if self.state is None else self.state
         symbols = [casadi.SX.sym("t"), casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)]
         symbols += [] if self.state is None else [casadi.SX.sym("x", state.shape[-1])]
         try:
-            found = _columns(self.law, symbols, self.state is not None)
-            made = casadi.Function("control", symbols, found)
-            program = read(made)
-            if any(i.name == "const" and math.isnan(i.value) for i in program.instructions):
+            with recording() as calls:
+                found = columns(self.law, symbols, self.state is not None)
+            made = Composed("control", symbols, found, calls) if calls else casadi.Function("control", symbols, found)
+            program = linked(made)
+            if any(i.name == "const" and math.isnan(i.value) for p in program.family() for i in p.instructions):
                 raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
         except EslabonError:
             raise  # a sentence already
@@ -72,7 +78,7 @@ def _size(x: Any) -> str:
 @dataclass(frozen=True, repr=False)
 class Law:
     """A traced law: a `casadi.Function` from t, q, v and its states, if it has some, to forces and the rates of the states (or,
-    if it is sampled, their next values). Its digest stands for it wherever graphs are kept."""
+    if it is sampled, their next values), or a `Composed` if it calls others. Its digest stands for it wherever graphs are kept."""
 
     digest: str
     function: Any = field(compare=False)
@@ -83,13 +89,17 @@ class Law:
         return self.state.shape[-1]
 
     def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
-        return self.function(t, q, v, x) if self.size else (self.function(t, q, v), x)
+        from eslabon.graph.calls import Composed, call
+
+        given = (t, q, v, x) if self.size else (t, q, v)
+        made = call(self.function, *given) if isinstance(self.function, Composed) else self.function(*given)
+        return made if self.size else (made, x)
 
     def __repr__(self) -> str:
         return f"Law({self.digest})"
 
 
-def _columns(law: Callable[..., Any], symbols: Sequence[Any], states: bool) -> list[Any]:
+def columns(law: Callable[..., Any], symbols: Sequence[Any], states: bool) -> list[Any]:
     """What a law gives for symbols, each a column, a list or an array of them: forces, or forces and states."""
     import casadi
 

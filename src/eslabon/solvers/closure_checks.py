@@ -29,7 +29,18 @@ from eslabon.quantities import POOR, constraints
 Floats = np.ndarray
 SINGULAR = 1e-13  # of a reciprocal condition number, which is squared: below it the answer has no digits
 MINIMUM_NORM = ("inverse_dynamics", "forward_dynamics")  # what has an answer at a singular configuration
-OF_MASS = ("forward_dynamics", "hybrid_dynamics", "reactions_under_forces")  # what needs the inverse of the mass matrix
+LINEAR = (
+    "linearized",
+    "linear_sensitivity",
+    "state_matrix",
+    "input_matrix",
+)  # what is written in independent coordinates
+OF_MASS = (
+    "forward_dynamics",
+    "hybrid_dynamics",
+    "reactions_under_forces",
+    *LINEAR,
+)  # what needs the inverse of the mass matrix
 
 
 def all_equations(*arguments: Any, **options: Any) -> list[Any]:
@@ -170,6 +181,8 @@ class SecondLook:
     @cached_property
     def reselects(self) -> bool:
         """Whether the answer depends on which rows or velocities count as independent, so that others may do better."""
+        if self.name in (*LINEAR, "holding"):
+            return self.given is not None  # the same velocities from other rows; other velocities make another model
         if not redundancy_is_constant(self.m):
             return True
         if self.name in ("inverse_dynamics", "reactions"):
@@ -185,7 +198,7 @@ class SecondLook:
         waiting = np.flatnonzero(~(conditions > POOR))
         while len(waiting):
             chosen = partition_at(self.m, states[0][waiting[0]], preferred)
-            if self.given is not None and chosen.independent != self.given.independent:
+            if self.given is not None and set(chosen.independent) != set(self.given.independent):
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
             options = {**dict(self.request.options), "partition": chosen}

@@ -104,10 +104,20 @@ def load(key: str) -> Callable[..., Any] | None:
 def _assembled(program: Any, signature: Signature) -> bytes:
     """The object code of the kernel and the ways into it."""
     from eslabon.graph.native import loops, packing, single
-    from eslabon.graph.native.emit import kernel
+    from eslabon.graph.native.emit import has_loops, kernel, single_kernel
 
     here = machine.host()
     code = kernel(program, here.width, here.fused)
+    alone = single_kernel(program, here.width, here.fused) if has_loops(program) else code
     ways_in = loops.DECLARED + loops.batch(code, signature.input_shapes, signature.output_shapes, here.width)
-    ways_in += single.definitions(code, signature, here.width)
-    return machine.assemble(code.text + packing.definitions(here.width) + ways_in, program.length)
+    ways_in += single.definitions(alone, signature)
+    kernels = code.text if alone is code else _declared_once(code.text + alone.text)
+    length = program.length * (1 if alone is code else 2)
+    return machine.assemble(kernels + packing.definitions(here.width, alone.width) + ways_in, length)
+
+
+def _declared_once(text: str) -> str:
+    """Both kernels may declare the same functions of the C library."""
+    seen: set[str] = set()
+    lines = text.splitlines(keepends=True)
+    return "".join(x for x in lines if not x.startswith("declare") or not (x in seen or seen.add(x)))

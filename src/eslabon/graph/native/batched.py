@@ -20,6 +20,7 @@ from eslabon.graph.native.signature import COMPARISONS, GROUPS, Floats, InputErr
 from eslabon.graph.program import Shape
 
 _FLOAT64 = np.dtype(np.float64)
+_LARGE = 1 << 14
 _SMALL = 64  # numbers, below which nobody asks how many threads there are
 Results = Floats | tuple[Floats, ...]
 
@@ -65,12 +66,16 @@ class Batched:
         if not self.signature.bounds:
             results = self._run(arrays, outs, threads)
             return results[0] if len(results) == 1 else tuple(results)
-        # Nothing is written into the caller's array, which may be an argument too, before the bounds are found to hold.
-        results = self._run(arrays, [None] * len(outs), threads)
+        # Nothing is written into an array that is an argument too before the bounds are found to hold. Large ones that are
+        # not are written at once: fresh memory of that size can take longer than to compute what goes into it.
+        apart = sum(o.size for o in outs if o is not None) > _LARGE and not any(
+            o is not None and np.may_share_memory(o, a) for o in outs for a in arrays
+        )
+        results = self._run(arrays, outs if apart else [None] * len(outs), threads)
         wanted = [k for k, bound in enumerate(self._bounds) if bound is None]
         violated = any(True for _ in self._violated(results))
         found = self.on_violation(arrays, list(results)) if violated else [results[k] for k in wanted]
-        if out is not None:
+        if out is not None and not (apart and not violated):
             check(self.signature, arrays, outs)
             found = [_put(x, outs[k]) for x, k in zip(found, wanted, strict=True)]
         return found[0] if len(found) == 1 else tuple(found)

@@ -7,11 +7,13 @@ function; what one piece computes for a later one waits in a scratch array, as d
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
-from eslabon.graph.native import tables, vector_math
+from eslabon.graph.lookup import Lookup
+from eslabon.graph.native import lookup_loops, matrix_loops, tables, vector_math
 from eslabon.graph.native.ir import splat, vector_type
 from eslabon.graph.program import MOVES, GraphError, Instruction, Program, starts
 
@@ -20,7 +22,6 @@ from eslabon.graph.program import MOVES, GraphError, Instruction, Program, start
 # code gets no faster. What fits into one function stays whole all the same, since cutting it would cost a little.
 PIECE = 400
 WHOLE = 1000
-MANY = 64  # outputs that are results of calls, from which on a loop moves them
 SHARED = 3  # numbers divided by the same one, from which on its inverse is taken: CasADi writes x / y for x * (1 / y)
 
 # Only `contract` is allowed to LLVM (a*b + c in one rounding): the faster flags assume that NaN and infinity never occur.
@@ -82,15 +83,34 @@ class Layout:
 
 @dataclass(frozen=True)
 class Kernel:
-    """LLVM functions that compute one packed block, the first of them @kernel(source, scratch, target)."""
+    """LLVM functions that compute one packed block of as many states as the width says, by name(source, scratch, target)."""
 
     text: str
     layout: Layout
     scratch_size: int  # in vectors
+    name: str
+    width: int
 
 
 def kernel(program: Program, width: int, fused: bool, piece: int | None = None) -> Kernel:
     """The code of a program and of all that it calls, each function once."""
+    return _kernel(program, width, width, fused, piece)
+
+
+def has_loops(program: Program) -> bool:
+    """Whether a kernel for one state alone pays: in loops most of the work is to move numbers, of which lanes that are all
+    the same would make as many more."""
+    return any(p.operator is not None or p.repeated for p in program.family())
+
+
+def single_kernel(program: Program, width: int, fused: bool) -> Kernel:
+    """The same for one state alone, @one.kernel; only operators on matrices use vectors of this width."""
+    made = _kernel(program, 1, width, fused, None)
+    text = re.sub(r"@(?=(kernel|f[0-9]+|vector|lanes)\b)", "@one.", made.text)
+    return replace(made, text=text, name="@one.kernel", width=1)
+
+
+def _kernel(program: Program, width: int, across: int, fused: bool, piece: int | None) -> Kernel:
     V = vector_type(width)
     declared = [
         f"declare {V} @llvm.{name}.v{width}f64({', '.join([V] * arity)})\n" for name, arity in _INTRINSICS.items()
@@ -99,11 +119,18 @@ def kernel(program: Program, width: int, fused: bool, piece: int | None = None) 
     names = {p.digest: f"@f{k}" for k, p in enumerate(family[:-1])} | {program.digest: "@kernel"}
     words, texts, size = _Words(width), [], 0
     for p in family:
+        if p.operator is not None:
+            if isinstance(p.operator, Lookup):
+                texts.append(lookup_loops.definition(names[p.digest], p.operator, width))
+                continue
+            texts.append(matrix_loops.definition(names[p.digest], p.operator, across, size, width == 1))
+            size += matrix_loops.scratch_size(p.operator, across, width == 1)
+            continue
         code = _Function(p, names, words, size, piece or (PIECE if len(p.instructions) > WHOLE else WHOLE))
         texts.append(code.text())
         size = code.frame.end
     text = "".join([*declared, vector_math.definitions(words.called, width, fused), *texts])
-    return Kernel(text, Layout.of(program), size)
+    return Kernel(text, Layout.of(program), size, "@kernel", width)
 
 
 class _Words:
@@ -144,8 +171,6 @@ class _Frame:
         for k, i in enumerate(program.instructions):
             for a in i.args:
                 self._last[a] = k
-        self.moved = dict.fromkeys(_moved(program))
-        self._last |= {program.instructions[k].args[0]: len(program.instructions) for k in self.moved}
         self.divides = Counter(i.args[1] for i in program.instructions if i.name == "div")
         layouts = [Layout.of(f) for f in program.functions]
         own = {r.call: r for r in program.repeated}
@@ -166,6 +191,9 @@ class _Frame:
     def _result_places(self, program: Program, sizes: dict[int, int]) -> dict[int, int]:
         """For each call where its results stand until they were read for the last time."""
         done: dict[int, int] = {}
+        at = {i.place[0]: k for k, i in enumerate(program.instructions) if i.name == "call"}
+        for x in program.moves:
+            done[x.call] = max(done.get(x.call, 0), at.get(x.target, len(program.instructions)))
         for k, i in enumerate(program.instructions):
             if i.name == "result":
                 done[i.place[0]] = max(done.get(i.place[0], 0), self._last.get(k, k))
@@ -196,13 +224,6 @@ class _Frame:
         self._free += self._until.pop(piece, [])
 
 
-def _moved(program: Program) -> list[int]:
-    """The outputs that are results of calls as they are, if they are so many that a table pays."""
-    steps = program.instructions
-    found = [k for k, i in enumerate(steps) if i.name == "output" and steps[i.args[0]].name == "result"]
-    return found if len(found) >= MANY else []
-
-
 class _Function:
     """A program as LLVM functions: pieces, and one under its own name that runs through them."""
 
@@ -216,17 +237,22 @@ class _Function:
         firsts = range(0, len(steps), self._piece)
         pieces = [self._text_of_piece(n, first) for n, first in enumerate(firsts)]
         calls = [f"  call void {self._own}.{n}{_PARAMETERS}" for n in range(len(pieces))]
-        if self.frame.moved:
-            pieces.append(tables.moves(f"{self._own}.moves", self._moves(), self._words.width))
+        moves = self._moves()
+        if -1 in moves:
             calls.append(f"  call void {self._own}.moves(ptr %scratch, ptr %target)")
-        return "".join(self._repetitions() + pieces) + _define(self._own, calls)
+        loops = [
+            tables.moves(f"{self._own}.moves{call if call >= 0 else ''}", table, self._words.width)
+            for call, table in moves.items()
+        ]
+        return "".join(self._repetitions() + loops + pieces) + _define(self._own, calls)
 
-    def _moves(self) -> list[tuple[int, int]]:
-        """From where to where results go that are outputs."""
-        steps, made = self._program.instructions, []
-        for k in self.frame.moved:
-            (call, position), (output, place) = steps[steps[k].args[0]].place, steps[k].place
-            made.append((self.frame.results[call] + position, self._layout.outputs[output] + place))
+    def _moves(self) -> dict[int, list[tuple[int, int]]]:
+        """From where to where results go, by the call whose arguments they are; -1 is for outputs."""
+        made: dict[int, list[tuple[int, int]]] = {}
+        for x in self._program.moves:
+            target = self._layout.outputs[-1 - x.target] if x.target < 0 else self.frame.arguments[x.target]
+            place = self.frame.results[x.call] + x.position, target + x.place
+            made.setdefault(max(x.target, -1), []).append(place)
         return made
 
     def _repetitions(self) -> list[str]:
@@ -237,7 +263,9 @@ class _Function:
                 callee = self._program.functions[self._program.called[r.call]]
                 size = Layout.of(callee).output_size
                 name = f"{self._own}.repeat{r.call}"
-                made.append(tables.repetition(name, r.table, size, self._repeated_body(callee), self._words.width))
+                between = self.frame.results[r.call] - self.frame.arguments[r.call]
+                table = [[p if p >= 0 else between - 1 - p for p in row] for row in r.table]
+                made.append(tables.repetition(name, table, size, self._repeated_body(callee), self._words.width))
         return made
 
     def _repeated_body(self, callee: Program) -> list[str]:
@@ -280,12 +308,13 @@ class _Piece:
         self._names: dict[int, str] = {}
         self._turned: set[int] = set()
         self._inverted: set[int] = set()
+        self._handed = {x.target for x in program.moves}
         self.lines: list[str] = []
 
     def instruction(self, k: int) -> None:
         """The lines of one instruction; inputs, constants and results of calls appear where they are first used."""
         i = self._program.instructions[k]
-        if i.name in ("input", "const", "result") or (i.name == "output" and k in self._frame.moved):
+        if i.name in ("input", "const", "result"):
             return
         names = self._names
         arguments = [names[a] if a in names else self._fetched(a) for a in i.args]
@@ -319,10 +348,12 @@ class _Piece:
         places = {"s": self._frame.arguments[call], "t": self._frame.results[call], "u": self._frame.one[f]}
         for name, place in places.items():
             self.lines.append(f"  %{name}{k} = getelementptr {self._words.V}, ptr %scratch, i64 {place}")
-        callee = self._functions[self._program.functions[f].digest]
+        callee, own = self._functions[self._program.functions[f].digest], self._functions[self._program.digest]
+        if call in self._handed:
+            self.lines.append(f"  call void {own}.moves{call}(ptr %scratch, ptr %scratch)")
         given = f"ptr %s{k}, ptr %scratch, ptr %t{k}"
         if any(r.call == call for r in self._program.repeated):
-            callee, given = f"{self._functions[self._program.digest]}.repeat{call}", f"{given}, ptr %u{k}"
+            callee, given = f"{own}.repeat{call}", f"{given}, ptr %u{k}"
         self.lines.append(f"  call void {callee}({given})")
 
     def _elementary(self, k: int, i: Instruction, arguments: list[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 
@@ -29,6 +30,14 @@ def vector_type(width: int, element: str = "double") -> str:
 def splat(width: int, x: float) -> str:
     """The constant that is `x` in every lane."""
     return "<" + ", ".join([f"double {bits(x)}"] * width) + ">"
+
+
+@dataclass
+class Fold:
+    """What a loop carries from turn to turn."""
+
+    values: list[str]
+    following: list[str] = field(default_factory=list)
 
 
 class Body:
@@ -75,6 +84,29 @@ class Body:
         yield index
         following = self.let(f"add i64 {index}, {step}")
         self._lines.insert(position, f"  {index} = phi i64 [ {first}, %{before} ], [ {following}, %{self.label} ]")
+        self.do(f"br label %{head}")
+        self.start(after)
+
+    @contextmanager
+    def fold(self, count: str | int, values: Sequence[str], first: str | int = 0) -> Iterator[tuple[str, Fold]]:
+        """The same with vectors that go from one turn to the next: `following` of a `Fold` are those of the next turn, and
+        after the loop `values` are those of the last."""
+        head, inside, after = (self.new_label(h) for h in ("head", "inside", "after"))
+        before, index, V = self.label, f"%{head}.i", vector_type(self.width)
+        sums = Fold([f"%{head}.x{k}" for k in range(len(values))])
+        self.do(f"br label %{head}")
+        self.start(head)
+        position = len(self._lines)
+        more = self.let(f"icmp slt i64 {index}, {count}")
+        self.do(f"br i1 {more}, label %{inside}, label %{after}")
+        self.start(inside)
+        yield index, sums
+        following = self.let(f"add i64 {index}, 1")
+        pairs = zip(sums.values, values, sums.following, strict=True)
+        self._lines[position:position] = [
+            f"  {index} = phi i64 [ {first}, %{before} ], [ {following}, %{self.label} ]",
+            *(f"  {x} = phi {V} [ {old}, %{before} ], [ {new}, %{self.label} ]" for x, old, new in pairs),
+        ]
         self.do(f"br label %{head}")
         self.start(after)
 

@@ -12,10 +12,10 @@ from eslabon.graph.native.ir import Body, vector_type
 _PARAMETERS = "(ptr noalias %packed, ptr %rows, i64 %step, i64 %stride, i64 %size, i64 %lanes)"
 
 
-def definitions(width: int) -> str:
+def definitions(width: int, alone: int | None = None) -> str:
     """@pack and @unpack for runs of `size` numbers `stride` bytes apart, of states `step` bytes apart;
-    @spread and @collect for a single contiguous state."""
-    return _pack(width) + _unpack(width) + _spread(width) + _collect(width)
+    @spread and @collect for a single contiguous state, in `alone` lanes if not in all."""
+    return _pack(width) + _unpack(width) + _spread(alone or width) + _collect(alone or width)
 
 
 def _transposed(b: Body, rows: list[str]) -> list[str]:

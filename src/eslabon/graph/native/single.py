@@ -36,20 +36,20 @@ NPY_DOUBLE = 12
 COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}  # none of which holds for a NaN
 
 
-def definitions(kernel: Kernel, signature: Signature, width: int) -> str:
+def definitions(kernel: Kernel, signature: Signature) -> str:
     """@entry and the tables it reads, which the loader fills: its services, the names of its arguments, and the
     limits of its bounds."""
     tables = f"@services = global [{len(SERVICES)} x ptr] zeroinitializer\n"
     tables += f"@names = global [{len(signature.inputs)} x ptr] zeroinitializer\n"
     tables += f"@limits = global [{len(signature.bounds)} x double] zeroinitializer\n"
-    return tables + _Entry(kernel, signature, width).text()
+    return tables + _Entry(kernel, signature).text()
 
 
 class _Entry:
     """@entry under construction."""
 
-    def __init__(self, kernel: Kernel, signature: Signature, width: int) -> None:
-        self._kernel, self._inputs, self._b = kernel, signature.input_shapes, Body(width)
+    def __init__(self, kernel: Kernel, signature: Signature) -> None:
+        self._kernel, self._inputs, self._b = kernel, signature.input_shapes, Body(kernel.width)
         self._groups, self._group_of = signature.groups, [a.group for a in signature.inputs]
         outputs = list(zip(kernel.layout.outputs, signature.outputs, signature.output_shapes, strict=True))
         self._guards = [(place, a.bound[0]) for place, a, _ in outputs if a.bound]
@@ -241,7 +241,7 @@ class _Entry:
         with workspace(b, self._kernel) as (source, scratch, target):
             for place, row, shape in zip(layout.inputs, data, self._inputs, strict=True):
                 b.do(f"call void @spread(ptr {b.offset(source, place, V)}, ptr {row}, i64 {math.prod(shape)})")
-            b.do(f"call void @kernel(ptr {source}, ptr {scratch}, ptr {target})")
+            b.do(f"call void {self._kernel.name}(ptr {source}, ptr {scratch}, ptr {target})")
             held = "true"
             for k, (place, comparison) in enumerate(self._guards):
                 value = b.let(f"load double, ptr {b.offset(target, place, V)}")

@@ -1,0 +1,133 @@
+"""Which velocities a law commands, and which actuators' forces give them: of trees, and of loops by virtual work.
+
+The commanded velocities are the actuated ones, in the order of the actuators, wherever these are independent; with more
+actuators than degrees of freedom they are independent ones, and the actuators share the forces with the least norm.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi
+
+from eslabon.coordinates.massless import structure
+from eslabon.dynamics import loops, trees
+from eslabon.errors import ModelError
+from eslabon.formulations.constrained import Square, actuator_forces
+from eslabon.formulations.symbols import SX, zeros
+from eslabon.graph.calls import inlining
+from eslabon.kinematics import closure
+from eslabon.kinematics.closure import Closure
+from eslabon.model import Model
+from eslabon.model.configuration import coordinate_rates, velocity_names
+
+
+def commanded(m: Model) -> tuple[int, ...]:
+    """The places of the commanded velocities."""
+    if not m.nu:
+        raise ModelError(f"{m.name} has no actuators, so that no law can drive it; add some with m.with_actuated.")
+    own = m.actuated_velocities
+    independent = structure(m.plain).partition.independent
+    if not independent:
+        raise ModelError(f"the loops of {m.name} leave it no motion that a law could command.")
+    if set(own) <= set(independent):
+        return own
+    if set(independent) <= set(own):
+        return independent
+    loose = [velocity_names(m)[k] for k in independent if k not in own]
+    raise ModelError(
+        f"the actuators of {m.name} depend on one another and leave {', '.join(loose)} uncontrolled; actuate other joints."
+    )
+
+
+def fully_actuated(m: Model) -> bool:
+    """Whether the actuators determine every motion."""
+    return set(structure(m.plain).partition.independent) <= set(m.actuated_velocities)
+
+
+def require_full(m: Model, what: str) -> None:
+    """Refuse a mechanism with motions that no actuator determines."""
+    loose = [velocity_names(m)[k] for k in structure(m.plain).partition.independent if k not in m.actuated_velocities]
+    if loose:
+        raise ModelError(
+            f"{what} of {m.name}: its actuators leave {', '.join(loose)} uncontrolled; actuate it too, or use "
+            "computed_torque (which controls the actuated joints alone) or lqr with state_feedback."
+        )
+
+
+def _closure(m: Model, q: SX, v: SX | None) -> Closure:
+    return closure.equations(m, q, v, structure(m.plain).partition.rows)
+
+
+def spread(m: Model, values: SX) -> SX:
+    """A column along all velocities, with the values at the commanded ones and zeros elsewhere."""
+    made = zeros(m.nv)
+    made[list(commanded(m)), :] = values
+    return made
+
+
+def whole_velocities(m: Model, q: SX, own: SX) -> SX:
+    """All velocities of a motion that keeps the loops closed, from the commanded ones."""
+    if not m.closed:
+        return spread(m, own)
+    _, J, _, rate = _closure(m, q, None)
+    return _followed(m, J, own, -rate)
+
+
+def whole_accelerations(m: Model, q: SX, v: SX, own: SX) -> SX:
+    """All accelerations of a motion that keeps the loops closed, from the commanded ones."""
+    if not m.closed:
+        return spread(m, own)
+    _, J, gamma, _ = _closure(m, q, v)
+    return _followed(m, J, own, gamma)
+
+
+def reference_accelerations(m: Model, q: SX, v: SX, w: SX, own: SX) -> SX:
+    """The rate of all reference velocities w, along the true motion v: J w' = -(dJ/dt) w."""
+    if not m.closed:
+        return spread(m, own)
+    held = casadi.SX.sym("w", m.nv)
+    with inlining():  # a derivative does not see through calls
+        J = _closure(m, q, None).J
+        turning = casadi.jtimes(J @ held, q, coordinate_rates(m, q) @ v)
+    return _followed(m, J, own, -casadi.substitute(casadi.densify(turning), held, w))
+
+
+def _followed(m: Model, J: SX, own: SX, right: SX) -> SX:
+    """x with J x = right and its commanded entries given."""
+    i, e = list(commanded(m)), list(structure(m.plain).partition.dependent)
+    made = zeros(m.nv)
+    made[i, :] = own
+    made[e, :] = Square(J[:, e]).solve(right - J[:, i] @ own)
+    return made
+
+
+def velocity_coefficients(m: Model, q: SX) -> SX:
+    """N with v = N v_c: all velocities from the commanded ones, where nothing is driven in time."""
+    i, e = list(commanded(m)), list(structure(m.plain).partition.dependent)
+    N = zeros(m.nv, len(i))
+    N[i, :] = casadi.SX.eye(len(i))
+    if e:
+        J = _closure(m, q, None).J
+        N[e, :] = Square(J[:, e]).solve(-J[:, i])
+    return N
+
+
+def forces_for(m: Model, q: SX, v: SX, a: SX) -> SX:
+    """The actuators' forces that give the commanded velocities the accelerations a, whatever the others do."""
+    if fully_actuated(m):
+        return actuators(m, q, trees.joint_forces(m, q, v, whole_accelerations(m, q, v, a), None, {}))
+    return loops.hybrid_dynamics(m, q, v, spread(m, a), structure=structure(m.plain))[0]
+
+
+def actuators(m: Model, q: SX, needed: SX) -> SX:
+    """The actuators' forces that do the virtual work of forces along all velocities of the tree."""
+    if not m.closed:
+        return needed[list(m.actuated_velocities), :]
+    p = structure(m.plain).partition
+    return actuator_forces(needed, _closure(m, q, None).J, p, m.actuated_velocities, None, "elimination").forces
+
+
+def error(m: Model, first: Any, second: Any) -> Any:
+    """The commanded part of a column along all velocities, such as the difference of two of them."""
+    return (first - second)[list(commanded(m)), :]

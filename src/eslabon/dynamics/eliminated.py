@@ -1,0 +1,114 @@
+"""A state of motion with its dependent velocities eliminated, for what follows from it, and how small changes are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import casadi
+
+from eslabon.dynamics.loops import residual, violation
+from eslabon.dynamics.trees import actuation, equations_of_motion
+from eslabon.formulations.constrained import Square, joint_condition
+from eslabon.formulations.factor import Factors, factors
+from eslabon.formulations.symbols import SX, symmetric, zeros
+from eslabon.kinematics.closure import Partition, Structure
+from eslabon.model import Model
+
+External = Mapping[str, SX]
+
+
+@dataclass(frozen=True)
+class Change:
+    """How something changes with the independent coordinates x, their velocities y, and the actuators' forces."""
+
+    x: SX
+    y: SX
+    tau: SX
+
+    def __add__(self, other: Change) -> Change:
+        return Change(self.x + other.x, self.y + other.y, self.tau + other.tau)
+
+    def through(self, matrix: SX) -> Change:
+        """The change of what a matrix makes of it."""
+        return Change(matrix @ self.x, matrix @ self.y, matrix @ self.tau)
+
+    @staticmethod
+    def none(rows: int, n: int, nu: int) -> Change:
+        return Change(zeros(rows, n), zeros(rows, n), zeros(rows, nu))
+
+    def by(self, f: Callable[[SX], SX]) -> Change:
+        """The change of what a linear function makes of it."""
+        return Change(f(self.x), f(self.y), f(self.tau))
+
+    def row(self, place: int) -> Change:
+        return self.by(lambda x: x[place, :])
+
+    @property
+    def of_state(self) -> SX:
+        return casadi.horzcat(self.x, self.y)
+
+
+@dataclass(frozen=True)
+class Eliminated:
+    """The equations of motion at a state with the dependent velocities eliminated: v = N v_i + (what Phi_t adds).
+
+    M and h are those of the tree; `dependent` is Phi_e, None for a tree; `reduced` are the factors of U = N^T M N; `residuals`
+    say how far the state is from keeping the loops closed, `condition` how far from being singular.
+    """
+
+    m: Model
+    q: SX
+    v: SX
+    partition: Partition
+    M: SX
+    h: SX
+    N: SX
+    J: SX
+    gamma: SX
+    dependent: Square | None
+    reduced: Factors
+    residuals: list[SX]
+    condition: SX
+
+    def following(self, right: SX) -> SX:
+        """Velocities of all joints, those of the independent ones zero, for which J v = right."""
+        made = zeros(self.m.nv, right.shape[1])
+        if self.dependent is not None:
+            made[list(self.partition.dependent), :] = self.dependent.solve(right)
+        return made
+
+    def accelerations(self, tau: SX) -> SX:
+        """U v_i' = N^T (B tau - h - M d), v' = N v_i' + d with J d = gamma (Diaz, eq. 4 corrected)."""
+        drift = self.following(self.gamma)
+        return self.N @ self.reduced.solve(self.N.T @ (actuation(self.m, tau) - self.h - self.M @ drift)) + drift
+
+    def multipliers(self, left: SX) -> SX:
+        """lambda with J^T lambda = M v' + h - B tau, which is `left`."""
+        if self.dependent is None:
+            return zeros(0, left.shape[1])
+        return self.dependent.solve_transposed(left[list(self.partition.dependent), :])
+
+    @property
+    def residual(self) -> SX:
+        return violation(*self.residuals) if self.residuals else zeros(1)
+
+
+def eliminated(m: Model, q: SX, v: SX, external: External, structure: Structure, p: Partition) -> Eliminated:
+    """A state's equations in the independent velocities of a partition."""
+    i, e = list(p.independent), list(p.dependent)
+    M, h = equations_of_motion(m, q, v, None, external)
+    N = zeros(m.nv, len(i))
+    N[i, :] = casadi.SX.eye(len(i))
+    floor = [structure.floor[k] for k in i]
+    if not m.closed:
+        reduced = factors(M if i == list(range(m.nv)) else M[i, i])
+        return Eliminated(
+            m, q, v, p, M, h, N, zeros(0, m.nv), zeros(0), None, reduced, [], reduced.condition(floor)
+        )  # fmt: skip
+    phi, J, gamma, rate = residual(m, q, v, p)
+    dependent = Square(J[:, e]).for_many()
+    N[e, :] = -dependent.solve(J[:, i])
+    reduced = factors(symmetric(N.T @ M @ N))
+    condition = joint_condition(dependent.condition, reduced.condition(floor))
+    return Eliminated(m, q, v, p, M, h, N, J, gamma, dependent, reduced, [phi, J @ v + rate], condition)

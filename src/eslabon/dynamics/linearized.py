@@ -1,0 +1,133 @@
+"""The exact linear model about any state of motion, of trees and of closed chains, in independent coordinates.
+
+A tree with loops obeys M v' + h = B tau + J^T lambda and Phi(q) = 0. Its independent velocities determine the others, and
+small changes x, y, z of the independent coordinates, velocities and accelerations those of all joints,
+
+    dq = N x,   dv = N y + P x,   da = N z + Q y + R x,      N = [1; -Phi_e^-1 Phi_i],
+
+since Phi, Phi' and Phi'' stay zero. By virtual work N^T (M v' + h - B tau - J^T lambda) = 0 stays zero too, in which the
+change of N itself drops out, and so (Rojas, eq. 5.4.1, there for open chains)
+
+    F dtau = U z + V y + W x,     U = N^T M N,  V = N^T (G_v N + M Q),  W = N^T (G_q N + G_v P + M R),  F = N^T B,
+
+with G_q and G_v the derivatives of M v' + h - J^T lambda by q and v, at the accelerations and multipliers of the state.
+With Y = Phi_e^-T (M N)_e the products N^T M Q and N^T M R are -Y^T of what the derivatives of J v' - gamma give, so that
+neither Q nor R is solved for.
+Derivatives by q are taken along the velocities, so that quaternions are in their tangent space; there displacements are
+carried along by the motion, x' = y + K x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate, pairwise
+from typing import Any
+
+import casadi
+
+from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
+from eslabon.dynamics.eliminated import Change, eliminated
+from eslabon.dynamics.outputs import Output, output_changes
+from eslabon.dynamics.trees import actuation
+from eslabon.formulations import loop_sensitivities
+from eslabon.formulations.constrained import Square
+from eslabon.formulations.symbols import SX, zeros
+from eslabon.graph.calls import inlining
+from eslabon.kinematics import closure
+from eslabon.kinematics.closure import Partition, Structure
+from eslabon.model import Model
+from eslabon.model.configuration import coordinate_rates, displacement_rates
+
+External = Mapping[str, SX]
+
+
+def linearized(
+    m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
+    external: External | None = None, *, structure: Structure,
+) -> list[SX]:  # fmt: skip
+    """U, V, W, F, A, B, x', the accelerations, the maps N and [P, N], C and D, and how far the state is from an answer."""
+    p = partition or structure.partition
+    s = eliminated(m, q, v, external or {}, structure, p)
+    a, i, n = s.accelerations(tau), list(p.independent), len(p.independent)
+    B = actuation(m, casadi.SX.eye(m.nu))
+    reaction = s.multipliers(s.M @ a + s.h - actuation(m, tau))
+    G_q, G_v, _ = inverse_dynamics_derivatives(m, q, v, a, external or {})
+    still, nothing, P = zeros(m.nv, m.nu), zeros(m.nv, n), zeros(m.nv, n)
+    carried = s.M @ s.N
+    U, F = s.N.T @ carried, s.N.T @ B
+    V, W = s.N.T @ G_v, s.N.T @ G_q  # of all velocities so far
+    if m.closed:
+        loops = loop_sensitivities.derivatives(m, q, v, a, reaction, p.rows)
+        P = s.following(-loops.speed_q @ s.N)
+        Y = s.multipliers(carried)
+        V, W = V - Y.T @ loops.gap_v, W - s.N.T @ loops.forces_q - Y.T @ loops.gap_q
+    V, W = V @ s.N, W @ s.N + V @ P
+    z = Change(*casadi.horzsplit(s.reduced.solve(casadi.horzcat(-W, -V, F)), [0, n, 2 * n, 2 * n + m.nu]))
+    A = casadi.vertcat(casadi.horzcat(displacement_rates(m, v)[i, :] @ s.N, casadi.SX.eye(n)), z.of_state)
+    y = Change.none(0, n, m.nu)
+    if outputs:
+        dq, dv, da = Change(s.N, nothing, still), Change(P, s.N, still), z.through(s.N)
+        if m.closed:
+            R, Q = s.following(-(loops.gap_q @ s.N + loops.gap_v @ P)), s.following(-loops.gap_v @ s.N)
+            da, G_q = da + Change(R, Q, still), G_q - loops.forces_q
+        forces = da.through(s.M) + dq.through(G_q) + dv.through(G_v) + Change(nothing, nothing, -B)
+        with inlining():
+            y = output_changes(s, a, reaction, outputs, external or {}, dq, dv, da, forces.by(s.multipliers))
+    values = [U, V, W, F, A, casadi.vertcat(zeros(n, m.nu), z.tau), casadi.vertcat(v[i, :], a[i, :]), a]
+    return [*values, s.N, casadi.horzcat(P, s.N), y.of_state, y.tau, s.residual, s.condition]
+
+
+def holding(
+    m: Model, q: SX, v: SX, a: SX, partition: Partition | None = None, steady: bool = False,
+    external: External | None = None, *, structure: Structure,
+) -> list[SX]:  # fmt: skip
+    """F and N^T (M v' + h) of F tau = N^T (M v' + h), for given accelerations, or, if `steady`, for none of the independent
+    velocities."""
+    s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
+    if steady:
+        a = s.following(s.gamma)
+    elif m.closed:
+        s.residuals.append(s.J @ a - s.gamma)
+    held = casadi.SX(1) if s.dependent is None else s.dependent.condition  # mass is not asked for
+    return [s.N.T @ actuation(m, casadi.SX.eye(m.nu)), s.N.T @ (s.M @ a + s.h), s.residual, held]
+
+
+MATRICES = (0, 1, 2, 3, 4, 5, 10, 11)  # U, V, W, F, A, B, C, D among what `linearized` gives
+
+
+def linear_sensitivity(
+    m: Model, q: SX, v: SX, tau: SX, value: SX, parameter: str, partition: Partition | None = None,
+    outputs: tuple[Output, ...] = (), external: External | None = None, *, structure: Structure,
+) -> list[SX]:  # fmt: skip
+    """The derivatives of U, V, W, F, A, B, C and D by a parameter, with the independent coordinates, their velocities and the
+    actuators' forces held and all else following, so that the loops stay closed."""
+    varied, p = m.with_symbols({parameter: value}), partition or structure.partition
+    along, step_q, step_v = coordinate_rates(m, q), zeros(m.nv), zeros(m.nv)
+    with inlining():
+        made = linearized(varied, q, v, tau, p, outputs, external, structure=structure)
+        if m.closed:
+            phi, J, _, rate = closure.equations(varied, q, v, p.rows)
+            dependent, e, speed = Square(J[:, list(p.dependent)]), list(p.dependent), J @ v + rate
+            step_q[e, :] = -dependent.solve(casadi.jacobian(phi, value))
+            step_v[e, :] = -dependent.solve(
+                casadi.jacobian(speed, value) + casadi.jacobian(speed, q) @ along @ step_q
+            )  # fmt: skip
+        matrices = [made[k] for k in MATRICES]
+        direction = casadi.vertcat(along @ step_q, step_v, casadi.SX(1))
+        stacked = casadi.densify(casadi.vertcat(*(casadi.vec(x) for x in matrices)))
+        changed = casadi.jtimes(stacked, casadi.vertcat(q, v, value), direction)
+    ends = list(accumulate((x.numel() for x in matrices), initial=0))
+    parts = [casadi.reshape(changed[b:c], *x.shape) for x, (b, c) in zip(matrices, pairwise(ends), strict=True)]
+    return [*parts, *made[-2:]]
+
+
+def state_matrix(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+    """A of dx/dt = A x + B u."""
+    made = linearized(m, q, v, tau, **options)
+    return [made[4], *made[-2:]]
+
+
+def input_matrix(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+    """B of dx/dt = A x + B u."""
+    made = linearized(m, q, v, tau, **options)
+    return [made[5], *made[-2:]]

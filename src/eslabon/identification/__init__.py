@@ -1,0 +1,27 @@
+"""From recorded motions to the numbers of a mechanism: base parameters, friction and motor inertias by weighted least squares.
+
+`parameters` says what the equations of motion are linear in, `equations` writes them so, `base_parameters` which combinations
+motion can tell, `recordings` reads what was measured, `estimation` solves, `residual_tests` ask whether the model is right,
+`consistency` finds inertias that bodies can have, `excitation` plans a motion that tells much.
+"""
+
+from eslabon.identification.base_parameters import BaseParameters, base_parameters
+from eslabon.identification.excitation import Excitation, excitation
+from eslabon.identification.identified import CrossValidation, Identification, identify
+from eslabon.identification.parameters import inertial_parameters, parameter_names, pseudo_inertias
+from eslabon.identification.recordings import Recording, read_recording
+
+__all__ = [
+    "BaseParameters",
+    "CrossValidation",
+    "Excitation",
+    "Identification",
+    "Recording",
+    "base_parameters",
+    "excitation",
+    "identify",
+    "inertial_parameters",
+    "parameter_names",
+    "pseudo_inertias",
+    "read_recording",
+]

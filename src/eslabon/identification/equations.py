@@ -1,0 +1,144 @@
+"""The equations of motion, linear in the parameters, along the independent velocities:
+
+    N^T Y(q, v, v') (theta - theta_0) = N^T (B tau - f(q, v, v'; theta_0))
+
+f are the joint forces of the model with its own parameters theta_0: springs, known wrenches and all that is not identified is
+in them. v = N v_i are the motions that keep the loops closed, so that their unknown reactions do no work (virtual work); of a
+tree N is the identity. Rows of velocities that no actuator drives say that the forces there are in balance.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi
+
+from eslabon.coordinates.massless import structure
+from eslabon.dynamics import trees
+from eslabon.dynamics.applied import CREEP
+from eslabon.dynamics.loops import check_actuation
+from eslabon.formulations.constrained import Square
+from eslabon.formulations.factor import factors
+from eslabon.formulations.symbols import SX, zeros
+from eslabon.graph.evaluator import Formula
+from eslabon.graph.native.signature import Argument
+from eslabon.identification.parameters import NO_TERMS, Terms
+from eslabon.kinematics import closure
+from eslabon.kinematics.closure import Partition, Structure
+from eslabon.model import Model
+from eslabon.model.configuration import coordinate_rates
+
+
+def full_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms) -> SX:
+    """Y of all velocities: the bodies' columns, then v, tanh(v / CREEP), 1 and v' of the joints' terms."""
+    signals = {"viscous": v, "coulomb": casadi.tanh(v / CREEP), "offset": casadi.SX.ones(m.nv), "motor_inertia": a}
+    columns = []
+    for kind, k in terms.listed():
+        column = casadi.SX(m.nv, 1)
+        column[k] = signals[kind][k]
+        columns.append(column)
+    return casadi.horzcat(trees.regressor(m, q, v, a), *columns)
+
+
+def loop_motion(m: Model, q: SX, v: SX | None, p: Partition) -> tuple[SX, SX, SX]:
+    """N and the drift of v = N v_i, v' = N v_i' + drift, and the reciprocal condition number squared."""
+    i, e = list(p.independent), list(p.dependent)
+    N, drift = casadi.SX(m.nv, len(i)), zeros(m.nv)
+    for column, k in enumerate(i):
+        N[k, column] = 1
+    if not m.closed:
+        return N, drift, casadi.SX(1)
+    _, J, gamma, _ = closure.equations(m, q, v, p.rows)
+    Phi_e = Square(J[:, e])
+    N[e, :] = -Phi_e.solve(J[:, i])
+    if v is not None:
+        drift[e, :] = Phi_e.solve(gamma)
+    return N, drift, Phi_e.condition
+
+
+def linear_equations(
+    m: Model, q: SX, v: SX, a: SX, tau: SX, terms: Terms = NO_TERMS, *, structure: Structure
+) -> list[SX]:
+    """N^T Y, what the model leaves of the forces N^T (B tau - f), N^T B, and the reciprocal condition number squared."""
+    N, _, condition = loop_motion(m, q, None, structure.partition)
+    Y = full_regressor(m, q, v, a, terms)
+    left = trees.actuation(m, tau) - trees.joint_forces(m, q, v, a, None, {})
+    B = N[list(m.actuated_velocities), :].T
+    return [casadi.densify(x) for x in (N.T @ Y, N.T @ left, B, condition)]
+
+
+def actuator_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms = NO_TERMS, *, structure: Structure) -> SX:
+    """A matrix whose product with a change of the parameters is that of the actuators' forces for the motion: by virtual work
+    N^T B u = N^T Y dtheta, of least norm where that leaves a choice."""
+    Y, p, driven = full_regressor(m, q, v, a, terms), structure.partition, m.actuated_velocities
+    if not m.closed:
+        return casadi.densify(Y[list(driven), :])
+    check_actuation(m, p)
+    N, _, _ = loop_motion(m, q, None, p)
+    work, A = N.T @ Y, N[list(driven), :].T
+    if driven != p.independent:
+        work = A.T @ factors(A @ A.T).solve(work)
+    return casadi.densify(work)
+
+
+def independent_motion(m: Model, q: SX, vi: SX, ai: SX, *, structure: Structure) -> list[SX]:
+    """All velocities and accelerations from the independent ones, and the reciprocal condition number squared."""
+    p = structure.partition
+    N, _, condition = loop_motion(m, q, None, p)
+    v = N @ vi
+    _, drift, _ = loop_motion(m, q, v, p)
+    return [casadi.densify(x) for x in (v, N @ ai + drift, condition)]
+
+
+def excitation_gradient(
+    m: Model, q: SX, vi: SX, ai: SX, weight: SX, terms: Terms = NO_TERMS, *, structure: Structure
+) -> list[SX]:
+    """N^T Y of a motion given by its independent velocities, and the derivatives of sum(weight N^T Y) by the independent
+    coordinates, velocities and accelerations: along the loops dq = N dq_i."""
+    p = structure.partition
+    v, a, condition = independent_motion(m, q, vi, ai, structure=structure)
+    N, _, _ = loop_motion(m, q, None, p)
+    Y = casadi.densify(N.T @ full_regressor(m, q, v, a, terms))
+    by_q, by_v, by_a = (casadi.gradient(casadi.sum1(casadi.sum2(weight * Y)), x) for x in (q, vi, ai))
+    by_i = (coordinate_rates(m, q) @ N).T @ by_q
+    return [casadi.densify(x) for x in (Y, by_i, by_v, by_a, condition)]
+
+
+def _structure(m: Model) -> dict[str, Any]:
+    return {"structure": structure(m)}
+
+
+def independent(m: Model) -> tuple[int, ...]:
+    """The places of the independent velocities: along them go the equations."""
+    return structure(m).partition.independent
+
+
+def _dof(m: Model, **_: Any) -> tuple[int]:
+    return (len(independent(m)),)
+
+
+def _table(m: Model, terms: Terms = NO_TERMS, **_: Any) -> tuple[int, int]:
+    return (len(independent(m)), 10 * len(m.bodies) + len(terms.listed()))
+
+
+CONDITION = Argument("condition", ())
+VI, AI = Argument("vi", _dof, "independent velocities"), Argument("ai", _dof, "independent velocities")
+LINEAR_EQUATIONS = Formula(
+    "linear_equations", linear_equations, ("q", "v", "a", "tau"),
+    (Argument("Y", _table), Argument("left", _dof), Argument("B", lambda m, **_: (len(independent(m)), m.nu)), CONDITION),
+    {"terms": NO_TERMS}, prepare=_structure,
+)  # fmt: skip
+ACTUATOR_REGRESSOR = Formula(
+    "actuator_regressor", actuator_regressor, ("q", "v", "a"),
+    (Argument("Y", lambda m, terms=NO_TERMS: (m.nu, 10 * len(m.bodies) + len(terms.listed()))),), {"terms": NO_TERMS},
+    prepare=_structure,
+)  # fmt: skip
+INDEPENDENT_MOTION = Formula(
+    "independent_motion", independent_motion, ("q", VI, AI),
+    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,)), CONDITION), prepare=_structure, seldom=True,
+)  # fmt: skip
+EXCITATION_GRADIENT = Formula(
+    "excitation_gradient", excitation_gradient, ("q", VI, AI, Argument("weight", _table)),
+    (Argument("Y", _table), Argument("by_q", _dof), Argument("by_v", _dof), Argument("by_a", _dof), CONDITION),
+    {"terms": NO_TERMS}, prepare=_structure,
+)  # fmt: skip

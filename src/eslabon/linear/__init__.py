@@ -1,0 +1,30 @@
+"""Linear models of mechanisms about any state of motion, and what they say.
+
+    lm = m.linearize(q, v, tau)            # U, V, W, A, B, C, D, named
+    lm.poles, lm.modes(), lm.to_control()
+    m.equilibrium(all=True)                # where it rests, or moves steadily, and whether it stays there
+
+`linearize` finds the state and asks the native formula of `dynamics.linearized`, `linear_model` is what comes out, `measured`
+reads the names of outputs, `response` sets a perturbed motion's forces beside the linear ones, `contributions` tells
+what each body adds to U, V and W. `equilibrium` asks the search of `steady_search`, and `stability` for its word; `equilibria` is
+what comes out. `modes` are those of a linear model.
+"""
+
+from eslabon.linear.contributions import Contributions, contributions
+from eslabon.linear.equilibria import Equilibrium
+from eslabon.linear.linear_model import LinearModel
+from eslabon.linear.linearize import linearize
+from eslabon.linear.modes import Mode, Modes
+from eslabon.linear.response import Response, compare_response
+
+__all__ = [
+    "Contributions",
+    "Equilibrium",
+    "LinearModel",
+    "Mode",
+    "Modes",
+    "Response",
+    "compare_response",
+    "contributions",
+    "linearize",
+]

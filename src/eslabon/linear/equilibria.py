@@ -1,0 +1,124 @@
+"""What `equilibrium` gives: configurations at rest, or in steady motion, with their forces and their stability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eslabon.errors import InputError
+from eslabon.model import Model
+from eslabon.model.configuration import coordinate_names, velocity_names
+
+Floats = NDArray[np.float64]
+
+ROWS, COLUMNS = 12, 8  # of a table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equilibrium:
+    """An equilibrium or a steady motion; or many, with leading axes, of which `eq[k]` is one. `m.linearize(eq.q, eq.v, eq.tau)`
+    is the linear model about it.
+
+    Attributes
+    ----------
+    m : the mechanism.
+    q, v : the configuration (..., nq) and the constant velocities (..., nv), zero at rest.
+    tau : the actuators' forces (..., nu).
+    stability : "stable", "unstable", "marginal" (neutral to first order), "gyroscopic" (held by the motion alone, which
+        damping upsets in time) or "undetermined" (at a singular configuration), with the forces tau constant.
+    energy : the potential energy, of weight and springs.
+    poles : those of small motions about it, (..., 2 dof), by size; infinite where a motion moves no mass.
+    family : the dimension of the continuum of equilibria that it is one of; zero where it stands alone, or was not
+        searched for.
+    residual : the largest force that is left, in N or N m.
+    """
+
+    m: Model
+    q: Floats
+    v: Floats
+    tau: Floats
+    stability: Any
+    energy: Any
+    poles: Any
+    family: Any
+    residual: Any
+
+    @property
+    def stable(self) -> Any:
+        """Whether it is stable; of many, a truth value for each."""
+        found = self.stability == "stable"
+        return found if np.ndim(found) else bool(found)
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading axes."""
+        return self.q.shape[:-1]
+
+    def __len__(self) -> int:
+        self._several()
+        return self.batch[0]
+
+    def __getitem__(self, index: Any) -> Equilibrium:
+        self._several()
+        return Equilibrium(self.m, *(getattr(self, f.name)[index] for f in fields(self)[1:]))
+
+    def __iter__(self) -> Iterator[Equilibrium]:
+        return (self[k] for k in range(len(self)))
+
+    def _several(self) -> None:
+        if not self.batch:
+            raise InputError(f"this is one equilibrium of {self.m.name}, not several.")
+
+    def chosen(self, energy: float) -> Equilibrium:
+        """The different ones, stable ones first and then by energy: of a continuum, whose members have one energy (to this
+        accuracy), the first."""
+        kept: list[int] = []
+        for k in range(len(self)):
+            same = [
+                j
+                for j in kept
+                if self.family[j] == self.family[k] > 0 and abs(self.energy[j] - self.energy[k]) <= energy
+            ]
+            if not any(self.stability[j] == self.stability[k] for j in same):
+                kept.append(k)
+        order = sorted(kept, key=lambda k: (self.stability[k] != "stable", round(float(self.energy[k]), 9)))
+        return self[np.array(order, dtype=int)]
+
+    def __repr__(self) -> str:
+        return _table(self)
+
+
+def _table(eq: Equilibrium) -> str:
+    """A line for each equilibrium."""
+    moving = bool(np.any(eq.v))
+    noun = "steady motion" if moving else "equilibrium" if not eq.batch or np.size(eq.stability) == 1 else "equilibria"
+    many = np.size(eq.stability)
+    words = {w: int((np.ravel(eq.stability) == w).sum()) for w in dict.fromkeys(np.ravel(eq.stability))}
+    told = ", ".join(f"{number} {word}" if many > 1 else word for word, number in words.items())
+    title = f"<{many:,} {noun + 's' * (moving and many > 1)} of {eq.m.name}: {told or 'none'}>"
+    if len(eq.batch) > 1 or many > ROWS or not many:
+        return title
+    named = [
+        (eq.q, coordinate_names(eq.m)),
+        (eq.tau, [f"tau({velocity_names(eq.m)[k]})" for k in eq.m.actuated_velocities]),
+    ]
+    heads, columns = ["stability", "energy"], [list(np.ravel(eq.stability)), [f"{x:.6g}" for x in np.ravel(eq.energy)]]
+    for values, names in named:
+        rows = values.reshape(many, -1)
+        for k, name in enumerate(names[:COLUMNS]):
+            heads.append(name)
+            columns.append([f"{x + 0.0:.6g}" for x in rows[:, k].round(12)])
+        if len(names) > COLUMNS:
+            heads.append("...")
+            columns.append(["..."] * many)
+    heads.append("family")
+    columns.append([f"{x}-parameter" if x else "" for x in np.ravel(eq.family)])
+    kept = [k for k, column in enumerate(columns) if any(column)]
+    widths = [max(map(len, [heads[k], *columns[k]])) for k in kept]
+    rows_ = [[heads[k] for k in kept], *([columns[k][row] for k in kept] for row in range(many))]
+    lines = ["  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows_]
+    return "\n".join([title[1:-1], *(f"  {line}" for line in lines)])

@@ -1,0 +1,238 @@
+"""A linear model: its matrices, the names of its states, inputs and outputs, and the state it belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import Floats, positive
+from eslabon.errors import InputError, MissingDependencyError
+from eslabon.kinematics.closure import Partition
+from eslabon.model import Model
+
+if TYPE_CHECKING:
+    from eslabon.linear.contributions import Contributions
+    from eslabon.linear.modes import Modes
+
+VALUES = ("U", "V", "W", "F", "A", "B", "drift", "a", "position_map", "velocity_map", "C", "D")
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What all linear models of one request share: the mechanism, its independent velocities, and names.
+
+    `constant` are C and D where no state changes them.
+    """
+
+    model: Model
+    partition: Partition
+    coordinates: tuple[str, ...]
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constant: tuple[Floats, Floats] | None
+    request: dict[str, Any]
+
+
+class LinearModel:
+    """dx/dt = A x + B u + drift, y = C x + D u for small changes about a state of motion, or about many: with leading axes.
+
+    The state x are changes of the independent coordinates, then of their velocities; u are changes of the actuators' forces.
+    In the same coordinates F dtau = U d(v') + V dv + W dq (Rojas, eq. 5.4.1); F is the identity where the actuated
+    joints are the independent coordinates.
+
+    Attributes
+    ----------
+    U, V, W : `(..., n, n)`, for n degrees of freedom.
+    F : `(..., n, nu)`.
+    A, B, C, D : `(..., 2n, 2n)`, `(..., 2n, nu)`, `(..., ny, 2n)`, `(..., ny, nu)`.
+    drift : `(..., 2n)`, the rates of the independent coordinates and velocities at the state itself: zero at an equilibrium.
+    states, inputs, outputs : names. "theta1'" is the velocity of "theta1".
+    coordinates : the names of the independent velocities.
+    q, v, a, tau : the state, with its accelerations and the actuators' forces.
+    position_map : `(..., nv, n)`, the small displacements of all joints for those of the independent coordinates.
+    velocity_map : `(..., nv, 2n)`, the changes of all velocities for those of the state.
+    """
+
+    __slots__ = ("_values", "layout", "q", "tau", "v")
+
+    U: Floats
+    V: Floats
+    W: Floats
+    F: Floats
+    A: Floats
+    B: Floats
+    drift: Floats
+    a: Floats
+    position_map: Floats
+    velocity_map: Floats
+
+    def __init__(
+        self, layout: Layout, values: tuple[Floats, ...], q: ArrayLike, v: ArrayLike, tau: ArrayLike
+    ) -> None:  # fmt: skip
+        self.layout, self._values = layout, values
+        self.q, self.v, self.tau = (
+            np.array(q, float),
+            np.array(v, float),
+            np.array(tau, float),
+        )  # the caller's may change
+
+    @property
+    def C(self) -> Floats:
+        return self._values[10] if self.layout.constant is None else self._spread(self.layout.constant[0])
+
+    @property
+    def D(self) -> Floats:
+        return self._values[11] if self.layout.constant is None else self._spread(self.layout.constant[1])
+
+    def _spread(self, matrix: Floats) -> Floats:
+        return np.broadcast_to(matrix, (*self.batch, *matrix.shape))
+
+    @property
+    def name(self) -> str:
+        """The mechanism's."""
+        return self.layout.model.name
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.layout.coordinates
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return self.layout.states
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return self.layout.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.layout.outputs
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading axes."""
+        return self.A.shape[:-2]
+
+    @property
+    def dof(self) -> int:
+        """The number of independent coordinates."""
+        return len(self.coordinates)
+
+    def __len__(self) -> int:
+        if not self.batch:
+            raise TypeError("one linear model has no length.")
+        return self.batch[0]
+
+    def __getitem__(self, index: Any) -> LinearModel:
+        """Some of many models."""
+        if not self.batch:
+            raise InputError(f"there is one linear model of {self.name} here, and no others to choose from.")
+        shape = self.batch
+        q, v, tau = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in (self.q, self.v, self.tau))
+        return LinearModel(self.layout, tuple(x[index] for x in self._values), q[index], v[index], tau[index])
+
+    @property
+    def poles(self) -> np.ndarray:
+        """The eigenvalues of A, `(..., 2n)`, ordered by their size and with conjugates side by side."""
+        found = np.linalg.eigvals(self.A).astype(complex)
+        order = np.lexsort((found.imag, found.real, np.abs(found).round(12)), axis=-1)
+        return np.take_along_axis(found, order, axis=-1)
+
+    def modes(self) -> Modes:
+        """The modes: frequencies, damping ratios, time constants, shapes in all joints, and participation of the states.
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").linearize([0.0, 0.0]).modes()[0]
+        <Mode of double_pendulum: oscillation, 2.68011 rad/s (0.4266 Hz), damping ratio 0>
+        """
+        from eslabon.linear.modes import Modes
+
+        return Modes(self)
+
+    @property
+    def equilibrium(self) -> np.ndarray | bool:
+        """Whether nothing moves or accelerates at the state, one by one."""
+        rest = np.abs(self.drift).max(axis=-1, initial=0.0) < 1e-9 * (
+            1.0 + np.abs(self.A).max(axis=(-2, -1), initial=0.0)
+        )
+        return rest if self.batch else bool(rest)
+
+    def derivative(self, parameter: str) -> dict[str, Floats]:
+        """The derivatives of U, V, W, F, A, B, C and D by a parameter of the mechanism, by name.
+
+        The independent coordinates, their velocities and the actuators' forces are held; passive joints follow, so that the
+        loops stay closed.
+
+        >>> import eslabon as es
+        >>> m = es.load("cart_pole")
+        >>> lm = m.linearize([0.0, 0.0])
+        >>> lm.A[3, 1].round(3), lm.derivative("L")["A"][3, 1].round(3)     # proportional to 1/L
+        (np.float64(15.792), np.float64(-15.792))
+        """
+        from eslabon.linear.linearize import sensitivity
+
+        return sensitivity(self, parameter)
+
+    def contributions(self) -> Contributions:
+        """What each body, and motors, springs, friction and wrenches, add to U, V and W (Rojas, 5.5)."""
+        from eslabon.linear.contributions import contributions
+
+        return contributions(self)
+
+    def discretized(self, step: float) -> tuple[Floats, Floats]:
+        """A and B of x[k+1] = A x[k] + B u[k] for forces held over a step (zero-order hold), exact.
+
+        >>> import eslabon as es
+        >>> es.load("cart_pole").linearize([0.0, 0.0]).discretized(0.01)[0][0].round(6)
+        array([ 1.0e+00, -3.6e-05,  1.0e-02, -0.0e+00])
+        """
+        from scipy.linalg import expm
+
+        h, n, nu = positive(step, "step"), self.A.shape[-1], self.B.shape[-1]
+        both = np.zeros((*self.batch, n + nu, n + nu))
+        both[..., :n, :n], both[..., :n, n:] = self.A * h, self.B * h
+        made = expm(both)
+        return made[..., :n, :n], made[..., :n, n:]
+
+    def to_control(self, step: float | None = None) -> Any:
+        """The model as python-control's `StateSpace`, with the names of its signals, for its Bode plots, root loci and step
+        responses; with a `step` in discrete time, forces held over it. Dots in names become underscores.
+
+        >>> import eslabon as es
+        >>> es.load("cart_pole").linearize([0.0, 0.0]).to_control().state_labels
+        ['x', 'theta', "x'", "theta'"]
+        """
+        try:
+            import control
+        except ImportError:
+            raise MissingDependencyError(
+                "to_control needs python-control; install it with: pip install 'eslabon[control]'"
+            ) from None
+        if self.batch:
+            raise InputError(
+                f"there are {int(np.prod(self.batch))} linear models of {self.name} here; to_control takes one, such as lm[0]."
+            )
+        A, B = (self.A, self.B) if step is None else self.discretized(step)
+        signals = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
+        names = {what: [name.replace(".", "_") for name in own] for what, own in signals.items()}  # it takes no dots
+        return control.ss(A, B, self.C, self.D, 0 if step is None else step, name=self.name, **names)
+
+    def __repr__(self) -> str:
+        many = f"{'x'.join(map(str, self.batch))} linear models" if self.batch else "linear model"
+        sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        rest = "" if np.all(self.equilibrium) else ", not at an equilibrium"
+        return (
+            f"<LinearModel: {many} of {self.name} in {', '.join(self.coordinates) or 'no coordinates'}; {sizes}{rest}>"
+        )
+
+
+def _value(place: int) -> property:
+    return property(lambda self: self._values[place])
+
+
+for _k, _name in enumerate(VALUES[:10]):
+    setattr(LinearModel, _name, _value(_k))

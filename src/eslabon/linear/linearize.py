@@ -1,0 +1,218 @@
+"""From a mechanism and a state to its linear model: the state's forces, the independent coordinates, one native call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import Floats, finite, mapping, states, text
+from eslabon.coordinates.partition import partition_at, partition_by
+from eslabon.errors import ModelError, SingularityError, suggest
+from eslabon.graph.evaluator import Formula, requested
+from eslabon.graph.native.signature import Argument
+from eslabon.kinematics.closure import Partition
+from eslabon.linear.linear_model import VALUES, Layout, LinearModel
+from eslabon.linear.measured import actuator_names, measured, state_names
+from eslabon.model import Model
+from eslabon.model.configuration import velocity_names
+from eslabon.model.memory import per_model
+from eslabon.model.validation import TIME
+from eslabon.quantities import CLOSURE, structure_of
+from eslabon.solvers.closure_checks import checked
+
+MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")
+
+
+def _traced(name: str) -> Any:
+    """A formula of `dynamics.linearized`, which loads CasADi: only when it is traced."""
+
+    def formula(*arguments: Any, **options: Any) -> list[Any]:
+        from eslabon.dynamics import linearized
+
+        made: list[Any] = getattr(linearized, name)(*arguments, **options)
+        return made
+
+    return formula
+
+
+def _shape(name: str) -> Any:
+    def shape(m: Model, partition: Partition, outputs: tuple[Any, ...] = (), **_: Any) -> tuple[int, ...]:
+        n, nu, ny, nv = len(partition.independent), m.nu, len(outputs), m.nv
+        return {
+            "U": (n, n), "V": (n, n), "W": (n, n), "F": (n, nu), "A": (2 * n, 2 * n), "B": (2 * n, nu), "drift": (2 * n,),
+            "a": (nv,), "position_map": (nv, n), "velocity_map": (nv, 2 * n), "C": (ny, 2 * n), "D": (ny, nu),
+            "needed": (n,),
+        }[name]  # fmt: skip
+
+    return shape
+
+
+def _formula(name: str, inputs: tuple[Any, ...], values: tuple[str, ...], **options: Any) -> Formula:
+    outputs = (*(Argument(x, _shape(x)) for x in values), *CLOSURE)
+    return Formula(
+        name, _traced(name), inputs, outputs, {"partition": None, **options}, True, structure_of, len(CLOSURE), True,
+        timed=True,
+    )  # fmt: skip
+
+
+LINEARIZED = _formula("linearized", ("q", "v", "tau"), VALUES, outputs=())
+HOLDING = _formula("holding", ("q", "v", "a"), ("F", "needed"), steady=False)
+SENSITIVITY = _formula(
+    "linear_sensitivity", ("q", "v", "tau", Argument("value", ())), MATRICES, outputs=(), parameter=None
+)  # fmt: skip
+
+
+def linearize(
+    m: Model, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, a: ArrayLike | None = None,
+    outputs: Any = None, independent: Any = None, external: Mapping[str, ArrayLike] | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None, tolerance: float | None = None, t: ArrayLike | None = None,
+) -> LinearModel:  # fmt: skip
+    """The exact linear model about a state, or about many in one native call.
+
+    Parameters
+    ----------
+    q, v, tau : the state and the actuators' forces. v left out is rest. tau left out are the forces that hold the state without
+        acceleration of the independent coordinates; where none do, those that come nearest (see `LinearModel.drift`).
+    a : accelerations of all joints, in place of tau: the forces are those that go with them.
+    outputs : names of what is measured (see `eslabon.linear.measured`); left out, the positions of the actuated joints.
+    independent : names of the independent coordinates; left out, the actuated ones in their order where they determine the
+        motion, else such as pivoting finds.
+    external, parameters, tolerance, t : as for `forward_dynamics`.
+    """
+    call = _Call(m, external, parameters, tolerance, t)
+    chosen = None if independent is None else partition_by(m, independent, "elimination")
+    q = states(q, "q", m.nq, m.name)
+    v = np.zeros(m.nv) if v is None else states(v, "v", m.nv, m.name, "velocities")
+    if tau is not None and a is not None:
+        raise ModelError("linearize takes the actuators' forces tau or the accelerations a: one of the two.")
+    for p in _partitions(m, chosen, q):
+        try:
+            forces = _forces(call, p, q, v, a) if tau is None else states(tau, "tau", m.nu, m.name, "actuators")
+            return _at(call, p, outputs, q, v, forces)
+        except SingularityError as error:
+            if p == chosen or not m.closed:
+                raise
+            refused = error
+    raise refused
+
+
+def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
+    """What is asked most, of q, v and tau alone, made ready: a call costs little more than the native one.
+
+    Where the actuated coordinates do not determine the motion it raises SingularityError, and `linearize` looks for others.
+    """
+    p = _own(m)
+    layout = _layout(m, p, None)
+    asked = {"partition": p, "outputs": layout.request["outputs"]}
+    f = _native(m, LINEARIZED, tuple(asked.items()), (), (), None)
+    return lambda q, v, tau: LinearModel(layout, f(q, v, tau), q, v, tau)
+
+
+class _Call:
+    """What all native calls of one request have in common."""
+
+    def __init__(self, m: Model, external: Any, parameters: Any, tolerance: float | None, t: Any) -> None:
+        self.m, self.tolerance = m, tolerance
+        self.external, self.parameters = dict(mapping(external, "external")), dict(mapping(parameters, "parameters"))
+        if (t is None) == m.rheonomic:
+            said = "depend on the time; give it, as t=0.5" if t is None else "do not depend on the time; leave t out"
+            raise ModelError(f"linearize: the constraints of {m.name} {said}.")
+        if t is not None:
+            self.parameters[TIME] = finite(t, "t")
+        if self.external:
+            from eslabon.dynamics.applied import check_external
+
+            check_external(m, tuple(self.external))
+
+    def __call__(self, formula: Formula, options: Mapping[str, Any], *arrays: Any) -> tuple[Floats, ...]:
+        f = _native(
+            self.m, formula, tuple(options.items()), tuple(self.parameters), tuple(self.external), self.tolerance
+        )  # fmt: skip
+        made: tuple[Floats, ...] = f(*arrays, *self.external.values(), *self.parameters.values())
+        return made
+
+
+@per_model
+def _native(
+    m: Model, formula: Formula, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],
+    external: tuple[str, ...], tolerance: float | None,
+) -> Any:  # fmt: skip
+    return checked(m, requested(m, formula, dict(options), parameters, external), tolerance)
+
+
+def _partitions(m: Model, chosen: Partition | None, q: Floats) -> Iterator[Partition]:
+    """The caller's choice, or that of the mechanism and after it that of the configuration."""
+    yield _own(m) if chosen is None else chosen
+    if chosen is None and m.closed and q.size:
+        yield partition_at(m, q.reshape(-1, m.nq)[0], m.actuated_velocities)
+
+
+@per_model
+def _own(m: Model) -> Partition:
+    found: Partition = structure_of(m)["structure"].partition
+    return found
+
+
+def _forces(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike | None) -> Floats:
+    """The actuators' forces that hold a state, or that go with accelerations: F tau = N^T (M v' + h)."""
+    m, steady = call.m, a is None
+    given = np.zeros(m.nv) if a is None else states(a, "a", m.nv, m.name, "velocities")
+    F, needed = call(HOLDING, {"partition": p, "steady": steady}, q, v, given)
+    if F.shape[-2:] == (m.nu, m.nu) and np.all(np.eye(m.nu) == F):
+        return needed
+    tau = np.einsum("...ij,...j->...i", np.linalg.pinv(F), needed) if m.nu else np.zeros((*needed.shape[:-1], 0))
+    left = np.abs(np.einsum("...ij,...j->...i", F, tau) - needed).max(initial=0.0)
+    if not steady and left > 1e-6 * max(1.0, float(np.abs(needed).max(initial=0.0))):
+        raise ModelError(
+            f"linearize: no forces of the actuators of {m.name} give it these accelerations ({left:.3g} N or N m is missing in "
+            "a direction they do not reach); give tau instead of a."
+        )
+    return tau
+
+
+def _at(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats, tau: Floats) -> LinearModel:
+    layout = _layout(call.m, p, outputs if outputs is None or isinstance(outputs, str) else tuple(outputs))
+    asked = {"partition": p, "outputs": layout.request["outputs"]}
+    values = call(LINEARIZED, asked, q, v, tau)
+    if call.external or call.parameters:
+        layout = Layout(**{**vars(layout), "request": {**layout.request, "call": call}})
+    return LinearModel(layout, values, q, v, tau)
+
+
+@per_model
+def _layout(m: Model, p: Partition, outputs: Any) -> Layout:
+    i = p.independent
+    named, n = measured(m, outputs, i), len(i)
+    constant = all(y.of == "joint" and y.order < 2 and y.place in i for _, y in named)
+    C = np.zeros((len(named), 2 * n))
+    if constant:
+        for row, (_, y) in enumerate(named):
+            C[row, i.index(y.place) + y.order * n] = 1.0
+    return Layout(
+        m, p, tuple(velocity_names(m)[k] for k in i), state_names(m, i), actuator_names(m),
+        tuple(name for name, _ in named), (C, np.zeros((len(named), m.nu))) if constant else None,
+        {"outputs": () if constant else tuple(y for _, y in named)},
+    )  # fmt: skip
+
+
+def sensitivity(lm: LinearModel, parameter: str) -> dict[str, Floats]:
+    """The derivatives of a linear model's matrices by a parameter."""
+    layout = lm.layout
+    m, parameter = layout.model, text(parameter, "parameter")
+    if parameter not in m.parameters:
+        raise ModelError(f"{m.name} has no parameter '{parameter}'{suggest(parameter, m.parameters)}")
+    call = layout.request.get("call") or _Call(m, None, None, None, None)
+    if parameter in call.parameters:
+        value, others = call.parameters[parameter], {k: x for k, x in call.parameters.items() if k != parameter}
+        call = _Call.__new__(_Call)
+        call.m, call.tolerance, call.external, call.parameters = m, None, layout.request["call"].external, others
+    else:
+        value = m.parameters[parameter]
+    asked = {"partition": layout.partition, "outputs": layout.request["outputs"], "parameter": parameter}
+    found = dict(zip(MATRICES, call(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value), strict=True))
+    if layout.constant is not None:
+        found |= {name: np.zeros((*lm.batch, *x.shape)) for name, x in zip("CD", layout.constant, strict=True)}
+    return found
