@@ -583,8 +583,8 @@ class Mechanism(model.Model):
     ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
-        `formulation` is how the equations of the tree are written: "newton_euler", "lagrange", "lie", "gibbs_appell" or
-        "quaternion"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
+        `formulation` is how the equations of the tree are written: "newton_euler", "lagrange", "lie", "gibbs_appell",
+        "quaternion" or "bond_graph"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
         out, the fastest are taken. Elimination keeps the `independent` coordinates that are named (joints, or velocities such
         as 'ball.wx'; see `independent_coordinates`), or selects good ones. With loops and more actuators than degrees of freedom, actuation redundancy is
         resolved by the least sum of `weights` times force squared (by minimum norm without weights); with fewer, see

@@ -337,6 +337,16 @@ def test_native_steps_follow_the_other_simulation():
     assert np.abs(m.constraint(g.coordinates(run.x))).max() < 1e-9
 
 
+def test_runs_tell_of_open_loops_and_singular_configurations():
+    m = es.load("four_bar_spring")
+    g, q = m.bond_graph(), m.project(m.home())
+    with pytest.raises(es.EslabonError, match="x0 violates loop closure"):
+        g.simulate(g.state(q + 0.1), 0.01, np.zeros(m.nu))
+    with pytest.raises(es.EslabonError, match=r"violates loop closure by .* on the way"):
+        v = 3 * allowed(m.constraint_jacobian(q)) @ np.ones(m.nv)
+        g.simulate(g.state(q, v), 5.0, np.zeros(m.nu), rtol=1e-2, atol=1e-2)
+
+
 # Drives --------------------------------------------------------------------------------------------------------------
 
 

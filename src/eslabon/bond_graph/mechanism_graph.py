@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +14,19 @@ from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import Description
 from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
-from eslabon.errors import ModelError
+from eslabon.coordinates.massless import structure
+from eslabon.errors import InputError, ModelError, SingularityWarning, depth_of_user
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
+from eslabon.quantities import quantity
+from eslabon.simulate.run_errors import SimulationError
+
+if TYPE_CHECKING:
+    from eslabon.bond_graph.simulation import Response
+
+OPEN = 1e-5  # of closure equations
+NEAR = 1e-2  # of the usual spread of the constraints' singular values
 
 
 class MechanismGraph(BondGraph):
@@ -91,9 +101,42 @@ class MechanismGraph(BondGraph):
         ]
         return found
 
-    def simulate(self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any) -> Any:
-        """Integrate the state equations; x0 = None starts at rest in the mechanism's home."""
-        return super().simulate(self.state(self.mechanism.home()) if x0 is None else x0, t, inputs, **options)
+    def simulate(self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any) -> Response:
+        """Integrate the state equations as any graph's; x0 = None starts at rest in the mechanism's home.
+
+        Loops are held by multipliers and not projected: a run that leaves them by more than 1e-5 is refused, and one that comes
+        near a singular configuration, which `Mechanism.simulate` can pass, is warned of.
+        """
+        start = self.state(self.mechanism.home()) if x0 is None else states(x0, "x0", self.order, self.name, "states")
+        run = super().simulate(start, t, inputs, **options)
+        if self.mechanism.closed:
+            self._check_closure(run)
+        return run
+
+    def _check_closure(self, run: Response) -> None:
+        """Refuse a run whose loops were open at its start or opened on the way."""
+        m, q = self.mechanism, self.coordinates(run.x)
+        timed = ("t",) if m.rheonomic else ()
+        at = [np.broadcast_to(run.t, q.shape[:-1])] if timed else []
+        phi = np.abs(evaluate(m, quantity(m, "constraint"), timed)(q, *at)).max(axis=-1)
+        if (worst := float(phi[..., 0].max())) > OPEN:
+            raise InputError(
+                f"x0 violates loop closure by {worst:.2g}; project(q) gives a configuration that closes the loops."
+            )
+        if (worst := float(phi.max())) > OPEN:
+            raise SimulationError(
+                f"{self.name} violates loop closure by {worst:.2g} on the way; ask for a smaller rtol or step, or simulate the "
+                "mechanism itself, which projects onto its loops."
+            )
+        J = evaluate(m, quantity(m, "constraint_jacobian"), timed)(q, *at)[..., structure(m).partition.rows, :]
+        sizes = np.linalg.svd(J, compute_uv=False)
+        spread = sizes[..., -1] / sizes[..., 0]
+        if spread.min() < NEAR * np.median(spread):
+            when = float(run.t[np.unravel_index(spread.argmin(), spread.shape)[-1]])
+            sentence = (
+                f"{self.name} comes near a singular configuration at t = {when:g} s, where its loops hold no longer."
+            )
+            warnings.warn(sentence, SingularityWarning, stacklevel=depth_of_user())
 
 
 def _lengths(m: Model, q: Any) -> Any:
