@@ -25,7 +25,7 @@ from typing import Any
 
 import casadi
 
-from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
+from eslabon.dynamics.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from eslabon.dynamics.eliminated import Change, eliminated
 from eslabon.dynamics.outputs import Output, output_changes
 from eslabon.dynamics.trees import actuation
@@ -45,7 +45,7 @@ def linearized(
     m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
     external: External | None = None, *, structure: Structure,
 ) -> list[SX]:  # fmt: skip
-    """U, V, W, F, A, B, x', the accelerations, the maps N and [P, N], C and D, and how far the state is from an answer."""
+    """A, B, the accelerations, C and D, U, V, W and F, the maps N and [P, N], and how far the state is from an answer."""
     p = partition or structure.partition
     s = eliminated(m, q, v, external or {}, structure, p)
     a, i, n = s.accelerations(tau), list(p.independent), len(p.independent)
@@ -73,8 +73,8 @@ def linearized(
         forces = da.through(s.M) + dq.through(G_q) + dv.through(G_v) + Change(nothing, nothing, -B)
         with inlining():
             y = output_changes(s, a, reaction, outputs, external or {}, dq, dv, da, forces.by(s.multipliers))
-    values = [U, V, W, F, A, casadi.vertcat(zeros(n, m.nu), z.tau), casadi.vertcat(v[i, :], a[i, :]), a]
-    return [*values, s.N, casadi.horzcat(P, s.N), y.of_state, y.tau, s.residual, s.condition]
+    state_space = [A, casadi.vertcat(zeros(n, m.nu), z.tau), a, y.of_state, y.tau]
+    return [*state_space, U, V, W, F, s.N, casadi.horzcat(P, s.N), s.residual, s.condition]
 
 
 def holding(
@@ -92,7 +92,37 @@ def holding(
     return [s.N.T @ actuation(m, casadi.SX.eye(m.nu)), s.N.T @ (s.M @ a + s.h), s.residual, held]
 
 
-MATRICES = (0, 1, 2, 3, 4, 5, 10, 11)  # U, V, W, F, A, B, C, D among what `linearized` gives
+def linearized_tree(
+    m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
+    external: External | None = None, *, structure: Structure,
+) -> list[SX]:  # fmt: skip
+    """A, B, the accelerations, C and D of a tree, all of whose velocities are independent."""
+    if outputs:
+        made = linearized(m, q, v, tau, partition, outputs, external, structure=structure)
+        return [*made[:5], made[-1]]
+    by = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure)
+    above = casadi.horzcat(displacement_rates(m, v), casadi.SX.eye(m.nv))
+    A = casadi.vertcat(above, casadi.horzcat(by.a_by["q"], by.a_by["v"]))
+    B = casadi.vertcat(zeros(m.nv, m.nu), by.a_by["tau"])
+    return [A, B, by.a, zeros(0, 2 * m.nv), zeros(0, m.nu), by.condition]
+
+
+def linearized_plain_tree(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+    """The same where velocities are rates of coordinates, without the upper halves of A and B, which are [0, 1] and 0."""
+    A, B, *others = linearized_tree(m, q, v, tau, **options)
+    return [A[m.nv :, :], B[m.nv :, :], *others]
+
+
+def tree_terms(
+    m: Model, q: SX, v: SX, a: SX, partition: Partition | None = None, external: External | None = None, *,
+    structure: Structure,
+) -> list[SX]:  # fmt: skip
+    """U, V and W of a tree at given accelerations."""
+    by = inverse_dynamics_derivatives(m, q, v, a, external or {})
+    return [by.M, by.dv, by.dq]
+
+
+MATRICES = (5, 6, 7, 8, 0, 1, 3, 4)  # U, V, W, F, A, B, C, D among what `linearized` gives
 
 
 def linear_sensitivity(
@@ -124,10 +154,10 @@ def linear_sensitivity(
 def state_matrix(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
     """A of dx/dt = A x + B u."""
     made = linearized(m, q, v, tau, **options)
-    return [made[4], *made[-2:]]
+    return [made[0], *made[-2:]]
 
 
 def input_matrix(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
     """B of dx/dt = A x + B u."""
     made = linearized(m, q, v, tau, **options)
-    return [made[5], *made[-2:]]
+    return [made[1], *made[-2:]]
