@@ -39,10 +39,11 @@ class MechanismDrawing(TreeDrawing):
         ends = {end.body for pair in pairs for end in pair} | {w.body for w in m.wrenches}
         super().__init__(m, ends - {GROUND}, gravity)
         self.told = m.description
+        driven = {identifier(name) for name in drives}
         for name, drive in drives.items():
             self._drive(name, drive)
         for place, joint in enumerate(self.m.joints):
-            self._joint_elements(place, joint, drives)
+            self._joint_elements(place, joint, driven)
         for place, spring in enumerate(self.m.springs):
             self._spring(place, spring)
         for place, wrench in enumerate(self.m.wrenches):
@@ -52,12 +53,12 @@ class MechanismDrawing(TreeDrawing):
 
     # -- on joints ----------------------------------------------------------------------------------------------
 
-    def _joint_elements(self, place: int, joint: Joint, drives: Mapping[str, Graph]) -> None:
+    def _joint_elements(self, place: int, joint: Joint, driven: set[str]) -> None:
         """Actuator, motor behind its gear, and friction of each velocity."""
         told = self.told.joints[place]
         for k, junction in enumerate(self.joint_junctions[joint.name]):
             own = junction.removeprefix("speed_")
-            if joint.name in self.plain.actuated and own not in drives:
+            if joint.name in self.plain.actuated and own not in driven:
                 self.bond(self.element(f"actuator_{own}", "Se"), junction, own)
             if told.motor_inertia is not None and not _zero(told.motor_inertia[k]):
                 rotor = self.element(f"rotor_{own}", "I", told.motor_inertia[k])
@@ -91,7 +92,7 @@ class MechanismDrawing(TreeDrawing):
         """A graph with a port, bonded to the velocity it moves."""
         if not isinstance(drive, Graph):
             raise ModelError(f"the drive of '{name}' is a bond graph with a port; it is {shown(drive)}.")
-        if name not in self.speeds:
+        if (junction := identifier(name)) not in self.speeds:
             raise ModelError(
                 f"drives names '{name}', which is no joint of {self.name} that moves{suggest(name, self.speeds)}"
             )
@@ -100,9 +101,9 @@ class MechanismDrawing(TreeDrawing):
             raise ModelError(
                 f"the drive of '{name}', {drive.name}, has {len(ports)} open ports; it needs one, to move the joint."
             )
-        own = self.element(name, SUBMODEL, model=drive.description)
+        own = self.element(junction, SUBMODEL, model=drive.description)
         inside = next(b for b in drive.description.bonds if ports[0] in (b.tail, b.head))
-        outer = (f"{own}.{ports[0]}", self.speeds[name])
+        outer = (f"{own}.{ports[0]}", self.speeds[junction])
         self.bond(*(outer if inside.head == ports[0] else outer[::-1]), own)
 
     # -- between bodies -----------------------------------------------------------------------------------------

@@ -66,11 +66,11 @@ class Response:
 
         >>> import eslabon as es, numpy as np
         >>> g = es.BondGraph("low_pass", {"V": "Se", "j": "1", "R": "R: 2", "C": "C: 0.1"}, ["V -> j -> R", "j -> C"])
-        >>> print(g.simulate([0.0], np.linspace(0, 4, 401), [10.0]).energy_balance())
-        Energy balance of low_pass, 0 to 4 s
-          V Se           -10 J
-          C C              5 J
-          R R              5 J
+        >>> print(g.simulate([0.0], np.linspace(0, 0.2, 201), [10.0]).energy_balance())
+        Energy balance of low_pass, 0 to 0.2 s
+          V Se       -6.3212 J
+          R R         4.3233 J
+          C C         1.9979 J
         """
         from eslabon.bond_graph.energy_balance import energy_balance
 

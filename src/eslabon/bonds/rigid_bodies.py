@@ -59,11 +59,6 @@ def _unique(names: Iterable[str]) -> list[str]:
     return made
 
 
-def wrench_inputs(body: str) -> list[str]:
-    """The sources of a wrench on a body."""
-    return [f"wrench_{identifier(body)}_{name}" for name in COMPONENTS]
-
-
 class TreeDrawing(Drawing):
     """The graph of a mechanism's tree. `ends` are bodies that something besides their own mass acts on."""
 
@@ -128,7 +123,7 @@ class TreeDrawing(Drawing):
         """The child's twist by the parent's and the joint's velocities."""
         body, parent = joint.child, self.moving[joint.parent]
         self.moving[body] = []
-        if not self._matters(body):
+        if body not in self._carrying:
             return
         own = coordinates(self.m, self.q, joint)
         X = motion_transform(_symbolic(compose(_tidy(fixed(joint.at)), joint.kind.transform(own))))
@@ -147,12 +142,9 @@ class TreeDrawing(Drawing):
         """The junctions of a body's twist."""
         return [self.junctions[body, k] for k in self.moving[body]]
 
-    def _matters(self, body: str) -> bool:
-        """Whether a body has mass, carries mass, or something acts on it."""
-        return body in self._carrying
-
     @cached_property
     def _carrying(self) -> set[str]:
+        """Bodies that have mass, carry mass, or that something acts on."""
         found = {b.name for b in self.m.bodies if _inertia(b).nnz()} | self._ends
         for joint in reversed(self.m.joints):
             if joint.child in found:
@@ -213,7 +205,7 @@ class TreeDrawing(Drawing):
         self.act({body.name: rows}, names, [told.mass * g[k] for k in self.pulled], "fall_")
 
     def _platform(self) -> None:
-        """A ground that accelerates against gravity: a source of the velocity -g t (Morales, 4.2.2)."""
+        """A ground that accelerates against gravity: a source of the velocity -g t (Morales, 4.39-4.45)."""
         self.moving[GROUND] = [k + 3 for k in self.pulled]
         for k in self.pulled:
             junction = self.element(f"ground_v{'xyz'[k]}", "1", domain="translation")
@@ -232,26 +224,28 @@ class TreeDrawing(Drawing):
     def seen(self, name: str, rows: Mapping[str, SX], out: Sequence[str]) -> list[str]:
         """Elements bonded to what matrices make of bodies' twists, a row for each; those that are bonded come back."""
         into = [self.junctions[body, k] for body in rows for k in self.moving[body]]
-        whole = casadi.sparsify(casadi.horzcat(*(own[:, self.moving[body]] for body, own in rows.items())))
-        return self.two_port("MTF", name, into, whole.T, out)
+        return self.two_port("MTF", name, into, self._whole(rows).T, out)
+
+    def _whole(self, rows: Mapping[str, SX]) -> SX:
+        """The columns of what moves, side by side."""
+        return casadi.sparsify(casadi.horzcat(*(own[:, self.moving[body]] for body, own in rows.items())))
 
     def act(
         self, rows: Mapping[str, SX], names: Sequence[str], efforts: Sequence[Number | None], junction: str
     ) -> None:
         """A source of effort, or an input, for each row of what matrices make of bodies' twists."""
-        whole = casadi.sparsify(casadi.horzcat(*(own[:, self.moving[body]] for body, own in rows.items())))
-        used = [i for i in range(whole.shape[0]) if whole[i, :].nnz()]
+        used = sorted(set(self._whole(rows).sparsity().row()))
         places = [self.element(f"{junction}{names[i]}", "1") for i in used]
         self.seen(f"{junction}{next(iter(rows))}", {body: own[used, :] for body, own in rows.items()}, places)
         for i, place in zip(used, places, strict=True):
             source = self.element(names[i], "Se", efforts[i])
             self.bond(source, place, names[i] if efforts[i] is None else "")
 
-    def wrench(self, body: str) -> None:
-        """Inputs for the components of a wrench on a body, in its own axes about its own origin."""
+    def wrench(self, body: str) -> list[int]:
+        """Inputs for the components of a wrench on a body, in its own axes about its own origin: those that it can move in."""
         for k in self.moving[body]:
-            name = wrench_inputs(body)[k]
-            self.bond(self.element(name, "Se"), self.junctions[body, k], name)
+            self.bond(self.element(f"wrench_{identifier(body)}_{COMPONENTS[k]}", "Se"), self.junctions[body, k])
+        return self.moving[body]
 
 
 def _inertia(body: Body) -> SX:

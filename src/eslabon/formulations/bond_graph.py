@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 
 
 @per_model
-def graph(m: Model, ends: tuple[str, ...]) -> Graph:
-    """The graph of a mechanism's tree, with inputs for wrenches on some bodies."""
+def graph(m: Model, ends: tuple[str, ...]) -> tuple[Graph, list[tuple[str, int]]]:
+    """The graph of a mechanism's tree, with inputs for wrenches on some bodies: which body's, and which components."""
     from eslabon.bonds.graph import Graph
     from eslabon.bonds.rigid_bodies import TreeDrawing
 
     drawn = TreeDrawing(m, ends)
-    for body in ends:
-        drawn.wrench(body)
-    return Graph(drawn.description())
+    inputs = [(body, k) for body in ends for k in drawn.wrench(body)]
+    return Graph(drawn.description()), inputs
 
 
 class AtState:
@@ -43,11 +42,10 @@ class AtState:
 
     def __init__(self, m: Model, q: SX, v: SX, wrenches: Mapping[str, SX]) -> None:
         from eslabon.bonds.evaluation import Evaluation
-        from eslabon.bonds.rigid_bodies import displacement_names, speed_names, wrench_inputs
+        from eslabon.bonds.rigid_bodies import displacement_names, speed_names
 
-        g = graph(m.plain, tuple(wrenches))
-        given = {name: wrench[k] for body, wrench in wrenches.items() for k, name in enumerate(wrench_inputs(body))}
-        u = [given[x.name] for x in g.elements.values() if x.is_input]
+        g, inputs = graph(m.plain, tuple(wrenches))
+        u = [wrenches[body][k] for body, k in inputs]
         names = [*speed_names(m), *displacement_names(m)]
         self.symbols = [casadi.SX.sym("x", len(names)), casadi.SX.sym("u", len(u))]
         self.values = [casadi.densify(casadi.vertcat(v, q)), casadi.densify(stack(*u))]
