@@ -414,6 +414,26 @@ def test_parameters_batches_and_copies():
         close(g.velocities(g.rates(g.state(moved), np.ones(m.nu))), other.forward_dynamics(moved, 0 * q, np.ones(m.nu)))
 
 
+def test_parameters_may_be_zero():
+    b = (
+        es.Builder("zeros", gravity=(0, -9.81, 0))
+        .body("a", mass="m1", com=("c", 0, 0))
+        .body("b", mass=1.0, com=(0.2, 0, 0))
+    )
+    b.joint("one", "revolute", "ground", "a", motor_inertia="J", gear_ratio="n", viscous="J", stiffness="c")
+    b.joint("two", "revolute", "a", "b", at=("L", 0, 0))
+    for name, x in {"m1": 0.0, "c": 0.0, "J": 0.0, "n": 1.0, "L": 0.5}.items():
+        b.parameter(name, x)
+    m = b.build()
+    q, v = np.array([0.4, 0.3]), np.array([1.0, -2.0])
+    for values in ({}, {"m1": 2.0, "c": 0.1, "J": 0.01, "n": 3.0}):
+        own, g = m.with_parameters(**values), m.bond_graph().with_parameters(**values)
+        found = graph_rates(g, g.state(q, v), [1.0, 2.0])
+        terms = numbers(partial(equations_of_motion, own, "bond_graph"), q, v)
+        close(terms[0] @ g.velocities(found) + terms[1][:, 0], np.array([1.0, 2.0]))
+        close(terms[0], own.mass_matrix(q))
+
+
 def test_short_moduli_are_written_out_and_saved(tmp_path):
     g = es.load("elbow").bond_graph()
     again = es.BondGraph.load(g.save(tmp_path / "elbow.toml"))

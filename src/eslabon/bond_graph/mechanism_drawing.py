@@ -61,7 +61,7 @@ class MechanismDrawing(TreeDrawing):
             if joint.name in self.plain.actuated and own not in driven:
                 self.bond(self.element(f"actuator_{own}", "Se"), junction, own)
             if told.motor_inertia is not None and not _zero(told.motor_inertia[k]):
-                rotor = self.element(f"rotor_{own}", "I", told.motor_inertia[k])
+                rotor = self.element(f"rotor_{own}", "I", ((told.motor_inertia[k],),))
                 ratio = told.gear_ratio[k] if told.gear_ratio else 1.0
                 gear = self.element(f"gear_{own}", "TF", ratio)
                 self.bond(junction, gear)

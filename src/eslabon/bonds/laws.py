@@ -82,12 +82,12 @@ def _linear(x: Element, given: SX, direct: list[bool], value: Valued) -> SX:
     a, b = [k for k, own in enumerate(direct) if own], [k for k, own in enumerate(direct) if not own]
     made = casadi.SX(given.shape[0], 1)
     try:
-        made[b] = solve(K[b, b], given[b] - casadi.mtimes(K[b, a], given[a]))
+        made[b, :] = solve(K[b, b], given[b, :] - casadi.mtimes(K[b, a], given[a, :]))
     except SingularError:
         raise ModelError(
             f"the matrix of the field '{x.name}' is singular, and its causality needs the inverse."
         ) from None
-    made[a] = casadi.mtimes(K[a, a], given[a]) + casadi.mtimes(K[a, b], made[b])
+    made[a, :] = casadi.mtimes(K[a, a], given[a, :]) + casadi.mtimes(K[a, b], made[b, :])
     return made
 
 

@@ -159,7 +159,8 @@ class TreeDrawing(Drawing):
         own = casadi.sparsify(inertia[alive, alive])
         if not own.nnz():
             return
-        field = self.element(f"inertia_{identifier(body.name)}", "I", value(own))
+        given = value(own)  # a matrix also of one entry: a parameter may be zero, which a single inertia must not be
+        field = self.element(f"inertia_{identifier(body.name)}", "I", given if own.numel() > 1 else ((given,),))
         flows = {
             k: self.bond(self.junctions[body.name, k], field, f"{identifier(body.name)}_{COMPONENTS[k]}") for k in alive
         }
