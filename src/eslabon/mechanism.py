@@ -723,6 +723,29 @@ class Mechanism(model.Model):
 
     # -- linear models ------------------------------------------------------------------------------------------
 
+    @verb
+    def state_matrix(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        independent: tuple[str, ...] | None = None,
+        **more: Unpack[Call],
+    ) -> Floats:
+        """A of dx/dt = A x + B u about a state, `(..., 2n, 2n)`, as a quantity by itself: for `derivative`, `c_source`,
+        `equations` and laws of one's own. `linearize` gives all of the linear model."""
+
+    @verb
+    def input_matrix(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        independent: tuple[str, ...] | None = None,
+        **more: Unpack[Call],
+    ) -> Floats:
+        """B of dx/dt = A x + B u about a state, `(..., 2n, nu)`, as `state_matrix`."""
+
     def linearize(
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, **options: Any
     ) -> LinearModel:

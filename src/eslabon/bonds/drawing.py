@@ -85,6 +85,12 @@ def value(x: SX) -> Value:
         return Traced(read(function).digest, function, tuple(parameter(s.name()) for s in free))
 
 
+def matrix_value(x: SX) -> Value:
+    """The same, a matrix even of one entry: a field may be singular, which a single inertia must not be."""
+    given = value(x)
+    return given if isinstance(given, tuple | Traced) else ((given,),)
+
+
 def names_in(given: Value) -> set[str]:
     """What a value depends on."""
     if isinstance(given, tuple):

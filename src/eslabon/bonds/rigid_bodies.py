@@ -23,7 +23,7 @@ import numpy as np
 
 from eslabon.algebra.arrays import is_symbolic
 from eslabon.algebra.spatial import motion_transform, skew
-from eslabon.bonds.drawing import Drawing, identifier, value
+from eslabon.bonds.drawing import Drawing, identifier, matrix_value, value
 from eslabon.bonds.items import FLOW_SINK
 from eslabon.errors import ModelError
 from eslabon.kinematics.tree import Placement, compose, coordinates, fixed, placements
@@ -159,8 +159,7 @@ class TreeDrawing(Drawing):
         own = casadi.sparsify(inertia[alive, alive])
         if not own.nnz():
             return
-        given = value(own)  # a matrix also of one entry: a parameter may be zero, which a single inertia must not be
-        field = self.element(f"inertia_{identifier(body.name)}", "I", given if own.numel() > 1 else ((given,),))
+        field = self.element(f"inertia_{identifier(body.name)}", "I", matrix_value(own))
         flows = {
             k: self.bond(self.junctions[body.name, k], field, f"{identifier(body.name)}_{COMPONENTS[k]}") for k in alive
         }
