@@ -47,9 +47,12 @@ def finite(value: Any, name: str) -> Floats:
     return array
 
 
-def states(value: Any, name: str, count: int, owner: str, noun: str = "coordinates") -> Floats:
-    """Finite numbers `(..., count)`: configurations, velocities, forces."""
-    array = finite(value, name)
+def states(
+    value: Any, name: str, count: int, owner: str, noun: str = "coordinates",
+    values: Callable[[Any, str], Floats] = finite,
+) -> Floats:  # fmt: skip
+    """Finite numbers `(..., count)`: configurations, velocities, forces; or any numbers, with `floats` for values."""
+    array = values(value, name)
     if array.ndim == 0:
         raise InputError(f"{name} is a single number; {owner} has {count} {noun}.")
     if array.shape[-1] != count:

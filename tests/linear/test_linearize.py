@@ -410,3 +410,56 @@ def test_small_perturbations_move_as_the_linear_model_says(name):
         assert np.abs(got - y).max() < 1e-3 * np.abs(y).max()
         moved = lm.position_map @ y[: lm.dof]
         assert np.abs(difference(m, q, q0) - moved).max() < 1e-3 * np.abs(moved).max()
+
+
+def test_where_branches_meet_there_is_no_linear_model():
+    with pytest.raises(es.SingularityError, match="branches of its motion meet"):
+        es.load("parallelogram").linearize([0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.5])
+
+
+def test_motions_without_mass_are_named():
+    b = es.Builder("light")
+    m = b.body("a").joint("j", "revolute", "ground", "a").build()
+    for rest in ((), ([0.0], [0.0])):
+        with pytest.raises(es.ModelError, match="linearize of light: the motion of 'j' moves no mass"):
+            m.linearize([0.0], *rest)
+
+
+def test_what_is_no_number_stays_in_its_row():
+    m, z = es.load("double_pendulum"), np.zeros((2, 2))
+    for _ in range(2):  # the first call is the careful one
+        A = m.linearize([[0.1, 1.0], [np.nan, 1.0]], z, z).A
+        assert np.isfinite(A[0]).all()
+        assert np.isnan(A[1]).any()
+
+
+def test_any_index_chooses_among_many():
+    m = es.load("five_bar")
+    q = m.assemble(np.array([2.0, 1.0]) + 0.01 * np.arange(24).reshape(4, 3, 2))
+    lm = m.linearize(q)
+    for index in (1, (1, 2), (..., 0), slice(1, 3), (slice(None), [0, 2])):
+        np.testing.assert_array_equal(lm[index].A, lm.A[index if index != (..., 0) else (slice(None), 0)])
+        np.testing.assert_array_equal(lm[index].q, q[index if index != (..., 0) else (slice(None), 0)])
+    with pytest.raises(es.InputError, match="4x3 linear models"):
+        lm[1, 2, 3]
+
+
+def test_coordinates_of_a_batch_suit_its_worst_state():
+    m = es.load("slider_crank").with_actuated(["slide"])
+    at = es.load("slider_crank").assemble([[0.8], [0.0]], singular="ignore")  # the second at its dead centre
+    for q in (at, at[::-1]):
+        assert m.linearize(q, np.zeros((2, 3)), np.zeros((2, 1))).coordinates != ("slide",)
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda m: m.linearize([0, 0], outputs=3), "outputs are names"),
+        (lambda m: m.linearize([0, 0], outputs=["x", "x"]), "twice"),
+        (lambda m: es.load("five_bar").linearize(es.load("five_bar").home(), tolerance="x"), "tolerance"),
+        (lambda m: es.load("five_bar").linearize(es.load("five_bar").home(), tolerance=-1), "tolerance"),
+    ],
+)
+def test_more_mistakes_are_told(ask, said):
+    with pytest.raises(es.EslabonError, match=said):
+        ask(es.load("cart_pole"))

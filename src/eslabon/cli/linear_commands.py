@@ -15,10 +15,8 @@ from eslabon.cli.typed import Actuated, Degrees, Q, Source, Time, as_typed, inst
 from eslabon.model.configuration import angles
 from eslabon.sheets import Sheet
 
-Tau = Annotated[
-    str | None,
-    typer.Option("--tau", help="Forces of the actuators; left out, those that hold the state, or none for rest."),
-]
+Tau = Annotated[str | None, typer.Option("--tau", help="Forces of the actuators; left out, those that hold the state.")]
+Constant = Annotated[str | None, typer.Option("--tau", help="Constant forces of the actuators; none if left out.")]
 
 
 def _matrix(title: str, rows: tuple[str, ...], columns: tuple[str, ...], values: np.ndarray) -> Sheet:
@@ -58,7 +56,7 @@ def linearize(
 
 
 @command("equilibrium", "eslabon equilibrium double_pendulum")
-def equilibrium(source: Source, tau: Tau = None, degrees: Degrees = False) -> Answer:
+def equilibrium(source: Source, tau: Constant = None, degrees: Degrees = False) -> Answer:
     """Every configuration found at rest under constant forces, none if left out, and whether it is stable."""
     m = load(source)
     force = np.zeros(m.nu) if tau is None else vector(tau, "--tau", m.nu)

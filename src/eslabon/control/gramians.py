@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, positive
-from eslabon.control.linear_system import with_inputs, with_outputs
+from eslabon.control.linear_system import System, with_inputs, with_outputs
 from eslabon.control.ranks import shown_pole
 from eslabon.errors import InputError
 
@@ -28,7 +28,7 @@ def controllability_gramian(system: Any, horizon: float | None = None) -> Floats
     array([[12.]])
     """
     made, B = with_inputs(system)
-    return _gramian(made.A, B, horizon)
+    return _discrete_gramian(made, made.A, B, horizon) if made.step else _gramian(made.A, B, horizon)
 
 
 def observability_gramian(system: Any, horizon: float | None = None) -> Floats:
@@ -40,7 +40,23 @@ def observability_gramian(system: Any, horizon: float | None = None) -> Floats:
     array([[0.5]])
     """
     made, C = with_outputs(system)
-    return _gramian(made.A.T, C.T, horizon)
+    return _discrete_gramian(made, made.A.T, C.T, horizon) if made.step else _gramian(made.A.T, C.T, horizon)
+
+
+def _discrete_gramian(system: System, A: Floats, B: Floats, horizon: float | None) -> Floats:
+    """The sum of A^k B B^T (A^T)^k over all steps to come, for a system in discrete time."""
+    from scipy.linalg import solve_discrete_lyapunov
+
+    if horizon is not None:
+        raise InputError("a horizon is for systems in continuous time; this one has steps: leave it out.")
+    poles = np.linalg.eigvals(A)
+    worst = poles[np.argmax(np.abs(poles))]
+    if abs(worst) >= 1 - 1e-12:
+        raise InputError(
+            f"the Gramian over all steps to come does not exist: the pole at z = {worst:.6g} does not decay; take the system in "
+            "continuous time with a horizon."
+        )
+    return _symmetric(solve_discrete_lyapunov(A, B @ B.T))
 
 
 def _gramian(A: Floats, B: Floats, horizon: float | None) -> Floats:

@@ -11,7 +11,8 @@ from eslabon.errors import InputError, shown
 
 
 class System(NamedTuple):
-    """x' = A x + B u, y = C x, with names of states, inputs and outputs; B or C may be missing."""
+    """x' = A x + B u, y = C x, with names of states, inputs and outputs; B or C may be missing. In discrete time, as a state
+    space of python-control may be, it has a step."""
 
     A: Floats
     B: Floats | None
@@ -19,6 +20,7 @@ class System(NamedTuple):
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    step: float | None = None
 
     @property
     def size(self) -> int:
@@ -74,8 +76,14 @@ def _of(system: Any, second: str, pair: str) -> System:
     return System(
         A, B, C, _names(system, ("state_labels", "states"), "x", n),
         _names(system, ("input_labels", "inputs"), "u", 0 if B is None else B.shape[1]),
-        _names(system, ("output_labels", "outputs"), "y", 0 if C is None else C.shape[0]),
+        _names(system, ("output_labels", "outputs"), "y", 0 if C is None else C.shape[0]), _step(system),
     )  # fmt: skip
+
+
+def _step(system: Any) -> float | None:
+    """The step of a state space in discrete time; python-control's True is a step nobody named."""
+    step = getattr(system, "dt", None)
+    return None if step is None or (not isinstance(step, bool) and step == 0) else float(step)
 
 
 def _names(system: Any, words: tuple[str, ...], letter: str, count: int) -> tuple[str, ...]:

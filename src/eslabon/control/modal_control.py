@@ -13,9 +13,9 @@ from eslabon.control.commanded_motion import commanded, require_full
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.gain_schedule import scheduled, tabulated
 from eslabon.control.gains import numbers
+from eslabon.control.gliding import gliding
 from eslabon.control.reference_motion import reference as reference_of
 from eslabon.control.state_feedback_control import require_commanded
-from eslabon.linear.linearize import linearize
 from eslabon.model import Model
 from eslabon.model.configuration import difference
 
@@ -72,7 +72,7 @@ def modal(
     def sampled(t: Floats) -> Floats:
         """Kp, Kd and tau_d side by side."""
         state = followed.completed(t, guess)
-        lm = linearize(m, state.q, state.v, a=state.a, t=t if m.rheonomic else None)
+        lm = gliding(m, state, t)
         require_commanded(m, lm, own)
         back = np.linalg.pinv(lm.F)
         Kp, Kd = back @ (lm.U * w**2 - lm.W), back @ (lm.U * (2 * zeta * w) - lm.V)

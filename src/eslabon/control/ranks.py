@@ -120,7 +120,7 @@ def kalman_rank(system: System, A: Floats, B: Floats, kind: str) -> KalmanRank:
     sizes = np.linalg.svd(np.hstack(blocks), compute_uv=False)
     share = sizes / (sizes[0] or 1.0)
     modes, rank = _modes(system, made), int((share > NOTHING).sum())
-    doubtful = any(mode.doubtful for mode in modes) or rank != len(A) - sum(mode.lost for mode in modes)
+    doubtful = any(mode.doubtful for mode in modes) or (rank == len(A)) != (not any(mode.lost for mode in modes))
     return KalmanRank(kind, len(A), rank, share, modes, doubtful)
 
 

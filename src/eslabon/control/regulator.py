@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, flag
 from eslabon.control.linear_system import System, with_inputs
-from eslabon.control.ranks import kalman_rank, shown_pole
+from eslabon.control.ranks import ModeRank, kalman_rank, shown_pole
 from eslabon.errors import InputError, SingularityError
 
 
@@ -34,7 +34,9 @@ class Regulator:
         return f"<Regulator: {self.K.shape[0]} inputs, {self.K.shape[1]} states, slowest pole at {shown_pole(slowest)}>"
 
 
-def lqr(system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, discrete: bool = False) -> Regulator:
+def lqr(
+    system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, discrete: bool | None = None
+) -> Regulator:
     """The gains of u = -K x for which the integral of x^T Q x + u^T R u + 2 x^T N u is least: K = R^-1 (B^T S + N^T) with
     Riccati's A^T S + S A - (S B + N) R^-1 (B^T S + N^T) + Q = 0.
 
@@ -44,7 +46,8 @@ def lqr(system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, 
     Q : what states cost: a number, one for each state, or a matrix, symmetric and positive semidefinite.
     R : what inputs cost; positive definite.
     N : what both cost together, (states, inputs).
-    discrete : whether the system is one in steps, x[k+1] = A x[k] + B u[k], and the cost a sum.
+    discrete : whether the system is one in steps, x[k+1] = A x[k] + B u[k], and the cost a sum; left out, a state space of
+        python-control knows by itself, and arrays are in continuous time.
 
     >>> lqr(([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]), Q=[1.0, 0.0], R=1.0).K.round(6)
     array([[1.      , 1.414214]])
@@ -56,7 +59,12 @@ def lqr(system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, 
     made, B = with_inputs(system)
     A, n, m = made.A, made.size, B.shape[1]
     weight, price, both = cost(Q, "Q", n, zero=True), cost(R, "R", m), _mixed(N, n, m)
-    solve = solve_discrete_are if flag(discrete, "discrete") else solve_continuous_are
+    if N is not None:
+        cost(np.block([[weight, both], [both.T, price]]), "[Q, N; N^T, R]", n + m, zero=True)
+    discrete = _discrete(made, discrete)
+    solve = solve_discrete_are if discrete else solve_continuous_are
+    if _unreached(made, B, discrete):
+        raise SingularityError(_why(made, B, discrete))
     try:
         S = solve(A, B, weight, price, s=both)
         if not np.isfinite(S).all():
@@ -74,10 +82,27 @@ def lqr(system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, 
     return Regulator(K, S, poles[np.lexsort((poles.imag, poles.real))])
 
 
+def _discrete(system: System, given: bool | None) -> bool:
+    known = system.step is not None
+    if given is None:
+        return known
+    if known and not flag(given, "discrete"):
+        raise InputError(
+            f"the system has steps of {system.step:g} s; leave discrete out, or give one in continuous time."
+        )
+    return flag(given, "discrete")
+
+
+def _unreached(system: System, B: Floats, discrete: bool) -> list[ModeRank]:
+    """Modes that do not decay by themselves and that no input reaches."""
+    lost, near = kalman_rank(system, system.A, B, "controllable").lost_modes, 1e-9
+    size = near * max(1.0, float(np.abs(system.A).max()))
+    return [mode for mode in lost if (abs(mode.pole) >= 1 - near if discrete else mode.pole.real >= -size)]
+
+
 def _why(system: System, B: Floats, discrete: bool) -> str:
     """Why there is no regulator: what grows and is not reached, or what stays for ever and costs nothing."""
-    lost = kalman_rank(system, system.A, B, "controllable").lost_modes
-    bad = [mode for mode in lost if (abs(mode.pole) >= 1 - 1e-9 if discrete else mode.pole.real >= -1e-9)]
+    bad = _unreached(system, B, discrete)
     if bad:
         each = "; ".join(f"{shown_pole(mode.pole)} (of {mode.states})" for mode in bad)
         return f"no gains stabilize the mode at {each}: the inputs {', '.join(system.inputs)} do not act on it."
@@ -145,6 +170,10 @@ def finite_horizon_lqr(
     if times.ndim != 1 or len(times) < 2 or not (np.diff(times) > 0).all():
         raise InputError("t are two times or more, increasing.")
     dynamics, inputs = (finite(x, name) for x, name in ((A, "A"), (B, "B")))
+    if dynamics.ndim < 2 or inputs.ndim < 2:
+        raise InputError(
+            f"A and B are matrices, or as many as there are times; their shapes are {dynamics.shape} and {inputs.shape}."
+        )
     n, m = dynamics.shape[-1], inputs.shape[-1]
     for x, name, shape in ((dynamics, "A", (n, n)), (inputs, "B", (n, m))):
         if x.shape not in (shape, (len(times), *shape)):

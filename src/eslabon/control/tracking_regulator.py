@@ -12,12 +12,12 @@ from eslabon.arguments import Floats
 from eslabon.control.commanded_motion import commanded
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.gain_schedule import scheduled, tabulated
+from eslabon.control.gliding import gliding
 from eslabon.control.reference_motion import reference as reference_of
 from eslabon.control.regulator import FiniteHorizon, finite_horizon_lqr, lqr
 from eslabon.control.state_feedback_control import displacement, independent_places, require_commanded
 from eslabon.errors import InputError
 from eslabon.linear.linear_model import LinearModel
-from eslabon.linear.linearize import linearize
 from eslabon.model import Model
 
 
@@ -74,7 +74,7 @@ def tracking_lqr(
 
     def models(t: Floats) -> LinearModel:
         state = followed.completed(t, guess)
-        lm = linearize(m, state.q, state.v, a=state.a, t=t if m.rheonomic else None)
+        lm = gliding(m, state, t)
         if not followed.whole:
             require_commanded(m, lm, list(commanded(m)))
         return lm

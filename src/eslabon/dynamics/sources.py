@@ -83,7 +83,8 @@ class Split:
         self.P = self.Q = self.R = zeros(s.m.nv, n)
         if s.dependent is not None:
             carried = casadi.SX.sym("lambda", len(s.partition.rows))
-            loops = loop_sensitivities.derivatives(s.m, s.q, s.v, a, carried, s.partition.rows)
+            with inlining():  # to be differentiated
+                loops = loop_sensitivities.derivatives(s.m, s.q, s.v, a, carried, s.partition.rows)
             self.P, self.Q = s.following(-loops.speed_q @ s.N), s.following(-loops.gap_v @ s.N)
             self.R = s.following(-(loops.gap_q @ s.N + loops.gap_v @ self.P))
             turned = casadi.vec(s.N.T @ loops.forces_q @ s.N)

@@ -171,9 +171,22 @@ class LinearModel:
         if not self.batch:
             raise InputError(f"there is one linear model of {self.name} here, and no others to choose from.")
         shape = self.batch
-        q, v, tau = (np.broadcast_to(x, (*shape, x.shape[-1]))[index] for x in (self.q, self.v, self.tau))
-        layout = replace(self.layout, request=self.layout.request.of(shape, index))
-        return LinearModel(layout, tuple(self._known[name][index] for name in layout.values), q, v, tau)
+        try:
+            places = np.arange(int(np.prod(shape))).reshape(shape)[index]
+        except IndexError as error:
+            raise InputError(f"there are {'x'.join(map(str, shape))} linear models here: {error}.") from None
+
+        def some(x: Floats, core: int) -> Floats:
+            whole = np.broadcast_to(x, (*shape, *x.shape[x.ndim - core :]))
+            return whole.reshape(int(np.prod(shape)), *whole.shape[len(shape) :])[places]
+
+        q, v, tau = (some(x, 1) for x in (self.q, self.v, self.tau))
+        layout = replace(self.layout, request=self.layout.request.of(shape, places))
+        values = tuple(some(self._known[name], self._known[name].ndim - len(shape)) for name in layout.values)
+        return LinearModel(layout, values, q, v, tau)
+
+    def __bool__(self) -> bool:
+        return True
 
     @property
     def poles(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, finite, mapping, states, text
+from eslabon.arguments import Floats, finite, floats, mapping, names, positive, states, text
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
@@ -23,7 +23,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSURE, MASS, structure_of
+from eslabon.quantities import CLOSURE, MASS, evaluate, structure_of
 from eslabon.solvers.closure_checks import checked
 
 MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")
@@ -97,15 +97,17 @@ def linearize(
     external, parameters, tolerance, t : as for `forward_dynamics`.
     """
     call = _Call(m, external, parameters, tolerance, t)
+    asked = outputs if outputs is None or isinstance(outputs, str) else names(outputs, "outputs")
     chosen = None if independent is None else partition_by(m, independent, "elimination")
-    q = states(q, "q", m.nq, m.name)
-    v = np.zeros(m.nv) if v is None else states(v, "v", m.nv, m.name, "velocities")
+    needs = finite if tau is None else floats  # with all given, a NaN stays in its row, as in every verb
+    q = states(q, "q", m.nq, m.name, values=needs)
+    v = np.zeros(m.nv) if v is None else states(v, "v", m.nv, m.name, "velocities", needs)
     if tau is not None and a is not None:
         raise ModelError("linearize takes the actuators' forces tau or the accelerations a: one of the two.")
     for p in _partitions(m, chosen, q):
         try:
-            forces = _forces(call, p, q, v, a) if tau is None else states(tau, "tau", m.nu, m.name, "actuators")
-            return _at(call, p, outputs, q, v, forces)
+            forces = _forces(call, p, q, v, a) if tau is None else states(tau, "tau", m.nu, m.name, "actuators", floats)
+            return _at(call, p, asked, q, v, forces)
         except SingularityError as error:
             if p == chosen or not m.closed:
                 raise
@@ -136,7 +138,8 @@ class _Call:
     """What all native calls of one request have in common."""
 
     def __init__(self, m: Model, external: Any, parameters: Any, tolerance: float | None, t: Any) -> None:
-        self.m, self.tolerance = m, tolerance
+        self.m = m
+        self.tolerance = None if tolerance is None else positive(tolerance, "tolerance", zero=True, infinite=True)
         self.external, self.parameters = dict(mapping(external, "external")), dict(mapping(parameters, "parameters"))
         if (t is None) == m.rheonomic:
             said = "depend on the time; give it, as t=0.5" if t is None else "do not depend on the time; leave t out"
@@ -155,11 +158,13 @@ class _Call:
         made: tuple[Floats, ...] = f(*arrays, *self.external.values(), *self.parameters.values())
         return made
 
-    def of(self, batch: tuple[int, ...], index: Any) -> _Call:
-        """The same for some of many states."""
+    def of(self, batch: tuple[int, ...], places: Any) -> _Call:
+        """The same for some of many states, by their places one after the other."""
         made = copy(self)
-        made.external = {name: np.broadcast_to(w, (*batch, 6))[index] for name, w in self.external.items()}
-        made.parameters = {name: np.broadcast_to(x, batch)[index] for name, x in self.parameters.items()}
+        made.external = {
+            k: np.broadcast_to(w, (*batch, 6)).reshape(np.prod(batch), 6)[places] for k, w in self.external.items()
+        }
+        made.parameters = {k: np.broadcast_to(x, batch).ravel()[places] for k, x in self.parameters.items()}
         return made
 
     def without(self, parameter: str) -> _Call:
@@ -180,9 +185,19 @@ def _native(
 
 def _partitions(m: Model, chosen: Partition | None, q: Floats) -> Iterator[Partition]:
     """The caller's choice, or that of the mechanism and after it that of the configuration."""
-    yield _own(m) if chosen is None else chosen
-    if chosen is None and m.closed and q.size:
-        yield partition_at(m, q.reshape(-1, m.nq)[0], m.actuated_velocities)
+    own = _own(m) if chosen is None else chosen
+    yield own
+    known = q.reshape(-1, m.nq)[np.isfinite(q.reshape(-1, m.nq)).all(axis=-1)]
+    if chosen is None and m.closed and len(known):
+        J = evaluate(m, "constraint_jacobian")(known)[:, list(own.rows)][..., list(own.dependent)]
+        worst = int(np.linalg.svd(J, compute_uv=False)[:, -1].argmin()) if own.dependent else 0
+        other = partition_at(m, known[worst], m.actuated_velocities)
+        if len(other.rows) < len(own.rows):
+            raise SingularityError(
+                f"linearize: {m.name} is at a singular configuration where branches of its motion meet and its loops hold less than "
+                "elsewhere; no linear model describes them all. Linearize beside it."
+            )
+        yield other
 
 
 @per_model
@@ -209,8 +224,7 @@ def _forces(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike | None
 
 
 def _at(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats, tau: Floats) -> LinearModel:
-    given = outputs if outputs is None or isinstance(outputs, str) else tuple(outputs)
-    named, layout = _layout(call.m, p, given)
+    named, layout = _layout(call.m, p, outputs)
     values = call(_formula_of(call.m), {"partition": p, "outputs": named}, q, v, tau)
     return LinearModel(replace(layout, request=call), values, q, v, tau)
 

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,9 @@ def measured(m: Model, given: Any, independent: Sequence[int]) -> Named:
     found: Named = []
     for name in names_of(given, "outputs"):
         found += _words(m, name, independent) if name in WORDS else _one(m, name)
+    twice = [name for name, count in Counter(name for name, _ in found).items() if count > 1]
+    if twice:
+        raise ModelError(f"outputs name {', '.join(twice)} twice; once is enough.")
     return found
 
 

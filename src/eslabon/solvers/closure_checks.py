@@ -31,6 +31,8 @@ SINGULAR = 1e-13  # of a reciprocal condition number, which is squared: below it
 MINIMUM_NORM = ("inverse_dynamics", "forward_dynamics")  # what has an answer at a singular configuration
 LINEAR = (
     "linearized",
+    "linearized_tree",
+    "linearized_plain_tree",
     "linear_sensitivity",
     "state_matrix",
     "input_matrix",
@@ -96,6 +98,11 @@ class SecondLook:
     def name(self) -> str:
         return self.request.formula.name
 
+    @property
+    def verb(self) -> str:
+        """What users asked for."""
+        return "linearize" if self.name.startswith(("linear", "holding")) else self.name
+
     def __call__(self, arrays: list[Any], results: list[Floats]) -> list[Floats]:
         """The values of all states of a call, of which some do not keep the bounds. What is given no number has none."""
         m, count = self.m, self.request.values
@@ -127,14 +134,14 @@ class SecondLook:
             self._refuse_choice(states[0][bad[0]], self.given)
         if len(bad) and self.singular == "error":
             raise SingularityError(
-                f"{self.name}: {self.m.name} is at a singular configuration, or too near one for an answer (reciprocal "
+                f"{self.verb}: {self.m.name} is at a singular configuration, or too near one for an answer (reciprocal "
                 f"condition number squared {conditions.min():.2g}, {SINGULAR:g} is the least); its actuators or its loops "
                 "lose a direction there."
             )
         if len(bad):
             which = f" in {len(bad)} of {conditions.size} states" if conditions.size > 1 else ""
             tell_of_singularity(
-                self.singular, f"{self.name}: {self.m.name} is at a singular configuration{which}; the minimum-norm "
+                self.singular, f"{self.verb}: {self.m.name} is at a singular configuration{which}; the minimum-norm "
                 "solution is given.")  # fmt: skip
         for k in bad:
             values[0][k] = self._minimum_norm([x[k] for x in states])
@@ -146,7 +153,7 @@ class SecondLook:
             names = velocity_names(self.m)
             left = ", ".join(names[k] for k in suited if k not in given.independent)
             raise SingularityError(
-                f"{self.name}: the independent {', '.join(names[k] for k in given.independent)} cannot determine {left} of {self.m.name} at "
+                f"{self.verb}: the independent {', '.join(names[k] for k in given.independent)} cannot determine {left} of {self.m.name} at "
                 "this configuration; leave independent out, so that others are selected, or name "
                 f"{', '.join(names[k] for k in suited)}."
             )
@@ -155,7 +162,7 @@ class SecondLook:
         at = f" (state {int(np.argmax(residual))})" if residual.size > 1 else ""
         given = "with these parameters (m.with_parameters(...) has them), " if self.request.parameters else ""
         raise AssemblyError(
-            f"{self.name}: the given motion violates loop closure of {self.m.name} by {np.max(residual):.3g}{at} in position, "
+            f"{self.verb}: the given motion violates loop closure of {self.m.name} by {np.max(residual):.3g}{at} in position, "
             f"velocity or acceleration, more than the tolerance {self.tolerance:g}; {given}complete it from the actuated "
             "joints with m.complete, or project it onto the constraints with m.project."
         )
@@ -169,7 +176,7 @@ class SecondLook:
             name = unresisted(self.m, M, J)
             if name is not None:
                 at = f" (state {k})" if len(conditions) > 1 else ""
-                raise massless(self.m, name, self.name, f" at this configuration{at}")
+                raise massless(self.m, name, self.verb, f" at this configuration{at}")
 
     @property
     def given(self) -> Partition | None:
@@ -188,7 +195,7 @@ class SecondLook:
             return True
         if self.name in ("inverse_dynamics", "reactions"):
             return self.m.nu > len(partition(self.m).independent)
-        return dict(self.request.options)["constraints"] == "elimination"
+        return dict(self.request.options).get("constraints") == "elimination"
 
     def _reselect(self, states: list[Floats], values: list[Floats], conditions: Floats) -> None:
         """Better values, and their condition, where the independent coordinates are a poor choice; each partitioning
