@@ -14,7 +14,7 @@ from eslabon.bonds import equations as _equations
 from eslabon.bonds import toml, written
 from eslabon.bonds.causality import Causality
 from eslabon.bonds.graph import Graph
-from eslabon.errors import ModelError, ReadError, shown
+from eslabon.errors import MissingDependencyError, ModelError, ReadError, shown
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.linear import LinearGraph
@@ -281,6 +281,35 @@ class BondGraph(Graph):
         from eslabon.bond_graph.text import c_source
 
         return c_source(self, quantity)
+
+    def draw(self, path: str | Path, causality: str | None = "integral", values: bool = True, paths: Any = ()) -> Path:
+        """Write a picture as .svg, .png or .pdf: half arrows, causal strokes, numbers of bonds, elements with names and values.
+
+        Parameters
+        ----------
+        path : the file.
+        causality : "integral" or "derivative", whichever is preferred, or None to leave the strokes out; a graph with open
+            ports has none yet.
+        values : whether to write the elements' values.
+        paths : causal paths to show in colour, each as an object with `.bonds` or as a sequence of bonds such as [2, 4, 5].
+
+        igraph places the elements: pip install 'eslabon[draw]'. A notebook shows the picture of a graph by itself.
+        """
+        from eslabon.bond_graph.picture import draw
+
+        return draw(self, path, causality, values, paths)
+
+    def _repr_svg_(self) -> str | None:
+        """The picture, for notebooks; None, and so the text, where it cannot be drawn."""
+        from eslabon.bond_graph.picture import picture
+        from eslabon.bond_graph.picture_files import svg
+
+        try:
+            return svg(picture(self))
+        except ModelError:  # no causality
+            return svg(picture(self, None))
+        except MissingDependencyError:
+            return None
 
     def __repr__(self) -> str:
         bonds, inputs = len(self.bonds), len(self.inputs)
