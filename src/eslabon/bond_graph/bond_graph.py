@@ -17,6 +17,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.errors import ModelError, ReadError, shown
 
 if TYPE_CHECKING:
+    from eslabon.bond_graph.causal_paths import CausalPath
     from eslabon.bond_graph.linear import LinearGraph
     from eslabon.bond_graph.numbers import BondVariables
     from eslabon.bond_graph.simulation import Response
@@ -260,6 +261,26 @@ class BondGraph(Graph):
         from eslabon.bond_graph.linear import linearize
 
         return linearize(self, x, u, t)
+
+    def causal_paths(
+        self, start: str | Iterable[str] | None = None, end: str | Iterable[str] | None = None, **options: Any
+    ) -> tuple[CausalPath, ...]:
+        """The causal paths from elements to elements, with gains; see `eslabon.bond_graph.causal_paths.causal_paths`."""
+        from eslabon.bond_graph.causal_paths import causal_paths
+
+        return causal_paths(self, start, end, **options)
+
+    def causal_loops(self, **options: Any) -> tuple[CausalPath, ...]:
+        """The closed causal paths (Mason loops), with gains; see `eslabon.bond_graph.causal_paths.causal_loops`."""
+        from eslabon.bond_graph.causal_paths import causal_loops
+
+        return causal_loops(self, **options)
+
+    def nonlinear_paths(self) -> tuple[CausalPath, ...]:
+        """The paths between storages through elements modulated by states (Morales, procedure 5.1, step 1)."""
+        from eslabon.bond_graph.causal_paths import nonlinear_paths
+
+        return nonlinear_paths(self)
 
     # -- text ---------------------------------------------------------------------------------------------------
 
