@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eslabon.bond_graph.causal_paths import CausalPath
     from eslabon.bond_graph.linear import LinearGraph
     from eslabon.bond_graph.numbers import BondVariables
+    from eslabon.bond_graph.reachability import Reachability, StructuralRank
     from eslabon.bond_graph.simulation import Response
     from eslabon.bond_graph.steady import SteadyState
     from eslabon.bond_graph.structure import Structure
@@ -136,6 +137,20 @@ class BondGraph(Graph):
         from eslabon.bonds.construction import from_efforts
 
         return cls.of(from_efforts(name, parts, reference, **options))
+
+    def with_detectors(self, **measured: str) -> BondGraph:
+        """The graph with detectors of efforts and flows, each with its name: `g.with_detectors(y="f3")`.
+
+        Submodels are taken apart, and a junction is put into a bond that has none at its ends.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma").with_detectors(y="f3", torque="e3")
+        >>> g.outputs, g.states
+        (('f_y', 'e_torque'), ('p2', 'p24', 'q3', 'q23'))
+        """
+        from eslabon.bonds.rewriting import with_detectors
+
+        return self.of(with_detectors(self, measured))
 
     def save(self, path: str | Path) -> Path:
         """Write the graph as TOML, which `es.BondGraph.load` gives back unchanged."""
@@ -281,6 +296,26 @@ class BondGraph(Graph):
         from eslabon.bond_graph.causal_paths import nonlinear_paths
 
         return nonlinear_paths(self)
+
+    def structural_rank(self) -> StructuralRank:
+        """The structural rank of A, by derivative causality; see `eslabon.bond_graph.reachability`."""
+        from eslabon.bond_graph.reachability import structural_rank
+
+        return structural_rank(self)
+
+    def controllability(
+        self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
+    ) -> Reachability:  # fmt: skip
+        """Whether inputs reach all states: by causal paths and causality, and at a state by Kalman's rank."""
+        from eslabon.bond_graph.reachability import controllability
+
+        return controllability(self, x, u, t)
+
+    def observability(self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0) -> Reachability:
+        """Whether detectors show all states: by causal paths and causality, and at a state by Kalman's rank."""
+        from eslabon.bond_graph.reachability import observability
+
+        return observability(self, x, u, t)
 
     # -- text ---------------------------------------------------------------------------------------------------
 
