@@ -277,6 +277,25 @@ class BondGraph(Graph):
 
         return linearize(self, x, u, t)
 
+    def linearized_graph(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> BondGraph:
+        """The bond graph of small deviations from a state (Morales, procedure 5.1): its A, B, C, D are those of `linearize`.
+
+        Moduli and laws become constant; what their variation adds comes from modulated sources beside them. Names of
+        states, inputs and bonds stay.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma")
+        >>> x, u = [0.1, 0.2, 0.3, 0.4], [1.0, 2.0]
+        >>> linear = g.linearized_graph(x, u)
+        >>> bool(abs(linear.linearize([0.0] * 4, [0.0] * 2).A - g.linearize(x, u).A).max() < 1e-9)
+        True
+        >>> len(g.linearized_graph(g.steady_state(u).x, u).bonds)         # at rest nothing is added
+        25
+        """
+        from eslabon.bond_graph.linear import linearized_graph
+
+        return self.of(linearized_graph(self, x, u, t))
+
     def causal_paths(
         self, start: str | Iterable[str] | None = None, end: str | Iterable[str] | None = None, **options: Any
     ) -> tuple[CausalPath, ...]:
