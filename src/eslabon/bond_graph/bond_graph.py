@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eslabon.bond_graph.causal_paths import CausalPath
     from eslabon.bond_graph.linear import LinearGraph
     from eslabon.bond_graph.numbers import BondVariables
+    from eslabon.bond_graph.observer_graph import ObserverGraph
     from eslabon.bond_graph.reachability import Reachability, StructuralRank
     from eslabon.bond_graph.simulation import Response
     from eslabon.bond_graph.steady import SteadyState
@@ -295,6 +296,13 @@ class BondGraph(Graph):
         from eslabon.bond_graph.linear import linearized_graph
 
         return self.of(linearized_graph(self, x, u, t))
+
+    def observer_graph(self, poles: ArrayLike | None = None, **options: Any) -> ObserverGraph:
+        """The graph with a Luenberger observer, a copy corrected by what detectors measure (Morales, procedure 5.2), by `poles`
+        or by `gains`; see `eslabon.bond_graph.observer_graph.observer_graph`."""
+        from eslabon.bond_graph.observer_graph import observer_graph
+
+        return observer_graph(self, poles, **options)
 
     def causal_paths(
         self, start: str | Iterable[str] | None = None, end: str | Iterable[str] | None = None, **options: Any

@@ -11,6 +11,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import Bond, Description, Element
 from eslabon.bonds.written import element
 from eslabon.errors import ModelError, shown
+from eslabon.model.expressions import Number
 
 
 class Rewriting:
@@ -21,8 +22,16 @@ class Rewriting:
         self.elements: dict[str, Element] = dict(g.elements)
         self.bonds: list[Bond] = list(g.flat.bonds)
 
+        self.parameters: dict[str, Number] = dict(g.flat.parameters)
+
     def description(self, name: str, note: str = "") -> Description:
-        return Description(name, tuple(self.elements.values()), tuple(self.bonds), self.g.flat.parameters, note)
+        """What was made; the point in names of what was in submodels becomes a line, as in `arm_mass`."""
+        names: dict[str, str] = {}
+        for old in sorted(self.elements, key=lambda name: "." in name):
+            names[old] = _free(old.replace(".", "_"), names.values())
+        elements = tuple(replace(x, name=names[x.name]) for x in self.elements.values())
+        bonds = tuple(replace(b, tail=names[b.tail], head=names[b.head]) for b in self.bonds)
+        return Description(name, elements, bonds, tuple(self.parameters.items()), note)
 
     def add(self, wanted: str, kind: str, value: Any = None) -> str:
         """A new element, and its name: the wanted one, with a number where it is taken."""
@@ -54,9 +63,10 @@ class Rewriting:
         return junction
 
     def _keep_names(self, x: Element) -> None:
-        if x.stores:
-            names = tuple(self.g.state_name(port) for port in self.g.ports[x.name])
-            self.elements[x.name] = replace(x, state=names)
+        """Of a storage whose bond gets another name: the names of its energy variables."""
+        if x.stores and not x.state:
+            own = [b for b in self.bonds if b.head == x.name]
+            self.elements[x.name] = replace(x, state=tuple(b.signal_name(x.letter) for b in own))
 
 
 def _free(wanted: str, taken: Iterable[str]) -> str:
