@@ -19,6 +19,7 @@ from eslabon.errors import ModelError, ReadError, shown
 if TYPE_CHECKING:
     from eslabon.bond_graph.causal_paths import CausalPath
     from eslabon.bond_graph.linear import LinearGraph
+    from eslabon.bond_graph.motion import MotionTerms
     from eslabon.bond_graph.numbers import BondVariables
     from eslabon.bond_graph.observer_graph import ObserverGraph
     from eslabon.bond_graph.reachability import Reachability, StructuralRank
@@ -153,6 +154,19 @@ class BondGraph(Graph):
 
         return self.of(with_detectors(self, measured))
 
+    def dualized(self, *elements: str) -> BondGraph:
+        """The graph with inputs and detectors in their dual form, by name: an effort source becomes a flow source, a detector of
+        flow imposes the flow (Morales, 5.2.2). Paths from a dualised detector are those of Morales' (5.71).
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma").with_detectors(y="f3").dualized("y")
+        >>> g.inputs, g.causal_paths("y", "i1")[0].bonds
+        (('e1', 'e25', 'f_y'), ('y', '4', '5', '7', '10', '16', '18', '22', '24'))
+        """
+        from eslabon.bonds.rewriting import dualized
+
+        return self.of(dualized(self, elements))
+
     def save(self, path: str | Path) -> Path:
         """Write the graph as TOML, which `es.BondGraph.load` gives back unchanged."""
         from eslabon.files import write
@@ -237,6 +251,13 @@ class BondGraph(Graph):
         from eslabon.bond_graph.numbers import affine
 
         return affine(self, x, t)
+
+    def motion_terms(self, q: ArrayLike, t: ArrayLike = 0.0) -> MotionTerms:
+        """M, B, C, D, G and Q of M f' + B [f_j f_k] + C [f_j^2] + D f + G = Q u at displacements (..., nq), for comparison with
+        Lagrange's equations; `g.equations("motion_terms")` prints them. See `eslabon.bond_graph.motion`."""
+        from eslabon.bond_graph.motion import motion_terms
+
+        return motion_terms(self, q, t)
 
     def derivative(self, by: str, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0) -> Floats:
         """The exact derivative of x' by "x", by "u" (a last axis each), by the time "t", or by a parameter.
@@ -347,7 +368,7 @@ class BondGraph(Graph):
     # -- text ---------------------------------------------------------------------------------------------------
 
     def equations(self, quantity: str = "rates", parameters: tuple[str, ...] | bool = True) -> Equations:
-        """The state equations ("rates") or what detectors measure ("outputs") as text, LaTeX and SymPy expressions.
+        """The state equations ("rates"), what detectors measure ("outputs") or the "motion_terms" as text, LaTeX and SymPy.
 
         >>> import eslabon as es
         >>> g = es.BondGraph("tank", {"Q": "Sf", "p": "0", "tank": "C: A", "pipe": "R: R"}, ["Q -> p -> tank", "p -> pipe"],
@@ -360,7 +381,7 @@ class BondGraph(Graph):
         return equations(self, quantity, parameters)
 
     def c_source(self, quantity: str = "rates") -> CSource:
-        """Portable C for "rates" or "outputs": an object with `.header`, `.code` and `.write(folder)`."""
+        """Portable C for "rates", "outputs" or "motion_terms": an object with `.header`, `.code` and `.write(folder)`."""
         from eslabon.bond_graph.text import c_source
 
         return c_source(self, quantity)

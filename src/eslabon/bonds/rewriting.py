@@ -8,7 +8,7 @@ from typing import Any
 
 from eslabon.arguments import known_words
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import Bond, Description, Element
+from eslabon.bonds.items import DETECTORS, Bond, Description, Element
 from eslabon.bonds.written import element
 from eslabon.errors import ModelError, shown
 from eslabon.model.expressions import Number
@@ -93,3 +93,18 @@ def with_detectors(g: Graph, measured: Mapping[str, str]) -> Description:
         ends = [end for end in (own.tail, own.head) if made.elements[end].kind == kind]
         made.join(ends[0] if ends else made.insert(bond, "tail", kind), name, name)
     return made.description(g.name, g.note)
+
+
+def dualized(g: Graph, names: Iterable[str]) -> Description:
+    """A graph with inputs and detectors in their dual form: an effort source becomes a flow source, a detector of flow imposes
+    the flow, and the other way round."""
+    made = Rewriting(g)
+    turned = {x.name: x for x in g.elements.values() if x.is_input or x.kind in DETECTORS}
+    known_words(names, turned, f"{g.name} has no input or detector")
+    for name in names:
+        x = turned[name]
+        effort = x.imposes == ("flow" if x.is_source else "effort")
+        made.elements[name] = replace(x, kind="Se" if effort else "Sf")
+        if not x.is_source:
+            made.bonds = [replace(b, signal="") if b.head == name else b for b in made.bonds]
+    return made.description(f"{g.name}_dual", g.note)
