@@ -292,7 +292,10 @@ class Evaluation:
             )
 
     def _times(self, block: SX, group: str) -> SX:
-        return casadi.mtimes(block, getattr(self, group))
+        if group != "u":
+            return casadi.mtimes(block, getattr(self, group))
+        used = sorted(set(block.sparsity().get_triplet()[1]))  # other sources may be modulated by what is computed here
+        return casadi.mtimes(block[:, used], stacked([self.source(k) for k in used]))
 
     # -- rates --------------------------------------------------------------------------------------------------
 

@@ -46,6 +46,12 @@ def dissipated(x: Element, given: SX, letters: list[str], value: Valued) -> SX:
     return _linear(x, given, [letter == "f" for letter in letters], value)
 
 
+def written(x: Element, own: SX, value: Valued) -> SX:
+    """The law of an element as it is written, of its own variable."""
+    assert x.law is not None
+    return casadi.SX(_said(x.law, resistor_input(x) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0], own, value))
+
+
 def energy(x: Element, own: SX, value: Valued) -> SX:
     """What a storage holds: the integral of the co-energy variable from zero, by Gauss's rule where the law is a function.
 
