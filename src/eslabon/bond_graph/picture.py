@@ -219,7 +219,7 @@ class _Page:
         if self.g.elements[name].is_junction:  # round, so that the strokes about it have room
             return float(1 / np.linalg.norm(along / np.maximum(self.half[name] + 4.0, ROUND)))
         with np.errstate(divide="ignore"):
-            return float(np.min((self.half[name] + 4.0) / np.abs(along)))
+            return float(np.min((self.half[name] + 6.0) / np.abs(along)))
 
     def bonds(self) -> Iterator[Line]:
         """Lines with half arrows and strokes; signals with full arrows."""

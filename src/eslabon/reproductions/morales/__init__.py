@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from eslabon.bond_graph import BondGraph
+from eslabon.errors import MissingDependencyError
 from eslabon.reproductions.morales import (
     causal_paths,
     euler_ring,
@@ -19,6 +21,12 @@ from eslabon.reproductions.morales import (
 from eslabon.reproductions.morales import junction_structures as junctions
 from eslabon.reproductions.report import Report
 
+GRAPHS = (
+    ("4_17", "morales_puma", "integral"),
+    ("4_20", "morales_stanford", "integral"),
+    ("4_23", "morales_puma", "derivative"),
+    ("4_25", "morales_stanford", "derivative"),
+)
 TEXT = (
     "What the thesis prints, beside what the graphs give: junction structures entry by entry, Euler and Lagrange's equations, "
     "steady states, linear models, observers. Nearly all printed numbers follow from the printed formulas; where these are wrong, "
@@ -44,6 +52,13 @@ def report() -> Report:
 
 
 def figures(folder: str | Path = "out/morales", suffix: str = "png") -> list[Path]:
-    """Write figures 4.24, 4.26, 4.27, 5.5, 5.10, 5.13 and 5.16 anew."""
+    """Write figures 4.24, 4.26, 4.27, 5.5, 5.10, 5.13 and 5.16 anew, and where igraph is there the graphs of 4.17, 4.20, 4.23
+    and 4.25."""
     to = Path(folder)
-    return [part for module in (steady_states, linear_models, observers) for part in module.figures(to, suffix)]
+    made = [part for module in (steady_states, linear_models, observers) for part in module.figures(to, suffix)]
+    try:
+        for label, name, preference in GRAPHS:
+            made.append(BondGraph.load(name).draw(to / f"figure_{label}_{name}.{suffix}", preference))
+    except MissingDependencyError:
+        pass  # the curves are there without it
+    return made

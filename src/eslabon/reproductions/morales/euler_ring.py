@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import eslabon as es
+from eslabon.bond_graph import BondGraph
 from eslabon.reproductions.morales.matrices import letters
 from eslabon.reproductions.report import THESIS, Section
 from eslabon.reproductions.verdicts import formula
@@ -34,18 +34,24 @@ IMPOSED = {  # (4.53), (4.56): wx and wy imposed, a torque about z
 }
 PORTS = {"euler_ring": "x y z", "rigid_body": "x y z fx fy fz"}
 REASONS = {
-    "y2 (4.56)": RATE, "x1' (4.48)": INPUT, "x2' (4.49)": INPUT, "x2' (4.57)": INPUT, "x4' (4.57)": CROSS, "x5' (4.57)": BOTH, "x6' (4.57)": CROSS,
+    "y2 (4.56)": RATE,
+    "x1' (4.48)": INPUT,
+    "x2' (4.49)": INPUT,
+    "x2' (4.57)": INPUT,
+    "x4' (4.57)": CROSS,
+    "x5' (4.57)": BOTH,
+    "x6' (4.57)": CROSS,
 }
 
 
-def driven(block: str, ports: str) -> es.BondGraph:
+def driven(block: str, ports: str) -> BondGraph:
     """A block of the library with a source of effort at each port."""
     sources = {f"s{k}": "Se" for k in range(1, len(ports.split()) + 1)}
     bonds = [f"{source} -> body.{port}" for source, port in zip(sources, ports.split(), strict=True)]
-    return es.BondGraph(f"driven_{block}", {"body": es.BondGraph.load(block), **sources}, bonds)
+    return BondGraph(f"driven_{block}", {"body": BondGraph.load(block), **sources}, bonds)
 
 
-def rates(g: es.BondGraph) -> tuple[list[Any], dict[str, Any]]:
+def rates(g: BondGraph) -> tuple[list[Any], dict[str, Any]]:
     """x' as SymPy expressions, and what x1, u1 and the parameters of the print are called in them."""
     import sympy
 
@@ -59,7 +65,9 @@ def rates(g: es.BondGraph) -> tuple[list[Any], dict[str, Any]]:
     renamed = {sympy.Symbol(name, real=True): letters(own)[own] for name, own in short.items()}
     back = {value: sympy.Symbol(name, real=True) for name, value in names.items()}
     made = [sympy.simplify(x).xreplace({**renamed, **back}) for x in list(found)]
-    return made, letters(*short.values(), *(f"x{k + 1}" for k in range(len(g.states))), *(f"u{k + 1}" for k in range(len(g.inputs))))
+    return made, letters(
+        *short.values(), *(f"x{k + 1}" for k in range(len(g.states))), *(f"u{k + 1}" for k in range(len(g.inputs)))
+    )
 
 
 def imposed() -> tuple[list[Any], dict[str, Any]]:

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-import eslabon as es
+from eslabon.bond_graph import BondGraph
 from eslabon.reproductions.morales.matrices import arranged, block, letters, read
 from eslabon.reproductions.report import THESIS, Row, Section
 from eslabon.reproductions.verdicts import formula, greatest, statement
 
-SPRING = "The spring c1 (bond 23) acts on joint 1; without this entry q23 would not act on anything, and S11 is not skew."
+SPRING = (
+    "The spring c1 (bond 23) acts on joint 1; without this entry q23 would not act on anything, and S11 is not skew."
+)
 TURNED = (
     "The momenta p12 = ix f12 and p13 = iy f13 act through the gyrators of the ring, one of them through sin q3 and the other "
     "through cos q3: the graph gives this, and only with it is the model Euler-Lagrange's (below)."
 )
-SIGNS = (
-    "An inertia has the flow of its junction and takes an effort from it, as (4.80) has it too (f8 = f2); both signs are turned."
-)
+SIGNS = "An inertia has the flow of its junction and takes an effort from it, as (4.80) has it too (f8 = f2); both signs are turned."
 ANGLE = "The modulus of tfx is sin q3 and that of tfy cos q3 (4.77), and the sign is turned as in the other couplings."
 RING = "With sin q3 and cos q3 in place of q3."
 NAMES = {
@@ -35,7 +35,7 @@ SECOND = ("8", "12", "13", "20", "32", "35", "40")
 @cache
 def symbolic(name: str, preference: str, of: str) -> Any:
     """A block as a SymPy matrix; the transformer tyx with the printed sign."""
-    g = es.BondGraph.load(name)
+    g = BondGraph.load(name)
     import sympy
 
     return g.junction_structure(preference).symbolic(of).subs(sympy.Symbol("tyx", real=True), 1)
@@ -46,7 +46,7 @@ def symbolic(name: str, preference: str, of: str) -> Any:
 
 def puma() -> Section:
     """Equations 4.74 to 4.96."""
-    key = es.BondGraph.load("morales_puma").junction_structure().key
+    key = BondGraph.load("morales_puma").junction_structure().key
     rows = []
     for what, (printed, of, reason) in NAMES.items():
         wrong = sum(a != b for a, b in zip(printed.split(), key[of], strict=True))
@@ -58,7 +58,7 @@ def puma() -> Section:
     rows += block("S11 (4.82)", S11, right, names, {(2, 4): SPRING})
     rows.append(formula("h1 (4.81)", "p13*cos(q3) + p12*sin(q3)", names.pop("h1"), names, reason=TURNED))
     ends = ("0 0", "0 0")
-    printed = {
+    blocks = {
         "S12 (4.83)": ("S12", ("-1 0", "0 -1", *ends)),
         "S13 (4.84)": ("S13", ("1 0", "0 1", *ends)),
         "S14 (4.85)": ("S14", ("-1 0 0 0", "0 -sin(q3) -cos(q3) -1", "0 0 0 0", "0 0 0 0")),
@@ -67,8 +67,8 @@ def puma() -> Section:
         "S22 (4.88)": ("S22", ends),
         "S23 (4.88)": ("S23", ends),
     }
-    for what, (of, text) in printed.items():
-        rows += block(what, text, symbolic("morales_puma", "integral", of), names)
+    for what, (of, lines) in blocks.items():
+        rows += block(what, lines, symbolic("morales_puma", "integral", of), names)
     text = (
         "25 bonds, numbered as in figure 4.17, which is lost: the graph morales_puma is what the printed matrices, bond numbers "
         "and causal paths leave. Its own junction structure is beside the printed one, entry by entry, as SymPy reduces the "
@@ -79,7 +79,7 @@ def puma() -> Section:
 
 def dependent(name: str) -> Row:
     """E of equations 4.95 and 4.147 at a random state."""
-    g = es.BondGraph.load(name).with_parameters(ix=0.7, iy=1.1)
+    g = BondGraph.load(name).with_parameters(ix=0.7, iy=1.1)
     p, x = g.parameters, np.random.default_rng(0).uniform(0.2, 0.8, g.order)
     at = dict(zip(g.states, x, strict=True))
     s, c, q53 = np.sin(at["q3"]), np.cos(at["q3"]), at.get("q53", 0.0)
@@ -97,7 +97,7 @@ def dependent(name: str) -> Row:
 
 def puma_derivative() -> Section:
     """Equations 4.196 to 4.206."""
-    J = es.BondGraph.load("morales_puma").junction_structure("derivative")
+    J = BondGraph.load("morales_puma").junction_structure("derivative")
     order = ("2", "8", "12", "13", "19", "24")
     zd, rates = [f"f{k}" for k in order] + ["e3", "e23"], [f"e{k}" for k in order] + ["f3", "f23"]
     names = letters("p12", "p13", "q3")
@@ -111,13 +111,15 @@ def puma_derivative() -> Section:
     reasons |= dict.fromkeys(((3, 8), (4, 8), (8, 3), (8, 4)), ANGLE) | dict.fromkeys(((7, 8), (8, 7)), RING)
     rows = block("J11 (4.202)", J11, right, names, reasons)
     ends = {"J12 (4.203)": ("J12", "D_out", ("-1 0", "0 -1")), "J13 (4.204)": ("J13", "u", ("1 0", "0 1"))}
-    for what, (of, columns, text) in ends.items():
+    for what, (of, columns, lines) in ends.items():
         found = arranged(symbolic("morales_puma", "derivative", of), zd, J.key[columns], (J.key["zd"], J.key[columns]))
-        rows += block(what, (*("0 0",) * 6, *text), found, names)
+        rows += block(what, (*("0 0",) * 6, *lines), found, names)
     rows.append(
         statement("J13 (4.204): rows", "9", "8", 1.0, reason="z_d has eight entries; a row of zeros is too many.")
     )
-    found = arranged(symbolic("morales_puma", "derivative", "J21"), J.key["D_in"], rates, (J.key["D_in"], J.key["xd_rate"]))
+    found = arranged(
+        symbolic("morales_puma", "derivative", "J21"), J.key["D_in"], rates, (J.key["D_in"], J.key["xd_rate"])
+    )
     rows += block("J21 (4.205)", (f"{zeros} 1 0", f"{zeros} 0 1"), found, names)
     text = "All storages in derivative causality, as steady states need it; entries in the order of (4.196)."
     return Section("4.4.3 PUMA: the junction structure J", text, tuple(rows), THESIS)
@@ -153,8 +155,8 @@ def stanford() -> Section:
         "S24 (4.135)": ("S24", (zero,) * 3),
     }  # fmt: skip
     rows: list[Row] = []
-    for what, (of, text) in printed.items():
-        rows += block(what, text, symbolic("morales_stanford_constant", "integral", of), names)
+    for what, (of, lines) in printed.items():
+        rows += block(what, lines, symbolic("morales_stanford_constant", "integral", of), names)
     rows += [dependent("morales_stanford"), resistance()]
     text = (
         "54 bonds, numbered as in figure 4.20, which is lost; morales_stanford and morales_stanford_constant are rebuilt from "
@@ -166,7 +168,7 @@ def stanford() -> Section:
 
 def resistance() -> Row:
     """L of (4.127): R3 is given the flow f54 (4.126), so that it answers with R3 f54."""
-    g = es.BondGraph.load("morales_stanford")
+    g = BondGraph.load("morales_stanford")
     L = g.junction_structure().fields(np.full(7, 0.3), np.zeros(4))["L"]
     p = g.parameters
     error = greatest(np.diag(L) - [p["R2"], p["R1"], 1 / p["R3"]])
@@ -176,7 +178,7 @@ def resistance() -> Row:
 
 def stanford_derivative() -> Section:
     """Equations 4.211 to 4.228."""
-    J = es.BondGraph.load("morales_stanford_constant").junction_structure("derivative")
+    J = BondGraph.load("morales_stanford_constant").junction_structure("derivative")
     names = letters("p12", "p13", "q3", "q53", "n", "r", "s")
     names["q46"] = names["q53"]
     h = {"h1": "p13*sin(q3)", "h2": "p12*cos(q3)", "h3": "q46**2*r*cos(q3)", "h5": "q46*s*cos(q3)",
@@ -184,9 +186,10 @@ def stanford_derivative() -> Section:
     names |= {name: read(text, names) for name, text in h.items()}
     inertias, compliances = (tuple(OTHER_NUMBERS.get(k, k) for k in own) for own in FIRST)
     others = tuple(OTHER_NUMBERS.get(k, k) for k in SECOND)
-    z1, rate1 = [f"f{k}" for k in inertias] + [f"e{k}" for k in compliances], [f"e{k}" for k in inertias] + [
-        f"f{k}" for k in compliances
-    ]
+    z1, rate1 = (
+        [f"f{k}" for k in inertias] + [f"e{k}" for k in compliances],
+        [f"e{k}" for k in inertias] + [f"f{k}" for k in compliances],
+    )
     z2, rate2 = [f"f{k}" for k in others], [f"e{k}" for k in others]
 
     def found(of: str, rows: list[str], columns: Any) -> Any:
@@ -201,14 +204,18 @@ def stanford_derivative() -> Section:
         "0 0 -1 0 n*q46 -h5 0"), found("J11", z1, rate1), names)  # fmt: skip
     rows += block("J12, first (4.221)", (*("0 0 0",) * 3, "0 0 1", "-1 0 -h6", "0 -1 h7-h9", "0 0 h8"),
                   found("J12", z1, D_out), names)  # fmt: skip
-    rows += block("J13, first (4.222)", (*("0 0 0 0",) * 4, "1 0 0 0", "0 1 0 0", "0 0 1 0"), found("J13", z1, u), names)
+    rows += block(
+        "J13, first (4.222)", (*("0 0 0 0",) * 4, "1 0 0 0", "0 1 0 0", "0 0 1 0"), found("J13", z1, u), names
+    )
     upper, lower = found("J11", z1, rate2), found("J11", z2, rate1)
     differences = [x for x in lower - upper.T if x != 0]
     reason = "J11 as a whole is skew-symmetric, as power is conserved: the second block is minus the transpose."
     rows.append(
         statement("J11, second (4.223)", "(J11 of 1, 2)^T", "-(J11 of 1, 2)^T", float(len(differences)), reason=reason)
     )
-    rows += block("J12, second (4.224)", (*("0 0 0",) * 4, "0 0 cos(q3)", "0 0 sin(q3)", "0 0 0"), found("J12", z2, D_out), names)
+    rows += block(
+        "J12, second (4.224)", (*("0 0 0",) * 4, "0 0 cos(q3)", "0 0 sin(q3)", "0 0 0"), found("J12", z2, D_out), names
+    )
     shifted = "The frictions are given f3, f25 and -e53: all three entries stand one column too far to the right."
     rows += block("J21, first (4.225)", ("0 0 0 0 0 1 0", "0 0 0 0 0 0 1", "0 0 0 0 -1 0 0"), found("J21", D_in, rate1), names,
                   {(i, j): shifted for i in (1, 2, 3) for j in range(1, 8)})  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 import casadi
 import numpy as np
 
-import eslabon as es
 from eslabon.arguments import Floats
+from eslabon.bond_graph import BondGraph
 from eslabon.reproductions.morales.junction_structures import symbolic
 from eslabon.reproductions.morales.matrices import block, letters
 from eslabon.reproductions.report import FORMS, THESIS, Section
@@ -46,7 +46,16 @@ def robot_form(joints: int) -> tuple[Any, Any, Any]:
     import sympy
 
     n = letters("jx", "jy", "jz", "i1", "i2", "i3", "j1", "m", "theta2", "theta3")
-    p = {"i1": n["i1"], "i2": n["i2"], "i3": n["i3"], "i": n["j1"], "ix": n["jx"], "iy": n["jy"], "iz": n["jz"], "m": n["m"]}
+    p = {
+        "i1": n["i1"],
+        "i2": n["i2"],
+        "i3": n["i3"],
+        "i": n["j1"],
+        "ix": n["jx"],
+        "iy": n["jy"],
+        "iz": n["jz"],
+        "m": n["m"],
+    }
     q = [sympy.Symbol("theta1", real=True), n["theta2"], n["theta3"]][:joints]
     v = [sympy.Symbol(f"v{k}", real=True) for k in range(joints)]
     M = sympy.hessian(energies(p, q, v)[0], v)
@@ -75,9 +84,9 @@ def accelerations(p: Any, springs: tuple[float, ...], q: Floats, v: Floats, tau:
 # -- the bond graphs --------------------------------------------------------------------------------------------------
 
 
-def puma_graph() -> es.BondGraph:
+def puma_graph() -> BondGraph:
     """Without friction, and with ix and iy unequal: the printed numbers have ix = iy, with which no Coriolis term is left."""
-    return es.BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.3, R1=0.0, R2=0.0)
+    return BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.3, R1=0.0, R2=0.0)
 
 
 def puma_errors(S11: Any) -> float:
@@ -113,7 +122,9 @@ def _without_spring(S11: Floats, *_: float) -> Floats:
 
 def stanford_error(tyx: float) -> float:
     """The same for the Stanford arm on a platform that accelerates at g, by the sign of the transformer tyx."""
-    g = es.BondGraph.load("morales_stanford").with_parameters(ix=0.2, iy=0.5, iz=0.35, ig=1.0, R1=0.0, R2=0.0, R3=0.0, tyx=tyx)
+    g = BondGraph.load("morales_stanford").with_parameters(
+        ix=0.2, iy=0.5, iz=0.35, ig=1.0, R1=0.0, R2=0.0, R3=0.0, tyx=tyx
+    )
     p, rng, worst = g.parameters, np.random.default_rng(2), 0.0
     values = {**p, "m": p["mx"]}
     for _ in range(SAMPLES):

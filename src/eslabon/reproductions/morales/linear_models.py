@@ -9,15 +9,20 @@ from typing import Any
 import casadi
 import numpy as np
 
-import eslabon as es
 from eslabon.arguments import Floats
+from eslabon.bond_graph import BondGraph
 from eslabon.bond_graph.linear import LinearGraph
 from eslabon.reproductions.figures import Panel, sheet
 from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.verdicts import figures as figures_of
 from eslabon.reproductions.verdicts import greatest, last_unit, number, statement
 
-PUMA_A = (("-15.0", "0", "0", "0"), ("0", "-40.0", "0", "-10.0"), ("5.0", "0", "0", "0"), ("0", "10.0", "0", "0"))  # (5.73)
+PUMA_A = (
+    ("-15.0", "0", "0", "0"),
+    ("0", "-40.0", "0", "-10.0"),
+    ("5.0", "0", "0", "0"),
+    ("0", "10.0", "0", "0"),
+)  # (5.73)
 POINT = {  # L3109
     "p13": "0", "p12": "0", "q3": "0.5086", "q53": "0.1689", "f2": "3.8589e-5", "f24": "-3.7287e-5", "f31": "-0.25",
     "f50": "-6.9441e-4",
@@ -60,13 +65,13 @@ def puma_printed(p: Any) -> Floats:
 @cache
 def puma_linear() -> LinearGraph:
     """At the first steady state; with ix = iy it is the same at all."""
-    g = es.BondGraph.load("morales_puma")
+    g = BondGraph.load("morales_puma")
     rest = g.steady_state([2.0, 1.0])
     return g.linearize(rest.x, rest.u)
 
 
 def puma() -> Section:
-    g = es.BondGraph.load("morales_puma")
+    g = BondGraph.load("morales_puma")
     p, formulas, right = g.parameters, puma_printed(g.parameters), puma_linear().A
     E = g.junction_structure().fields(puma_linear().x, puma_linear().u)["E"]
     rows: list[Row] = [_from_formulas("A (5.73) from (5.72)", PUMA_A, formulas, np.zeros((4, 4)))]
@@ -74,7 +79,9 @@ def puma() -> Section:
         reason = (SPRING if (i, j) == (0, 2) else INERTIA).format(E=E[i, i])
         rows.append(_entry(i, j, PUMA_A[i][j], right[i, j], reason, "(5.73)"))
     C = 1 / p["i2"]
-    rows.append(statement("C (5.44)", "(1/i2, 0, 0, 0)", "the same", greatest(output(g, puma_linear())[0] - [C, 0, 0, 0])))
+    rows.append(
+        statement("C (5.44)", "(1/i2, 0, 0, 0)", "the same", greatest(output(g, puma_linear())[0] - [C, 0, 0, 0]))
+    )
     text = (
         "The printed numbers follow from the printed formulas; the exact Jacobian of the graph's state equations is beside them, "
         "entry by entry. With ix = iy the PUMA is linear, and its model the same at every state."
@@ -84,7 +91,7 @@ def puma() -> Section:
         "printed A": formulas, "A of the graph": right})))  # fmt: skip
 
 
-def output(g: es.BondGraph, lm: LinearGraph, *names: str) -> Floats:
+def output(g: BondGraph, lm: LinearGraph, *names: str) -> Floats:
     """C of flows of inertias with integral causality, f2 if none are named: their momenta by their inertias."""
     made = np.zeros((max(len(names), 1), g.order))
     for k, name in enumerate(names or ("f2",)):
@@ -106,7 +113,9 @@ def stanford_formulas(p: Any, x: Any) -> Any:
     G2 = -2 * q**2 * mx * f24**2 * s**2 - q * mz * f2 * f50 - q * mz * f2 * f31 * c
     G3 = x["p13"] * f2 * c + x["p12"] * f2 * s + q**2 * mx * f24 * f2 * s**2 - q * my * f24 * f50 * s * c
     G3 += -2 * q * my * f24 * f31 * s * c - 2 * q * mx * f24 * f31 * s**3
-    G4 = 2 * q**2 * mx * f24 * s**2 - q * my * f24 * f50 * s * c - q * my * f24 * f31 * s * c - q * mx * f24 * f31 * s**3
+    G4 = (
+        2 * q**2 * mx * f24 * s**2 - q * my * f24 * f50 * s * c - q * my * f24 * f31 * s * c - q * mx * f24 * f31 * s**3
+    )
     G5 = mz * f2 * f31 * s - q * my * f24**2 * s * c
     G6 = q * mz * f2**2 - q * my * f24**2 * s * c
     i1, i2, i3, ig = p["i1"], p["i2"], p["i3"], p["ig"]
@@ -127,7 +136,7 @@ def stanford_printed() -> tuple[Floats, Floats]:
     """A from the printed formulas at the printed point, and what half a unit of the point's last digits changes in it."""
     symbols = casadi.SX.sym("point", len(POINT))
     at = dict(zip(POINT, casadi.vertsplit(symbols), strict=True))
-    A = casadi.densify(stanford_formulas(es.BondGraph.load("morales_stanford").parameters, at))
+    A = casadi.densify(stanford_formulas(BondGraph.load("morales_stanford").parameters, at))
     f = casadi.Function("A", [symbols], [A, casadi.jacobian(casadi.vec(A), symbols)])
     value, slopes = (np.array(x) for x in f([float(x) for x in POINT.values()]))
     units = np.array([last_unit(x) / 2 if float(x) else 0.0 for x in POINT.values()])
@@ -137,7 +146,7 @@ def stanford_printed() -> tuple[Floats, Floats]:
 @cache
 def stanford_linear(name: str) -> LinearGraph:
     """The Jacobian at the printed point, under the sources that hold its positions; q23 = 0, which nothing depends on."""
-    g = es.BondGraph.load(name)
+    g = BondGraph.load(name)
     p, x = g.parameters, {key: float(text) for key, text in POINT.items()}
     u = g.inverse_statics({"q3": x["q3"], "q53": x["q53"], "q23": 0.0}, {"e30": p["R3"] * x["f31"]}).u
     at = [p["i2"] * x["f2"], p["i1"] * x["f24"], p["i3"] * x["f50"], p["ig"] * x["f31"], x["q3"], 0.0, x["q53"]]
@@ -155,7 +164,7 @@ def stanford() -> tuple[Section, Section]:
     )
     first = Section("5.4.4 Stanford: A of (5.80) from the printed formulas", text, tuple(rows), THESIS, (point(),))
     constant, varying = (stanford_linear(f"morales_stanford{x}").A for x in ("_constant", ""))
-    g, x = es.BondGraph.load("morales_stanford"), stanford_linear("morales_stanford").x
+    g, x = BondGraph.load("morales_stanford"), stanford_linear("morales_stanford").x
     E = g.junction_structure().fields(x, np.zeros(4))["E"]
     rows = []
     for i, j in _entries(STANFORD_A, varying):
@@ -173,13 +182,17 @@ def stanford() -> tuple[Section, Section]:
 
 def point() -> Exhibit:
     """The printed point beside the equilibrium that it seems to approach; the sources are not printed."""
-    rest = es.BondGraph.load("morales_stanford_constant").steady_state([2.5, 0.0, 1.0, -0.5])
-    variables = es.BondGraph.load("morales_stanford_constant").bond_variables(rest.x, rest.u)
+    rest = BondGraph.load("morales_stanford_constant").steady_state([2.5, 0.0, 1.0, -0.5])
+    variables = BondGraph.load("morales_stanford_constant").bond_variables(rest.x, rest.u)
     lines = []
     for name in ("q3", "q53", "f31", "f2", "f24", "f50"):
         value = rest[name] if name in rest.states else variables[name]
         lines.append((name, POINT[name], f"{float(value):.6g}"))
-    return Exhibit(("", "L3109", "equilibrium"), tuple(lines), "The point, and the equilibrium under e1 = 2.5, e52 = 1, e30 = -0.5, n = 2")
+    return Exhibit(
+        ("", "L3109", "equilibrium"),
+        tuple(lines),
+        "The point, and the equilibrium under e1 = 2.5, e52 = 1, e30 = -0.5, n = 2",
+    )
 
 
 # -- what is shown ----------------------------------------------------------------------------------------------------
@@ -206,12 +219,16 @@ def _from_formulas(what: str, printed: Any, formulas: Floats, noise: Floats) -> 
 
 def _matrix(title: str, A: Floats) -> Exhibit:
     columns = tuple(str(k + 1) for k in range(len(A)))
-    return Exhibit(columns, tuple(tuple(f"{x + 0.0:.4g}" for x in np.where(abs(row) < 1e-12, 0, row)) for row in A), title)
+    return Exhibit(
+        columns, tuple(tuple(f"{x + 0.0:.4g}" for x in np.where(abs(row) < 1e-12, 0, row)) for row in A), title
+    )
 
 
 def _poles(matrices: dict[str, Floats]) -> Exhibit:
     """Eigenvalues, a line each."""
-    return Exhibit(("", "poles, 1/s"), tuple((title, poles_text(np.linalg.eigvals(A))) for title, A in matrices.items()))
+    return Exhibit(
+        ("", "poles, 1/s"), tuple((title, poles_text(np.linalg.eigvals(A))) for title, A in matrices.items())
+    )
 
 
 def poles_text(poles: Any) -> str:
@@ -229,7 +246,7 @@ def poles_text(poles: Any) -> str:
 
 
 def responses(
-    g: es.BondGraph, u: Floats, du: Floats, matrices: dict[str, Floats], t: Floats, B: dict[str, Floats]
+    g: BondGraph, u: Floats, du: Floats, matrices: dict[str, Floats], t: Floats, B: dict[str, Floats]
 ) -> dict[str, Floats]:
     """States after a step of the sources at a steady state: of the graph, and of linear models with that state added."""
     from scipy.signal import StateSpace, lsim
@@ -244,12 +261,14 @@ def responses(
 
 
 def figures(folder: Path, suffix: str) -> list[Path]:
-    g, lm = es.BondGraph.load("morales_puma"), puma_linear()
+    g, lm = BondGraph.load("morales_puma"), puma_linear()
     u, du, t = np.array([4.0, 3.0]), np.array([0.2, 0.2]), np.linspace(0, 8, 801)
     B = {"linear": lm.B, "as printed": np.eye(4)[:, :2]}
     runs = responses(g, u, du, {"linear": lm.A, "as printed": puma_printed(g.parameters)}, t, B)
-    made = [_compared(folder / f"figure_5_5_puma.{suffix}", "Figure 5.5: PUMA, 0.2 N m more at both joints", g, t, runs)]
-    g = es.BondGraph.load("morales_stanford_constant")
+    made = [
+        _compared(folder / f"figure_5_5_puma.{suffix}", "Figure 5.5: PUMA, 0.2 N m more at both joints", g, t, runs)
+    ]
+    g = BondGraph.load("morales_stanford_constant")
     u, du, t = np.array([2.5, 5.0, 1.0, -0.5]), np.array([0.1, 0.1, 0.1, 0.0]), np.linspace(0, 12, 1201)
     rest = g.steady_state(u)
     exact = g.linearize(rest.x, rest.u)
@@ -260,7 +279,7 @@ def figures(folder: Path, suffix: str) -> list[Path]:
     return made
 
 
-def _compared(path: Path, title: str, g: es.BondGraph, t: Floats, runs: dict[str, Floats]) -> Path:
+def _compared(path: Path, title: str, g: BondGraph, t: Floats, runs: dict[str, Floats]) -> Path:
     """A panel for each state that moves."""
     panels = []
     for k, name in enumerate(g.states):

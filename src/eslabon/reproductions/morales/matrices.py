@@ -55,5 +55,7 @@ def block(
 
 def arranged(matrix: Any, rows: Sequence[str], columns: Sequence[str], by: tuple[Sequence[str], Sequence[str]]) -> Any:
     """The rows and columns of these names, of a matrix whose own are `by`."""
-    first, second = ([list(own).index(name) for name in wanted] for own, wanted in zip(by, (rows, columns), strict=True))
+    first, second = (
+        [list(own).index(name) for name in wanted] for own, wanted in zip(by, (rows, columns), strict=True)
+    )
     return matrix.extract(first, second)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-import eslabon as es
 from eslabon.arguments import Floats
+from eslabon.bond_graph import BondGraph
 from eslabon.bond_graph.simulation import Response
 from eslabon.bond_graph.steady import SteadyState
 from eslabon.reproductions.figures import Panel, sheet
@@ -20,7 +20,10 @@ from eslabon.reproductions.verdicts import erratum, formula, greatest, number, s
 
 SETTLED = 0.01  # "reached" is said of curves: within a hundredth of the step
 READ_OFF = 1e-3  # rad or m: what a curve tells
-STEPS = ([0.0, 8.0], [[2.0, 1.0], [4.0, 3.0]])  # e1 and e25: tau2 = 2 and tau1 = 1 N m, and 2 N m more of each after 8 s
+STEPS = (
+    [0.0, 8.0],
+    [[2.0, 1.0], [4.0, 3.0]],
+)  # e1 and e25: tau2 = 2 and tau1 = 1 N m, and 2 N m more of each after 8 s
 CASE_A = [2.0, 10.0, 5.0, -0.5]  # e1, e25, e52, e30, with the numbers of figure 4.20
 HELD = {"q53": 0.5, "q3": 0.3, "q23": 0.6}  # case B
 DELAY = 1.0
@@ -32,17 +35,17 @@ CUT = "The formula gives {right:.6f}; with cos 0.3 and sin 0.3 cut to 0.95 and 0
 
 @cache
 def puma_run() -> Response:
-    g = es.BondGraph.load("morales_puma")
+    g = BondGraph.load("morales_puma")
     return g.simulate(None, np.linspace(0, 16, 1601), STEPS, rtol=1e-10, atol=1e-12)
 
 
 @cache
-def constant() -> es.BondGraph:
+def constant() -> BondGraph:
     """The Stanford arm as the thesis simulated it: constant gyrators, the printed sign of tyx."""
-    return es.BondGraph.load("morales_stanford_constant")
+    return BondGraph.load("morales_stanford_constant")
 
 
-def stanford_run(u: Floats, g: es.BondGraph | None = None, end: float = 40.0) -> Response:
+def stanford_run(u: Floats, g: BondGraph | None = None, end: float = 40.0) -> Response:
     """From rest, with the sources switched on after a second."""
     t = np.linspace(0, end, int(100 * end) + 1)
     return (g or constant()).simulate(None, t, ([0.0, DELAY], [np.zeros(4), u]), rtol=1e-9, atol=1e-11)
@@ -62,7 +65,7 @@ def sections() -> tuple[Section, ...]:
 
 def puma() -> Section:
     """L2302 to 2304."""
-    g, run = es.BondGraph.load("morales_puma"), puma_run()
+    g, run = BondGraph.load("morales_puma"), puma_run()
     rest = g.steady_state(STEPS[1])
     variables = g.bond_variables(rest.x, rest.u)
     rows: list[Row] = []
@@ -149,7 +152,11 @@ def case_a() -> Section:
     run = stanford_run(np.array(CASE_A), end=80.0)
     p, back = g.parameters, g.inverse_statics({name: rest[name] for name in HELD}, {"e30": -0.5})
     rows = []
-    for name, own, text, c in (("e52", "e52", "4.9980", "c3"), ("e1", "e1", "1.9957", "c2"), ("e26", "e25", "10.0089", "c1")):
+    for name, own, text, c in (
+        ("e52", "e52", "4.9980", "c3"),
+        ("e1", "e1", "1.9957", "c2"),
+        ("e26", "e25", "10.0089", "c1"),
+    ):
         rows.append(number(f"{name} (4.243)", text, float(back[own]), noise=READ_OFF / p[c]))
     off = greatest(run.end[4:] - rest.x[4:])
     joints = "q25 = {:.6f}, q3 = {:.6f}, q46 = {:.6f}".format(rest["q23"], rest["q3"], rest["q53"])
@@ -165,11 +172,11 @@ def case_a() -> Section:
 def gyrators(rest: SteadyState) -> Exhibit:
     """What was tried: the equilibrium for each kind of gyrators."""
     lines = []
-    varying = es.BondGraph.load("morales_stanford")
+    varying = BondGraph.load("morales_stanford")
     for title, g, own in (
         ("n = r = s = 2 (L2404)", constant(), rest),
         ("n = mz f2, ... (4.169)-(4.171)", varying, varying.steady_state(CASE_A)),
-        ("no platform, weights m g", es.BondGraph.load("morales_stanford_gravity"), None),
+        ("no platform, weights m g", BondGraph.load("morales_stanford_gravity"), None),
     ):
         found = own if own is not None else g.steady_state(CASE_A[:3], guess=[0, 0, 0, 0.2, 1.0, 0.5])
         slowest = max(x.real for x in g.linearize(found.x, found.u).poles())
@@ -194,7 +201,9 @@ def case_b() -> Section:
         off = greatest(end - [HELD["q3"], HELD["q23"], HELD["q53"]])
         says = f"q25 = {end[1]:.5f}, q3 = {end[0]:.5f}, q46 = {end[2]:.5f}"
         rows.append(statement(f"figure 4.27, {what} sources", "0.6, 0.3, 0.5", says, off, tolerance=tolerance))
-    text = "The sources that hold q25 = 0.6, q3 = 0.3, q46 = 0.5 with e30 = -0.5, and the simulation with them from rest."
+    text = (
+        "The sources that hold q25 = 0.6, q3 = 0.3, q46 = 0.5 with e30 = -0.5, and the simulation with them from rest."
+    )
     return Section("4.4.4 Stanford: case B", text, tuple(rows), THESIS)
 
 
