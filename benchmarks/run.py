@@ -22,6 +22,7 @@ SECTIONS = {
     "inverse_kinematics": "Inverse kinematics",
     "loops": "Closed chains",
     "linearization": "Linear models",
+    "bond_graphs": "Bond graphs",
     "simulation": "Simulation",
     "drift": "Drift of loops",
     "steps": "Steps with loops",
