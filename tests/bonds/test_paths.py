@@ -163,8 +163,13 @@ BRIDGE = es.BondGraph.of_circuit_parts(
                "R5": ("R: 5", "b", "c"), "R4": ("R: 4", "c")},
 )  # fmt: skip
 
+RING = es.BondGraph(
+    "ring", {"V": "Se", "a": "1", "C": "C: 0.5", "R": "R: 3", "T": "TF: 2", "U": "TF: 5", "b": "0", "L": "I: 0.2"},
+    ["V -> a -> C", "a -> R", "a -> T -> b", "a -> U -> b", "b -> L"],
+)  # fmt: skip
 
-@pytest.mark.parametrize("g", [CIRCUIT, BRIDGE, "morales_puma"])
+
+@pytest.mark.parametrize("g", [CIRCUIT, BRIDGE, RING, "morales_puma"])
 def test_masons_rule_gives_the_characteristic_polynomial(g):
     """Its determinant is that of s 1 - A but for a constant and s^n: loops through R, between storages, and dependent ones."""
     if isinstance(g, str):
@@ -221,15 +226,12 @@ def test_the_transfer_function_is_masons():
 
 
 def test_loops_inside_the_junction_structure():
-    g = es.BondGraph(
-        "ring", {"V": "Se", "a": "1", "T": "TF: 2", "U": "TF: 3", "b": "0", "c": "0", "d": "1", "L": "I: 1"},
-        ["V -> a -> b", "b -> T -> d", "b -> U -> c", "c -> d", "d -> L"],
-    )  # fmt: skip
-    try:
-        found = g.causal_loops(indirect=False)
-    except es.ModelError:
-        pytest.skip("this ring has no causality")
-    assert all(loop.kind in ("simple", "mixed direct") for loop in found)
+    """Two transformers between the same junctions: a loop of efforts and one of flows, with one gain as power is conserved."""
+    one, other = RING.causal_loops(indirect=False)
+    assert one.kind == other.kind == "simple"
+    assert set(one.bonds) == set(other.bonds) == {"4", "5", "6", "7"}
+    assert {v[0] for v in one.variables} | {v[0] for v in other.variables} == {"e", "f"}
+    np.testing.assert_allclose([loop.at([0.0, 0.0], [0.0]) for loop in (one, other)], -2.5)
 
 
 def test_gains_of_laws_are_slopes():
