@@ -110,11 +110,15 @@ def test_gravity_is_the_column_of_the_platform():
     np.testing.assert_allclose(terms.B[:, of_platform], 0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["morales_puma", "morales_stanford", "morales_stanford_gravity", "double_pendulum", "planar_arm"])
+@pytest.mark.parametrize(
+    "name", ["morales_puma", "morales_stanford", "morales_stanford_gravity", "double_pendulum", "planar_arm"]
+)
 def test_accelerations_are_those_of_the_state_equations(name):
     g = es.BondGraph.load(name)
     x, u = RNG.uniform(0.2, 0.8, (3, g.order)), RNG.normal(size=(3, len(g.inputs)))
-    own = [g.states.index(s) for s in g.states if s in {s.name for s in g.causality().integral if s.element.kind == "I"}]
+    own = [
+        g.states.index(s) for s in g.states if s in {s.name for s in g.causality().integral if s.element.kind == "I"}
+    ]
     others = [k for k in range(g.order) if k not in own]
     terms, variables = g.motion_terms(x[:, others]), g.bond_variables(x, u)
     f = np.stack([variables[n] for n in terms.velocities], axis=-1)

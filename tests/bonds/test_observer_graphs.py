@@ -23,7 +23,9 @@ def poles_of(g):
     return np.sort_complex(np.linalg.eigvals(g.linearize(np.zeros(g.order), np.zeros(len(g.inputs))).A))
 
 
-@pytest.mark.parametrize("measured", [{"y": "f3"}, {"y": "e3"}, {"a": "f3", "b": "e23"}, {"a": "e3", "b": "e23"}], ids=str)
+@pytest.mark.parametrize(
+    "measured", [{"y": "f3"}, {"y": "e3"}, {"a": "f3", "b": "e23"}, {"a": "e3", "b": "e23"}], ids=str
+)
 def test_poles_are_those_of_the_plant_and_those_asked_for(measured):
     plant = linear(**measured)
     observer = plant.observer_graph(POLES)

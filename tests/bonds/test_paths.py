@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import sympy
 from hypothesis import given, settings
-from random_bond_graphs import graphs, made
 
 import eslabon as es
+from random_bond_graphs import graphs, made
 
 RNG = np.random.default_rng(5)
 
@@ -81,7 +81,14 @@ def test_paths_from_the_output_of_the_stanford_arm():
     ends = ("c2", "i2", "i1", "c1", "i3", "c3")
     found = from_the_output("morales_stanford", ends)
     beginning = "3,4,5,26,27,38,40,41,39,51,50"
-    for path in ("3,3", "3,2", "3,4,5,7,10,16,18,22,24", "3,4,5,7,10,16,18,22,24,24,23", beginning, f"{beginning},50,53"):
+    for path in (
+        "3,3",
+        "3,2",
+        "3,4,5,7,10,16,18,22,24",
+        "3,4,5,7,10,16,18,22,24,24,23",
+        beginning,
+        f"{beginning},50,53",
+    ):
         assert listed(path) in found
     assert not from_the_output("morales_stanford", ("ig",))
 
@@ -178,16 +185,27 @@ def test_masons_rule_gives_the_characteristic_polynomial(g):
         g = rest.linearized_graph(x, [1.0, 2.0])
     x, u = np.zeros(g.order), np.zeros(len(g.inputs))
     A, loops = g.linearize(x, u).A, g.causal_loops()
-    ratios = []
-    for s in (0.7 + 0.2j, -1.3 + 2j, 3.0, 0.1j):
-        ratios.append(mason(loops, x, u, s) * s**g.order / np.linalg.det(s * np.eye(g.order) - A))
+    ratios = [
+        mason(loops, x, u, s) * s**g.order / np.linalg.det(s * np.eye(g.order) - A)
+        for s in (0.7 + 0.2j, -1.3 + 2j, 3.0, 0.1j)
+    ]
     np.testing.assert_allclose(ratios, ratios[0], rtol=1e-9)
 
 
 def test_kinds():
     g = es.BondGraph(
         "motor",
-        {"V": "Se", "i": "1", "L": "I: L", "R": "R: R", "motor": "GY: k", "w": "1", "J": "I: J", "b": "R: b", "speed": "Df"},
+        {
+            "V": "Se",
+            "i": "1",
+            "L": "I: L",
+            "R": "R: R",
+            "motor": "GY: k",
+            "w": "1",
+            "J": "I: J",
+            "b": "R: b",
+            "speed": "Df",
+        },
         ["V -> i -> L", "i -> R", "i -> motor -> w -> J", "w -> b", "w -> speed"],
         {"L": 0.5, "R": 1.0, "k": 0.1, "J": 0.01, "b": 0.1},
     )

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_bond_graphs import graphs, made
 
 import eslabon as es
+from random_bond_graphs import graphs, made
 
 VARIED = np.random.default_rng(3)
 
@@ -116,7 +116,13 @@ def test_a_part_that_nothing_reaches():
 
 def test_equal_branches_are_a_special_case():
     """Two equal tanks under one pump: controllable by structure, but for these parameters not."""
-    parts = {"p": ("Sf", "a"), "r1": ("R: 1", "a", "b"), "r2": ("R: r", "a", "c"), "left": ("C: 1", "b"), "right": ("C: c", "c")}
+    parts = {
+        "p": ("Sf", "a"),
+        "r1": ("R: 1", "a", "b"),
+        "r2": ("R: r", "a", "c"),
+        "left": ("C: 1", "b"),
+        "right": ("C: c", "c"),
+    }
     parts |= {"s1": ("R: 1", "b"), "s2": ("R: r", "c")}
     g = es.BondGraph.of_circuit_parts("tanks", parts, parameters={"r": 1.0, "c": 1.0})
     with pytest.warns(es.SingularityWarning, match="special case"):
@@ -197,7 +203,7 @@ def test_what_is_refused():
     puma = es.BondGraph.load("morales_puma")
     with pytest.raises(es.EslabonError, match="one state"):
         puma.controllability(np.zeros((2, 4)))
-    with pytest.raises(es.EslabonError, match="not finite|finite"):
+    with pytest.raises(es.EslabonError, match="finite"):
         puma.controllability([np.nan, 0, 0, 0])
     with pytest.raises(es.ModelError, match="open ports"):
         es.BondGraph.load("euler_ring").structural_rank()

@@ -68,7 +68,11 @@ class ObserverGraph:
             for a, what in ((x, "x"), (estimate, "estimate"))
         )
         real, guess = np.broadcast_arrays(real, guess)
-        both = dict(zip((*self.states, *self.estimates), np.moveaxis(np.concatenate([real, guess], axis=-1), -1, 0), strict=True))
+        both = dict(
+            zip(
+                (*self.states, *self.estimates), np.moveaxis(np.concatenate([real, guess], axis=-1), -1, 0), strict=True
+            )
+        )
         return np.stack([both[name] for name in causality(self.graph).states], axis=-1)
 
     def simulate(

@@ -230,4 +230,3 @@ def _combination(terms: Terms) -> Number:
         if k != 0:
             made = made + parameter(name) * k
     return made
-

@@ -82,7 +82,9 @@ def with_detectors(g: Graph, measured: Mapping[str, str]) -> Description:
     signals = {b.signal_name(letter): (letter, b.name) for b in g.bonds.values() for letter in "ef"}
     for name, signal in measured.items():
         if not isinstance(signal, str):
-            raise ModelError(f"the detector '{name}' measures an effort or a flow, as in {name}='f3'; it is {shown(signal)}.")
+            raise ModelError(
+                f"the detector '{name}' measures an effort or a flow, as in {name}='f3'; it is {shown(signal)}."
+            )
         known_words([signal], signals, f"{g.name} has no effort or flow")
         if name in made.elements or name in [b.name for b in made.bonds]:
             raise ModelError(f"{g.name} has an element or a bond '{name}' already; call the detector otherwise.")

@@ -244,7 +244,6 @@ def factors(g: Graph, x: SX, u: SX, t: SX, preference: str) -> SX:
     return casadi.densify(e.filled(casadi.vertcat(casadi.SX(0, 1), *made)))
 
 
-
 def _edges(g: Graph, preference: str) -> tuple[int]:
     return (signal_flow(g.plain, preference).number_of_edges(),)
 
