@@ -21,6 +21,7 @@ SECTIONS = {
     "dynamics": "Dynamics of trees",
     "inverse_kinematics": "Inverse kinematics",
     "loops": "Closed chains",
+    "derivatives": "Derivatives of dynamics",
     "linearization": "Linear models",
     "simulation": "Simulation",
     "drift": "Drift of loops",
