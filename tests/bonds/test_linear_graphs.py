@@ -82,6 +82,14 @@ def test_what_is_added_off_the_steady_state():
     assert not moving.nonlinear_paths()
 
 
+def test_nothing_is_added_where_nobody_listens():
+    """The platform is not loaded: bonds 32 and 33 carry its velocity alone, and no effort comes back to be varied."""
+    g = es.BondGraph.load("morales_stanford")
+    made = g.linearized_graph(RNG.uniform(0.2, 0.8, 7), np.ones(4))
+    assert {"32", "33"} == {b.name for b in made.bonds.values() if b.signal}
+    assert all(made.bonds[b].head == g.bonds[b].head for b in ("32", "33"))
+
+
 def test_the_puma_at_rest_keeps_what_the_print_lost():
     """(5.41) without 1/c2 and lemma 5.6 without E: here -1/c2 / E11 = -0.8333."""
     g = es.BondGraph.load("morales_puma")

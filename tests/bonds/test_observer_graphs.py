@@ -162,6 +162,48 @@ def test_a_graph_with_submodels():
     np.testing.assert_allclose(np.poly(both.A), np.poly(expected).real, rtol=1e-6, atol=1e-6)
 
 
+def test_a_field_whose_ports_depend_on_another_inertia():
+    g = es.BondGraph(
+        "coupled",
+        {"V": "Se", "a": "1", "b": "1", "M": {"kind": "I", "value": [[2, 0.5], [0.5, 1]], "state": ["la", "lb"]}, "R": "R: 1",
+         "S": "R: 2", "G": "GY: 0.7", "c": "1", "m": "I: 3", "y": "Df"},
+        ["V -> a -> M", "a -> R", "a -> G -> b", "b -> M", "b -> S", "b -> y", "b -> c", "c -> m"],
+    )  # fmt: skip
+    observer = g.observer_graph([-2.0, -4.0])
+    assert observer.estimates == ("la_hat", "lb_hat")
+    expected = np.sort_complex(np.concatenate([poles_of(g), [-2.0, -4.0]]))
+    np.testing.assert_allclose(poles_of(observer.graph), expected, atol=1e-6)
+
+
+def test_a_law_written_as_a_python_function():
+    g = es.BondGraph(
+        "tank", {"Q": "Sf", "p": "0", "C": {"kind": "C", "law": lambda q: q + q**3}, "R": "R: 2", "y": "De"},
+        ["Q -> p -> C", "p -> R", "p -> y"],
+    )  # fmt: skip
+    observer = g.observer_graph([-7.0], x=[0.5], u=[0.1])
+    run = observer.simulate([0.5], [0.45], 3.0, [0.3])
+    assert abs(observer.errors(run)[-1]).max() < 1e-6
+
+
+def test_the_observer_of_an_observer():
+    """Names stay apart, and gains too."""
+    plant = es.BondGraph(
+        "rlc", {"V": "Se", "j": "1", "L": "I: 0.5", "R": "R: 2", "C": "C: 0.1", "y": "Df"},
+        ["V -> j -> L", "j -> R", "j -> C", "j -> y"],
+    )  # fmt: skip
+    first = plant.observer_graph([-8.0, -9.0])
+    second = first.graph.observer_graph([-5.0, -6.0, -7.0, -10.0])
+    expected = np.sort_complex(np.concatenate([poles_of(first.graph), second.poles]))
+    np.testing.assert_allclose(poles_of(second.graph), expected, atol=1e-5)
+
+
+def test_a_graph_without_inputs():
+    g = es.BondGraph("decay", {"j": "0", "C": "C: 2", "R": "R: 4", "y": "De"}, ["j -> C", "j -> R", "j -> y"])
+    observer = g.observer_graph([-3.0])
+    run = observer.simulate([1.0], [0.0], [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(observer.errors(run)[:, 0], np.exp(-3 * run.t), rtol=1e-6)
+
+
 def test_what_is_refused():
     g = es.BondGraph.load("morales_puma")
     with pytest.raises(es.ModelError, match="no detectors"):

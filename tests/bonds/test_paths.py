@@ -263,6 +263,23 @@ def test_gains_of_laws_are_slopes():
     np.testing.assert_allclose(loop.at([0.5], [1.0], s=3.0), -2 * 0.125 * 3 * 0.25 / 3)
 
 
+def test_paths_through_a_field_and_a_modulated_source():
+    """Mason's rule once more: a field couples its ports, and a source feeds a displacement back."""
+    g = es.BondGraph(
+        "coupled",
+        {"V": "Se", "a": "1", "b": "1", "M": {"kind": "I", "value": [[2, 0.5], [0.5, 1]]}, "R": "R: 1", "S": "R: 2", "G": "GY: 0.7",
+         "k": "C: 0.3", "back": "MSe: -2*q9 - f2"},
+        ["V -> a -> M", "a -> R", "a -> G -> b", "b -> M", "b -> S", "back -> a", "b -> k"],
+    )  # fmt: skip
+    assert any(p.elements == ("k", "back") for p in g.causal_paths("M", "M", indirect=True))
+    x, u = np.zeros(g.order), np.zeros(1)
+    A, loops = g.linearize(x, u).A, g.causal_loops()
+    ratios = [
+        mason(loops, x, u, s) * s**g.order / np.linalg.det(s * np.eye(g.order) - A) for s in (0.7 + 0.2j, -1.3 + 2j, 3)
+    ]
+    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-9)
+
+
 def test_paths_of_derivative_causality():
     g = es.BondGraph.load("morales_puma")
     (path,) = g.causal_paths("tau2", "c2", preference="derivative")
