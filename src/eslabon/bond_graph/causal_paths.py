@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite, known_words, names
 from eslabon.bond_graph.numbers import inputs, state
-from eslabon.bonds.causality import PREFERENCES
+from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, STORAGES, TRANSFORMERS, Element
 from eslabon.bonds.signal_flow import FACTORS, Route, loops, routes, signal_flow
@@ -163,8 +163,6 @@ def nonlinear_paths(g: Graph, limit: int = LIMIT) -> tuple[CausalPath, ...]:
     >>> len(es.BondGraph.load("morales_puma").nonlinear_paths()), len(es.BondGraph.load("morales_stanford").nonlinear_paths())
     (4, 14)
     """
-    from eslabon.bonds.causality import causality
-
     own = list(dict.fromkeys(s.element.name for s in causality(g.plain).integral))
     if not own:
         return ()
