@@ -82,6 +82,26 @@ def test_what_is_added_off_the_steady_state():
     assert not moving.nonlinear_paths()
 
 
+def test_the_nominal_paths_of_the_puma():
+    """k1 of (5.37) in S11, and k3 of (5.40) as what the nominal flow f24 does by the variation of q3: p12 and p13 apart."""
+    g = es.BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.7)
+    x, u = np.array([0.3, 0.08, 0.5, 0.1]), np.array([1.0, 2.0])
+    nominal = g.bond_variables(x, u)
+    s, c, f24 = np.sin(0.5), np.cos(0.5), nominal["f24"]
+    p12, p13 = 0.4 * s * f24, 1.7 * c * f24
+    made = g.linearized_graph(x, u)
+    S = made.junction_structure()
+    zero = np.zeros(4), np.zeros(2)
+    np.testing.assert_allclose(S.at(*zero, "S11")[0, 1], p12 * c - p13 * s, atol=1e-12)
+    moved = np.array([0.0, 0.0, 1.0, 0.0])  # a deviation of q3 alone
+    sources = {n: made.bond_variables(moved, zero[1])[n] for n in S.key["u"]}
+    row = dict(zip(S.key["u"], S.at(*zero, "S13")[0], strict=True))
+    flows = [n for n in sources if n.startswith("f")]  # beside the transformers
+    assert set(flows) == {"f16_nominal", "f17_nominal"}
+    k3 = sum(row[n] * sources[n] for n in flows)
+    np.testing.assert_allclose(k3, -f24 * (p13 * c + p12 * s), rtol=1e-10)
+
+
 def test_nothing_is_added_where_nobody_listens():
     """The platform is not loaded: bonds 32 and 33 carry its velocity alone, and no effort comes back to be varied."""
     g = es.BondGraph.load("morales_stanford")
