@@ -21,6 +21,7 @@ SECTIONS = {
     "dynamics": "Dynamics of trees",
     "inverse_kinematics": "Inverse kinematics",
     "loops": "Closed chains",
+    "derivatives": "Derivatives of dynamics",
     "linearization": "Linear models",
     "bond_graphs": "Bond graphs",
     "simulation": "Simulation",

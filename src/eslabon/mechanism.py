@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
     from eslabon.identification import Identification
-    from eslabon.identification.base_parameters import BaseParameters
     from eslabon.linear.equilibria import Equilibrium
     from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
+    from eslabon.solvers.identification import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
     from eslabon.solvers.inverse.follow import Followed
     from eslabon.solvers.inverse.iteration import Iterations
@@ -708,17 +708,41 @@ class Mechanism(model.Model):
     def inertial_parameters(self) -> Floats:
         """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
         Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
-        from eslabon.identification.parameters import inertial_parameters
+        from eslabon.solvers.identification import inertial_parameters
 
         return inertial_parameters(self)
 
     def base_parameters(self) -> BaseParameters:
-        """The fewest combinations of inertial parameters that motion can tell, with their values and in words."""
+        """The fewest combinations of inertial parameters that motion can tell, with their values and in words; with loops,
+        those that the forces along the independent velocities tell."""
         from eslabon.identification.base_parameters import base_parameters
 
         return base_parameters(self)
 
     # -- linear models ------------------------------------------------------------------------------------------
+
+    @verb
+    def state_matrix(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        independent: tuple[str, ...] | None = None,
+        **more: Unpack[Call],
+    ) -> Floats:
+        """A of dx/dt = A x + B u about a state, `(..., 2n, 2n)`, as a quantity by itself: for `derivative`, `c_source`,
+        `equations` and laws of one's own. `linearize` gives all of the linear model."""
+
+    @verb
+    def input_matrix(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        independent: tuple[str, ...] | None = None,
+        **more: Unpack[Call],
+    ) -> Floats:
+        """B of dx/dt = A x + B u about a state, `(..., 2n, nu)`, as `state_matrix`."""
 
     def linearize(
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, **options: Any

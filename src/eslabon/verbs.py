@@ -202,7 +202,8 @@ def _partition(m: Model, formula: Formula, independent: Any, given: Mapping[str,
         return None
     from eslabon.coordinates.partition import partition_by
 
-    chosen = partition_by(m, independent, given.get("constraints"))
+    eliminates = "constraints" not in formula.options  # whatever it is, it is written in independent coordinates
+    chosen = partition_by(m, independent, "elimination" if eliminates else given.get("constraints"))
     if formula.name == "hybrid_dynamics" and not set(m.actuated_velocities) <= set(chosen.independent):
         raise ModelError(
             f"hybrid_dynamics prescribes the actuated joints of {m.name} ({', '.join(m.actuated)}), so that they are "

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import sympy
 from hypothesis import given, settings
-from random_bond_graphs import graphs, made
 
 import eslabon as es
+from random_bond_graphs import graphs, made
 
 RNG = np.random.default_rng(5)
 
@@ -81,7 +81,14 @@ def test_paths_from_the_output_of_the_stanford_arm():
     ends = ("c2", "i2", "i1", "c1", "i3", "c3")
     found = from_the_output("morales_stanford", ends)
     beginning = "3,4,5,26,27,38,40,41,39,51,50"
-    for path in ("3,3", "3,2", "3,4,5,7,10,16,18,22,24", "3,4,5,7,10,16,18,22,24,24,23", beginning, f"{beginning},50,53"):
+    for path in (
+        "3,3",
+        "3,2",
+        "3,4,5,7,10,16,18,22,24",
+        "3,4,5,7,10,16,18,22,24,24,23",
+        beginning,
+        f"{beginning},50,53",
+    ):
         assert listed(path) in found
     assert not from_the_output("morales_stanford", ("ig",))
 
@@ -163,8 +170,13 @@ BRIDGE = es.BondGraph.of_circuit_parts(
                "R5": ("R: 5", "b", "c"), "R4": ("R: 4", "c")},
 )  # fmt: skip
 
+RING = es.BondGraph(
+    "ring", {"V": "Se", "a": "1", "C": "C: 0.5", "R": "R: 3", "T": "TF: 2", "U": "TF: 5", "b": "0", "L": "I: 0.2"},
+    ["V -> a -> C", "a -> R", "a -> T -> b", "a -> U -> b", "b -> L"],
+)  # fmt: skip
 
-@pytest.mark.parametrize("g", [CIRCUIT, BRIDGE, "morales_puma"])
+
+@pytest.mark.parametrize("g", [CIRCUIT, BRIDGE, RING, "morales_puma"])
 def test_masons_rule_gives_the_characteristic_polynomial(g):
     """Its determinant is that of s 1 - A but for a constant and s^n: loops through R, between storages, and dependent ones."""
     if isinstance(g, str):
@@ -173,16 +185,27 @@ def test_masons_rule_gives_the_characteristic_polynomial(g):
         g = rest.linearized_graph(x, [1.0, 2.0])
     x, u = np.zeros(g.order), np.zeros(len(g.inputs))
     A, loops = g.linearize(x, u).A, g.causal_loops()
-    ratios = []
-    for s in (0.7 + 0.2j, -1.3 + 2j, 3.0, 0.1j):
-        ratios.append(mason(loops, x, u, s) * s**g.order / np.linalg.det(s * np.eye(g.order) - A))
+    ratios = [
+        mason(loops, x, u, s) * s**g.order / np.linalg.det(s * np.eye(g.order) - A)
+        for s in (0.7 + 0.2j, -1.3 + 2j, 3.0, 0.1j)
+    ]
     np.testing.assert_allclose(ratios, ratios[0], rtol=1e-9)
 
 
 def test_kinds():
     g = es.BondGraph(
         "motor",
-        {"V": "Se", "i": "1", "L": "I: L", "R": "R: R", "motor": "GY: k", "w": "1", "J": "I: J", "b": "R: b", "speed": "Df"},
+        {
+            "V": "Se",
+            "i": "1",
+            "L": "I: L",
+            "R": "R: R",
+            "motor": "GY: k",
+            "w": "1",
+            "J": "I: J",
+            "b": "R: b",
+            "speed": "Df",
+        },
         ["V -> i -> L", "i -> R", "i -> motor -> w -> J", "w -> b", "w -> speed"],
         {"L": 0.5, "R": 1.0, "k": 0.1, "J": 0.01, "b": 0.1},
     )
@@ -221,15 +244,12 @@ def test_the_transfer_function_is_masons():
 
 
 def test_loops_inside_the_junction_structure():
-    g = es.BondGraph(
-        "ring", {"V": "Se", "a": "1", "T": "TF: 2", "U": "TF: 3", "b": "0", "c": "0", "d": "1", "L": "I: 1"},
-        ["V -> a -> b", "b -> T -> d", "b -> U -> c", "c -> d", "d -> L"],
-    )  # fmt: skip
-    try:
-        found = g.causal_loops(indirect=False)
-    except es.ModelError:
-        pytest.skip("this ring has no causality")
-    assert all(loop.kind in ("simple", "mixed direct") for loop in found)
+    """Two transformers between the same junctions: a loop of efforts and one of flows, with one gain as power is conserved."""
+    one, other = RING.causal_loops(indirect=False)
+    assert one.kind == other.kind == "simple"
+    assert set(one.bonds) == set(other.bonds) == {"4", "5", "6", "7"}
+    assert {v[0] for v in one.variables} | {v[0] for v in other.variables} == {"e", "f"}
+    np.testing.assert_allclose([loop.at([0.0, 0.0], [0.0]) for loop in (one, other)], -2.5)
 
 
 def test_gains_of_laws_are_slopes():
@@ -241,6 +261,23 @@ def test_gains_of_laws_are_slopes():
     np.testing.assert_allclose(path.at([[0.5], [2.0]], [1.0]), [-2 * 0.125, -2 * 8.0])  # through R alone: -2 e
     (loop,) = g.causal_loops()
     np.testing.assert_allclose(loop.at([0.5], [1.0], s=3.0), -2 * 0.125 * 3 * 0.25 / 3)
+
+
+def test_paths_through_a_field_and_a_modulated_source():
+    """Mason's rule once more: a field couples its ports, and a source feeds a displacement back."""
+    g = es.BondGraph(
+        "coupled",
+        {"V": "Se", "a": "1", "b": "1", "M": {"kind": "I", "value": [[2, 0.5], [0.5, 1]]}, "R": "R: 1", "S": "R: 2", "G": "GY: 0.7",
+         "k": "C: 0.3", "back": "MSe: -2*q9 - f2"},
+        ["V -> a -> M", "a -> R", "a -> G -> b", "b -> M", "b -> S", "back -> a", "b -> k"],
+    )  # fmt: skip
+    assert any(p.elements == ("k", "back") for p in g.causal_paths("M", "M", indirect=True))
+    x, u = np.zeros(g.order), np.zeros(1)
+    A, loops = g.linearize(x, u).A, g.causal_loops()
+    ratios = [
+        mason(loops, x, u, s) * s**g.order / np.linalg.det(s * np.eye(g.order) - A) for s in (0.7 + 0.2j, -1.3 + 2j, 3)
+    ]
+    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-9)
 
 
 def test_paths_of_derivative_causality():

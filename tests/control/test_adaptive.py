@@ -5,10 +5,10 @@ from __future__ import annotations
 import casadi
 import numpy as np
 import pytest
-from eslabon.solvers.identification import inertial_parameters
 
 import eslabon as es
 from eslabon.dynamics.trees import passive_regressor
+from eslabon.identification.parameters import inertial_parameters
 from eslabon.model.configuration import integrate
 from random_mechanisms import random_coordinates, random_tree
 

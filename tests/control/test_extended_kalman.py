@@ -208,6 +208,16 @@ def test_a_batch_is_its_single_calls():
         np.testing.assert_allclose(many.covariance[k], one.covariance, atol=1e-13)
 
 
+def test_adaptive_methods_run_it_too():
+    m, q = tree()
+    f = extended_kalman_filter(m, 1e-4, 1e-6, T, steps=2)
+    law = f.law(es.control.computed_torque(m, [0.3, 0.2], frequency=5.0), q + 0.05, covariance=0.01, noise=1e-3, seed=3)
+    t = T * np.arange(21)
+    fixed = m.simulate(q, None, t, law, method="rk4", step=T / 2)
+    smooth = m.simulate(q, None, t, law, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(f.estimates(smooth).x_hat, f.estimates(fixed).x_hat, atol=1e-5)
+
+
 def test_beliefs_of_a_batch_and_c():
     m, q = tree()
     f = extended_kalman_filter(m, 1e-4, 1e-6, T)

@@ -168,7 +168,7 @@ def test_a_sampled_law_in_a_batch() -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-@pytest.mark.parametrize("kind", ["computed_torque", "pd_gravity", "adaptive"])
+@pytest.mark.parametrize("kind", ["computed_torque", "pd_gravity", "adaptive", "modal"])
 @pytest.mark.parametrize("name", ["puma560", "five_bar"])
 def test_c_of_a_law_compiles_and_agrees(name: str, kind: str, tmp_path: Path) -> None:
     m = es.load(name)
@@ -178,6 +178,7 @@ def test_c_of_a_law_compiles_and_agrees(name: str, kind: str, tmp_path: Path) ->
         "computed_torque": lambda: C.computed_torque(m, path, frequency=10.0),
         "pd_gravity": lambda: C.pd_gravity(m, path, 10.0, 1.0),
         "adaptive": lambda: C.adaptive(m, path, 5.0, 1.0, 0.5),
+        "modal": lambda: C.modal(m, path, 5.0),
     }[kind]()
     source = law.c_source()
     assert source.name == f"{kind}_{name}"

@@ -9,6 +9,8 @@ from scipy.linalg import expm, solve_discrete_lyapunov
 import control
 import eslabon as es
 from eslabon.control.plant import gathered, held
+from eslabon.model.configuration import integrate
+from random_mechanisms import random_builder
 
 RNG = np.random.default_rng(7)
 A, B, C, D = (RNG.normal(size=s) for s in ((5, 5), (5, 2), (2, 5), (2, 2)))
@@ -249,6 +251,15 @@ def test_separation_principle(lm):
         assert matched(closed.poles(), wanted) < 1e-6
 
 
+def ball():
+    """A ball joint that carries a hinge, with motors for all."""
+    return (
+        random_builder(np.random.default_rng(3), ["spherical", "revolute"], branched=False)
+        .actuate("joint0", "joint1")
+        .build()
+    )
+
+
 def small_response(feedback, x0, times):
     """The linear closed loop from a small deviation, unknown to the observer."""
     made, n = feedback._closed_loop(), len(x0)
@@ -264,20 +275,20 @@ def small_response(feedback, x0, times):
 )
 def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay):
     """To first order: small deviations, which the observer does not know at the start."""
-    m = es.load(name)
+    m = ball() if name == "ball" else es.load(name)
     m = m.with_parameters(g=9.81) if name == "five_bar" else m
     lm = m.linearize(m.home(), outputs=["x", "theta"] if name == "cart_pole" else None)
-    period = None if delay is None else 0.02
+    period, n = None if delay is None else 0.02, len(lm.states)
     system = lm if period is None else lm.discretized(period)
-    K = es.control.lqr(system, [100.0, 100.0, 1.0, 1.0], 1e3, discrete=period is not None).K
+    K = es.control.lqr(system, [100.0] * (n // 2) + [1.0] * (n // 2), 1e3, discrete=period is not None).K
     o = es.control.kalman(lm, 1.0, 1e-6, through=lm.B, period=period)
     feedback = es.control.output_feedback(lm, K, o, delay=delay or 0.0)
-    x0 = 1e-5 * np.array([1.0, -0.5])
-    q0 = m.assemble(lm.q[list(m.actuated_coordinates)] + x0, guess=lm.q) if m.closed else lm.q + x0
+    x0 = 1e-5 * np.random.default_rng(0).normal(size=n)
+    q0, v0 = m.project(integrate(m, lm.q, lm.position_map @ x0[: n // 2]), lm.velocity_map @ x0)
     times = 0.02 * np.arange(21)
     options = {"rtol": 1e-11, "atol": 1e-13} if period is None else {"method": "rk4", "step": 2e-3}
-    motion = m.simulate(q0, None, times, feedback.law(), **options)
-    wanted = small_response(feedback, np.concatenate([x0, [0.0, 0.0]]), times)
+    motion = m.simulate(q0, v0, times, feedback.law(), **options)
+    wanted = small_response(feedback, x0, times)
     np.testing.assert_allclose(feedback.estimates(motion).x, wanted, atol=2e-3 * np.abs(wanted).max())
 
 
@@ -340,6 +351,20 @@ def test_a_step_of_the_law_is_the_observers_equations(delay):
     np.testing.assert_allclose(after, np.concatenate([following, x, tau], axis=-1), atol=1e-10)
     assert "double *x_next" in feedback.c_source().header
     assert "double *x_rate" in es.control.output_feedback(lm, K, es.control.luenberger(lm, FOUR)).c_source().header
+
+
+def test_a_filter_knows_how_good_its_first_estimates_are():
+    m, lm, _ = cart()
+    K = es.control.lqr(lm.discretized(0.01), [10.0, 10.0, 1.0, 1.0], 1.0, discrete=True).K
+    P0 = np.array([1e-3, 1e-3, 1e-2, 1e-2])
+    o = es.control.kalman_filter(lm, 0.2**2 * 0.01, 1e-6, P0, through=lm.B, period=0.01)
+    feedback = es.control.output_feedback(lm, K, o)
+    start = np.sqrt(P0) * np.random.default_rng(4).normal(size=(300, 4))
+    law = feedback.law(noise=1e-3, force_noise=0.2)
+    motion = m.simulate(start[:, :2], start[:, 2:], 1.0, law, method="rk4", step=0.01, every=5)
+    nees = feedback.estimates(motion).nees.mean(axis=0)
+    assert (nees > 3).all()
+    assert (nees < 5.5).all()
 
 
 def test_frames_are_outputs_too():

@@ -5,7 +5,7 @@ import pytest
 
 import eslabon as es
 from eslabon.identification import Recording, excitation, identify
-from eslabon.identification.excitation import Limits, Scaled, Series
+from eslabon.identification.fourier_series import Limits, Scaled, Series
 
 
 @pytest.fixture(scope="module")

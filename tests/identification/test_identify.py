@@ -237,6 +237,8 @@ def test_a_loop_from_its_actuated_joints_alone(five_bar, tmp_path):
     scale = np.linalg.norm(exact.base.values)
     assert np.allclose(exact.values, truth(true, exact), atol=1e-7 * scale)
     assert np.allclose(exact.torques(q, v, a), tau, atol=1e-6 * np.abs(tau).max())
+    with pytest.raises(es.AssemblyError, match="violates loop closure"):
+        exact.torques(q + 0.1, v, a)
     made = exact.mechanism()
     assert np.allclose(made.inverse_dynamics(q, v, a), tau, atol=1e-5 * np.abs(tau).max())
 
@@ -377,7 +379,8 @@ def test_tables_that_cannot_be_read(tmp_path):
         ("q1.q,q2.q\n1,2\n", "one of them 't'"),
         ("t,q1.q,q2.q,q1.tau,q2.torque\n" + rows, "no column 'q2.tau'"),
         ("t,q1.q,q3.q,q1.tau,q2.tau\n" + rows, "no joint 'q3'"),
-        ("t,q1.q [inch],q2.q,q1.tau,q2.tau\n" + rows, "unit"),
+        ("t,q1.q [inch],q2.q,q1.tau,q2.tau\n" + rows, "'q1.q .inch.' is in a unit that does not fit"),
+        ("t,q1.q,q2.q,q1.tau [deg],q2.tau\n" + rows, "'q1.tau .deg.' is in a unit that does not fit"),
         ("t,q1.q,q2.q,q1.tau,q2.tau\n0,1,2,3,4\n1,2,x,4,5\n", "line 3 has no number under 'q2.q'"),
     ):
         table.write_text(text)
@@ -394,6 +397,10 @@ def test_motions_from_files(tmp_path):
     for name in ("run.csv", "run.npz"):
         found = identify(m.with_body("bar2", mass=2.0), motion.save(tmp_path / name), friction=())
         assert np.allclose(found.values, values, atol=1e-6)
+    table = tmp_path / "run.csv"
+    table.write_bytes(table.read_bytes().replace(b"0.3", b"0.4", 1))
+    with pytest.raises(es.ReadError, match="checksum"):
+        identify(m, table)
     assert found.plot().axes
     assert repr(found).startswith("<Identification of double_pendulum: 6 parameters from 401 samples")
     assert "errors up to" in repr(found.cross_validate(motion))

@@ -280,6 +280,19 @@ def test_coordinates_are_chosen_where_the_actuators_do_not_determine_the_motion(
     assert m.linearize(m.project([0.5, -1.0, 1.75]), independent=("crank",)).coordinates == ("crank",)
 
 
+def test_matrices_by_themselves_are_quantities():
+    m = es.load("slider_crank")
+    q, v, _ = m.complete([0.8], [1.0], [0.0])
+    for independent in (None, ("slide",)):
+        lm = m.linearize(q, v, [0.1], independent=independent)
+        near(m.state_matrix(q, v, [0.1], independent=independent), lm.A, 1e-11)
+        near(m.input_matrix(q, v, [0.1], independent=independent), lm.B, 1e-11)
+    assert "slider_crank_state_matrix" in m.c_source("state_matrix").code
+    tree = es.load("elbow")
+    by = tree.derivative("state_matrix", "a1", [0.1, 0.2], [0.3, 0.4], [0.0, 0.0])
+    near(by, tree.linearize([0.1, 0.2], [0.3, 0.4], [0.0, 0.0]).derivative("a1")["A"], 1e-11)
+
+
 def test_forces_that_hold_a_state_are_found():
     m = es.load("five_bar").with_gravity((0, -9.81, 0))
     q = m.project(m.home())

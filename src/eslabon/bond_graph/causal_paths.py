@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite, known_words, names
 from eslabon.bond_graph.numbers import inputs, state
-from eslabon.bonds.causality import PREFERENCES
+from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, STORAGES, TRANSFORMERS, Element
 from eslabon.bonds.signal_flow import FACTORS, Route, loops, routes, signal_flow
@@ -81,10 +81,12 @@ class CausalPath:
         (made,) = equations(f, {"moduli": [x.name() for x in free]} if free else None).expanded()
         return sympy.sympify(made[0] if hasattr(made, "shape") else made) * sympy.Symbol("s") ** self.power
 
-    def at(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, s: complex = 1.0) -> Floats:
+    def at(
+        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, s: complex = 1.0
+    ) -> np.ndarray[Any, Any]:
         """The gain at states (..., n) and inputs (..., nu), for a value of s."""
-        made = path_factors([self], x, u, t)[..., 0]
-        return made * s**self.power if self.power else made
+        factor: np.ndarray[Any, Any] = path_factors([self], x, u, t)[..., 0]
+        return factor * s**self.power
 
     def modulated_by_states(self) -> bool:
         """Whether a transformer or a gyrator on the way has a modulus that depends on the graph's variables."""
@@ -161,8 +163,6 @@ def nonlinear_paths(g: Graph, limit: int = LIMIT) -> tuple[CausalPath, ...]:
     >>> len(es.BondGraph.load("morales_puma").nonlinear_paths()), len(es.BondGraph.load("morales_stanford").nonlinear_paths())
     (4, 14)
     """
-    from eslabon.bonds.causality import causality
-
     own = list(dict.fromkeys(s.element.name for s in causality(g.plain).integral))
     if not own:
         return ()

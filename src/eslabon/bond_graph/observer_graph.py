@@ -15,7 +15,7 @@ from eslabon.bond_graph.simulation import Response, simulate
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import DEPENDENCE, input_names, order
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.observer_description import HAT, observer_description
+from eslabon.bonds.observer_description import hat, observer_description
 from eslabon.bonds.structural_ranks import detectors
 from eslabon.control.observers import luenberger
 from eslabon.control.ranks import shown_pole
@@ -58,7 +58,7 @@ class ObserverGraph:
     @property
     def estimates(self) -> tuple[str, ...]:
         """The names of their estimates."""
-        return tuple(f"{name}{HAT}" for name in self.states)
+        return tuple(f"{name}{hat(self.plant)}" for name in self.states)
 
     def start(self, x: ArrayLike | None = None, estimate: ArrayLike | None = None) -> Floats:
         """The state of the graph for one of the plant and an estimate, (..., n) each; zero where they are left out."""

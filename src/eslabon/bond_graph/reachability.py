@@ -30,19 +30,26 @@ from eslabon.graph.evaluator import evaluate
 class StructuralRank:
     """The structural rank of A of a graph of order n: n - t, where t storages stay in integral causality.
 
-    As many eigenvalues of A are zero, whatever the parameters (Morales, theorem 5.1; undamped oscillations are not seen).
+    n minus the rank eigenvalues of A are zero, whatever the parameters (Morales, theorem 5.1; undamped oscillations are not seen).
 
     Attributes
     ----------
     order : the number of states.
-    rank : n - t.
+    causal_rank : n - t.
+    structure_rank : the rank of [S11 S12], which is less where junctions form meshes that cancel what goes round them.
     staying : the energy variables of the t storages.
     """
 
     owner: str
     order: int
-    rank: int
+    causal_rank: int
+    structure_rank: int
     staying: tuple[str, ...]
+
+    @property
+    def rank(self) -> int:
+        """The lesser of the two."""
+        return min(self.causal_rank, self.structure_rank)
 
     @property
     def full(self) -> bool:
@@ -60,8 +67,9 @@ class Reachability:
     ----------
     kind : "controllable" or "observable".
     order : the number of states.
-    rank : the structural rank of [A B], or of [A; C]: n - t (Morales, definitions 5.4 and 5.5).
-    structure_rank : the rank of [S11 S12 S13], or of [S11; S21; S31] (observations 5.2 and 5.3).
+    causal_rank : the structural rank of [A B], or of [A; C], by causality: n - t (Morales, definitions 5.4 and 5.5).
+    structure_rank : the rank of [S11 S12 S13], or of [S11; S21; S31] (observations 5.2 and 5.3), which is less where junctions form
+        meshes that cancel what goes round them.
     staying : the energy variables of the t storages that keep integral causality.
     dualized : the sources or detectors that are dualised.
     paths : for each state the shortest causal path from an input, or to a detector; None where there is none.
@@ -72,13 +80,18 @@ class Reachability:
     owner: str
     kind: str
     order: int
-    rank: int
+    causal_rank: int
     structure_rank: int
     staying: tuple[str, ...]
     dualized: tuple[str, ...]
     paths: Mapping[str, CausalPath | None]
     kalman: KalmanRank | None = None
     vanishing: tuple[str, ...] = ()
+
+    @property
+    def rank(self) -> int:
+        """The structural rank: the lesser of the two."""
+        return min(self.causal_rank, self.structure_rank)
 
     @property
     def unconnected(self) -> tuple[str, ...]:
@@ -116,7 +129,8 @@ def structural_rank(g: Graph) -> StructuralRank:
     (True, <structural rank 0 of 1 of free; p2 keeps integral causality>)
     """
     found = causal_rank(g.plain)
-    return StructuralRank(g.name, causality(g.plain).order, found.rank, found.staying)
+    whole = structure_rank(g.plain, "nonsingular")
+    return StructuralRank(g.name, causality(g.plain).order, found.rank, whole, found.staying)
 
 
 def controllability(

@@ -57,6 +57,13 @@ class Causality:
         """Whether the element at this end of a bond is given the effort, and answers with the flow."""
         return self.strokes[port.bond.name] == (port.bond.head if port.into else port.bond.tail)
 
+    def storages(self, x: Element, ports: tuple[Port, ...]) -> tuple[list[Storage], list[bool]]:
+        """A storage at its ports, in their order, and which of them have integral causality."""
+        found = {s.port.bond.name: (s, True) for s in self.integral if s.element.name == x.name}
+        found |= {s.port.bond.name: (s, False) for s in self.derivative if s.element.name == x.name}
+        own = [found[port.bond.name] for port in ports]
+        return [s for s, _ in own], [integral for _, integral in own]
+
     @property
     def order(self) -> int:
         """The number of independent state equations."""

@@ -28,20 +28,20 @@ class Rewriting:
         """What was made; the point in names of what was in submodels becomes a line, as in `arm_mass`."""
         names: dict[str, str] = {}
         for old in sorted(self.elements, key=lambda name: "." in name):
-            names[old] = _free(old.replace(".", "_"), names.values())
+            names[old] = free_name(old.replace(".", "_"), names.values())
         elements = tuple(replace(x, name=names[x.name]) for x in self.elements.values())
         bonds = tuple(replace(b, tail=names[b.tail], head=names[b.head]) for b in self.bonds)
         return Description(name, elements, bonds, tuple(self.parameters.items()), note)
 
     def add(self, wanted: str, kind: str, value: Any = None) -> str:
         """A new element, and its name: the wanted one, with a number where it is taken."""
-        name = _free(wanted, self.elements)
+        name = free_name(wanted, self.elements)
         self.elements[name] = Element(name, kind, value)
         return name
 
     def join(self, tail: str, head: str, wanted: str, signal: str = "") -> str:
         """A new bond, and its name."""
-        name = _free(wanted, [b.name for b in self.bonds])
+        name = free_name(wanted, [b.name for b in self.bonds])
         self.bonds.append(Bond(name, tail, head, signal))
         return name
 
@@ -53,7 +53,7 @@ class Rewriting:
         place = [b.name for b in self.bonds].index(bond)
         old = self.bonds[place]
         junction = self.add(f"{bond}_{at}", kind)
-        name = _free(f"{bond}_{at}", [b.name for b in self.bonds])
+        name = free_name(f"{bond}_{at}", [b.name for b in self.bonds])
         if at == "tail":  # where an active bond is heard from
             both = [replace(old, name=name, head=junction), replace(old, tail=junction, signal="")]
         else:
@@ -69,7 +69,12 @@ class Rewriting:
             self.elements[x.name] = replace(x, state=tuple(b.signal_name(x.letter) for b in own))
 
 
-def _free(wanted: str, taken: Iterable[str]) -> str:
+def free_name(wanted: str, taken: Iterable[str]) -> str:
+    """The wanted name, with a number where it is taken.
+
+    >>> free_name("y", ["y", "y_2"])
+    'y_3'
+    """
     used, name, k = set(taken), wanted, 2
     while name in used:
         name, k = f"{wanted}_{k}", k + 1

@@ -16,7 +16,7 @@ import casadi
 import networkx as nx
 
 from eslabon.bonds import laws
-from eslabon.bonds.causality import Storage, causality
+from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
@@ -102,15 +102,9 @@ class _Flow:
         own = own or {}
         return expression.evaluate({n: own[n] if n in own else self.derivation.symbol(n) for n in expression.names()})
 
-    def _storages(self, x: Element) -> tuple[list[Storage], list[bool]]:
-        found = {s.port.bond.name: (s, True) for s in self.causality.integral if s.element is x}
-        found |= {s.port.bond.name: (s, False) for s in self.causality.derivative if s.element is x}
-        own = [found[port.bond.name] for port in self.g.ports[x.name]]
-        return [s for s, _ in own], [integral for _, integral in own]
-
     def _add_storage(self, x: Element) -> None:
         """From what a storage is given at each port, by its law, to what it answers."""
-        own, integral = self._storages(x)
+        own, integral = self.causality.storages(x, self.g.ports[x.name])
         given = casadi.vertcat(
             *(
                 self.derivation.symbol(s.name if known else s.port.bond.signal_name(s.letters[1]))

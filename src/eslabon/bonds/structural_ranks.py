@@ -46,10 +46,11 @@ def causal_rank(g: Graph, dual: tuple[Element, ...] = ()) -> CausalRank:
 
 
 def structure_rank(g: Graph, kind: str) -> int:
-    """The rank of [S11 S12 S13] for "controllable", or of [S11; S21; S31], whatever the moduli are: at a sample of them."""
+    """The rank of blocks of S, whatever the moduli are, at a sample of them: of [S11 S12 S13] for "controllable", [S11; S21; S31] for
+    "observable", [S11 S12] for "nonsingular"."""
     S = junction_structure(g)
-    beside = kind == "controllable"
-    whole = casadi.horzcat(S.S11, S.S12, S.S13) if beside else casadi.vertcat(S.S11, S.S21, S.S31)
+    beside = {"controllable": (S.S11, S.S12, S.S13), "nonsingular": (S.S11, S.S12)}
+    whole = casadi.horzcat(*beside[kind]) if kind in beside else casadi.vertcat(S.S11, S.S21, S.S31)
     sizes = np.linalg.svd(sample(whole), compute_uv=False) if 0 not in whole.shape else np.zeros(0)
     return int((sizes > SMALL * sizes.max(initial=1e-300)).sum())
 

@@ -4,7 +4,14 @@
 JSON and CSV. The other files hold the commands.
 """
 
-from eslabon.cli import dynamics_commands, files_commands, kinematics_commands, library_commands, symbolic_commands
+from eslabon.cli import (
+    dynamics_commands,
+    files_commands,
+    kinematics_commands,
+    library_commands,
+    linear_commands,
+    symbolic_commands,
+)
 from eslabon.cli.app import app, main
 
 __all__ = [
@@ -13,6 +20,7 @@ __all__ = [
     "files_commands",
     "kinematics_commands",
     "library_commands",
+    "linear_commands",
     "main",
     "symbolic_commands",
 ]
@@ -25,6 +33,8 @@ ORDER = [
     "workspace",
     "torques",
     "simulate",
+    "linearize",
+    "equilibrium",
     "equations",
     "c",
     "check",

@@ -24,9 +24,9 @@ from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
 from eslabon.dynamics.trees import passive_regressor
 from eslabon.errors import ModelError
 from eslabon.formulations.lagrange import virtual_work
-from eslabon.identification.base_parameters import BaseParameters, base_parameters
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.solvers.identification import BaseParameters, base_parameters
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -83,15 +83,15 @@ class ControlLaw(Traced):
         return super().graph(self.m)
 
     def sampled(self, period: float, **options: Any) -> Sampled:
-        """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Its states
-        go by Euler's steps, x + period dx/dt."""
+        """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Where it
+        gives rates of its states, these go by Euler's steps, x + period dx/dt."""
         if self.state is None:
             return sampled(self, period, **options)
         step = positive(period, "period")
 
         def following(t: Any, q: Any, v: Any, x: Any) -> Any:
-            tau, rate = self.law(t, q, v, x)
-            return tau, x + step * rate
+            tau, found = self.law(t, q, v, x)
+            return tau, x + step * found if self.changed == "x_rate" else found
 
         return sampled(Traced(following), period, state=self.state, **options)
 
@@ -110,10 +110,11 @@ class ControlLaw(Traced):
         from eslabon.graph.calls import Composed
         from eslabon.graph.lookup import lookups
 
-        sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({} if self.state is None else {"x": self._traced.size})
+        size = self._traced.size  # or a sentence
+        sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({"x": size} if size else {})
         symbols = [casadi.SX.sym(word, size) for word, size in sizes.items()]
         with lookups() as calls:
-            found = columns(self.law, symbols, self.state is not None)
+            found = columns(self.law, symbols, bool(size))
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
         made = Composed("law", symbols, found, calls, list(sizes), ["tau", self.changed][: len(found)])
         return source(made, word, f"{self.title} of {self.m.name}")

@@ -16,7 +16,7 @@ import casadi
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.measurements import displacement
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics.linearized import linearized
+from eslabon.dynamics.linearized import linear_model
 from eslabon.dynamics.outputs import Output
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.symbols import SX, zeros
@@ -140,18 +140,18 @@ class Filter:
         """A, and the intensity of process noise along the states."""
         m, n, through = self.m, self.design.n, self.design.through
         q, v = x[: m.nq], x[m.nq :]
-        made = linearized(m, q, v, tau, self.design.partition, structure=structure(m.plain))
+        made = linear_model(m, q, v, tau, self.design.partition, structure=structure(m.plain))
         W = casadi.SX(casadi.DM(self.design.process))
         if through == "states":
-            return casadi.vec(casadi.horzcat(made[4], W))
-        G = made[5] if through == "forces" else casadi.vertcat(zeros(n // 2, n // 2), casadi.SX.eye(n // 2))
-        return casadi.vec(casadi.horzcat(made[4], G @ W @ G.T))
+            return casadi.vec(casadi.horzcat(made.A, W))
+        G = made.B if through == "forces" else casadi.vertcat(zeros(n // 2, n // 2), casadi.SX.eye(n // 2))
+        return casadi.vec(casadi.horzcat(made.A, G @ W @ G.T))
 
     def _output_matrix(self, x: SX) -> SX:
         m, d = self.m, self.design
         q, v = x[: m.nq], x[m.nq :]
-        made = linearized(m, q, v, zeros(m.nu), d.partition, d.outputs, structure=structure(m.plain))
-        return casadi.vec(made[10])
+        made = linear_model(m, q, v, zeros(m.nu), d.partition, d.outputs, structure=structure(m.plain))
+        return casadi.vec(made.C)
 
     def _independent_map(self, q: SX) -> SX:
         """N of dq = N x: how all joints move with the independent ones."""

@@ -143,7 +143,7 @@ def independent_motion(m: Model, q: Any, own: Any, tau: Any, *, structure: Any) 
 
 
 MOTION = Formula(
-    "independent_motion", independent_motion,
+    "motion_of_independent_states", independent_motion,
     ("q", Argument("own", lambda m: (len(structure(m).partition.independent),), "independent velocities"), "tau"),
     (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,))), prepare=structure_of,
 )  # fmt: skip

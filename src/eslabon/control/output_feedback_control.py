@@ -106,11 +106,18 @@ class OutputFeedback:
             x_hat = self.observer.estimate(run.x, y)
         else:
             x_hat = run.x[..., size : size + n]
-        P = getattr(self.observer, "covariance", None)
+        P = self._covariance(run.t)
         spread = None if P is None else np.broadcast_to(P, (*x.shape, n))
-        deviation = None if P is None else np.broadcast_to(np.sqrt(np.diag(P)), x.shape)
+        deviation = None if P is None else np.broadcast_to(np.sqrt(np.diagonal(P, axis1=-2, axis2=-1)), x.shape)
         units = state_units(m, tuple(i))
         return Estimates(run.t, x, x_hat, x - x_hat, lm.states, units, m.name, deviation, spread)
+
+    def _covariance(self, t: Floats) -> Floats | None:
+        """That of the estimates, or those at the times of samples from the start on."""
+        if isinstance(self.observer, Observer):
+            return self.observer.covariance
+        number = np.round((t - t[0]) / self.observer.plant.period).astype(int)
+        return self.observer.covariances(int(number[-1]) + 1)[1][number]
 
     def c_source(self, name: str | None = None) -> CSource:
         """The law as C99 for a microcontroller: one function of t, what is measured of q and v, and its states x, that gives tau
@@ -224,9 +231,9 @@ def output_feedback(
     >>> import eslabon as es
     >>> m = es.load("cart_pole")
     >>> lm = m.linearize([0.0, 0.0], outputs=["x", "theta"])
-    >>> feedback = output_feedback(lm, [[-4.0, -80.0, -6.0, -14.0]], luenberger(lm, [-20, -22, -24, -26]))
+    >>> feedback = output_feedback(lm, es.control.lqr(lm, 1.0, 0.1), es.control.luenberger(lm, [-20, -22, -24, -26]))
     >>> motion = m.simulate([0.1, 0.1], None, 8.0, feedback.law())
-    >>> bool(abs(motion.end[0]).max() < 0.01)
+    >>> bool(abs(motion.end[0]).max() < 0.02)
     True
     """
     if not isinstance(model, LinearModel):

@@ -169,8 +169,8 @@ def acceleration_by_parameter(
     if m.closed:
         _, J, gamma, _ = loops.residual(m, q, v, p)
         needed, gap = needed - J.T @ force, J @ a - gamma
-    found = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
-    found = casadi.substitute(found, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
+    slopes: list[SX] = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
+    found: list[SX] = casadi.substitute(slopes, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
     return [at.compensate(*found)[0], at.residual, at.condition]
 
 

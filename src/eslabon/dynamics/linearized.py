@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi
 
-from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
+from eslabon.dynamics.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from eslabon.dynamics.eliminated import Change, eliminated
 from eslabon.dynamics.outputs import Output, output_changes
 from eslabon.dynamics.trees import actuation
@@ -41,11 +41,35 @@ from eslabon.model.configuration import coordinate_rates, displacement_rates
 External = Mapping[str, SX]
 
 
-def linearized(
+class Linearized(NamedTuple):
+    """A linear model, with the accelerations of its state, the maps N and [P, N] of all joints, and how far the state is from
+    an answer."""
+
+    A: SX
+    B: SX
+    a: SX
+    C: SX
+    D: SX
+    U: SX
+    V: SX
+    W: SX
+    F: SX
+    position_map: SX
+    velocity_map: SX
+    residual: SX
+    condition: SX
+
+
+def linearized(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+    """All of the linear model about a state."""
+    return list(linear_model(m, q, v, tau, **options))
+
+
+def linear_model(
     m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
     external: External | None = None, *, structure: Structure,
-) -> list[SX]:  # fmt: skip
-    """U, V, W, F, A, B, x', the accelerations, the maps N and [P, N], C and D, and how far the state is from an answer."""
+) -> Linearized:  # fmt: skip
+    """The linear model about a state, with the outputs that are asked for."""
     p = partition or structure.partition
     s = eliminated(m, q, v, external or {}, structure, p)
     a, i, n = s.accelerations(tau), list(p.independent), len(p.independent)
@@ -73,8 +97,9 @@ def linearized(
         forces = da.through(s.M) + dq.through(G_q) + dv.through(G_v) + Change(nothing, nothing, -B)
         with inlining():
             y = output_changes(s, a, reaction, outputs, external or {}, dq, dv, da, forces.by(s.multipliers))
-    values = [U, V, W, F, A, casadi.vertcat(zeros(n, m.nu), z.tau), casadi.vertcat(v[i, :], a[i, :]), a]
-    return [*values, s.N, casadi.horzcat(P, s.N), y.of_state, y.tau, s.residual, s.condition]
+    B = casadi.vertcat(zeros(n, m.nu), z.tau)
+    velocity_map = casadi.horzcat(P, s.N)
+    return Linearized(A, B, a, y.of_state, y.tau, U, V, W, F, s.N, velocity_map, s.residual, s.condition)
 
 
 def holding(
@@ -92,7 +117,34 @@ def holding(
     return [s.N.T @ actuation(m, casadi.SX.eye(m.nu)), s.N.T @ (s.M @ a + s.h), s.residual, held]
 
 
-MATRICES = (0, 1, 2, 3, 4, 5, 10, 11)  # U, V, W, F, A, B, C, D among what `linearized` gives
+def linearized_tree(
+    m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
+    external: External | None = None, *, structure: Structure,
+) -> list[SX]:  # fmt: skip
+    """A, B, the accelerations, C and D of a tree, all of whose velocities are independent."""
+    if outputs:
+        made = linear_model(m, q, v, tau, partition, outputs, external, structure=structure)
+        return [made.A, made.B, made.a, made.C, made.D, made.condition]
+    by = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure)
+    above = casadi.horzcat(displacement_rates(m, v), casadi.SX.eye(m.nv))
+    A = casadi.vertcat(above, casadi.horzcat(by.a_by["q"], by.a_by["v"]))
+    B = casadi.vertcat(zeros(m.nv, m.nu), by.a_by["tau"])
+    return [A, B, by.a, zeros(0, 2 * m.nv), zeros(0, m.nu), by.condition]
+
+
+def linearized_plain_tree(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+    """The same where velocities are rates of coordinates, without the upper halves of A and B, which are [0, 1] and 0."""
+    A, B, *others = linearized_tree(m, q, v, tau, **options)
+    return [A[m.nv :, :], B[m.nv :, :], *others]
+
+
+def tree_terms(
+    m: Model, q: SX, v: SX, a: SX, partition: Partition | None = None, external: External | None = None, *,
+    structure: Structure,
+) -> list[SX]:  # fmt: skip
+    """U, V and W of a tree at given accelerations."""
+    by = inverse_dynamics_derivatives(m, q, v, a, external or {})
+    return [by.M, by.dv, by.dq]
 
 
 def linear_sensitivity(
@@ -104,7 +156,7 @@ def linear_sensitivity(
     varied, p = m.with_symbols({parameter: value}), partition or structure.partition
     along, step_q, step_v = coordinate_rates(m, q), zeros(m.nv), zeros(m.nv)
     with inlining():
-        made = linearized(varied, q, v, tau, p, outputs, external, structure=structure)
+        made = linear_model(varied, q, v, tau, p, outputs, external, structure=structure)
         if m.closed:
             phi, J, _, rate = closure.equations(varied, q, v, p.rows)
             dependent, e, speed = Square(J[:, list(p.dependent)]), list(p.dependent), J @ v + rate
@@ -112,22 +164,22 @@ def linear_sensitivity(
             step_v[e, :] = -dependent.solve(
                 casadi.jacobian(speed, value) + casadi.jacobian(speed, q) @ along @ step_q
             )  # fmt: skip
-        matrices = [made[k] for k in MATRICES]
+        matrices = [made.U, made.V, made.W, made.F, made.A, made.B, made.C, made.D]
         direction = casadi.vertcat(along @ step_q, step_v, casadi.SX(1))
         stacked = casadi.densify(casadi.vertcat(*(casadi.vec(x) for x in matrices)))
         changed = casadi.jtimes(stacked, casadi.vertcat(q, v, value), direction)
     ends = list(accumulate((x.numel() for x in matrices), initial=0))
     parts = [casadi.reshape(changed[b:c], *x.shape) for x, (b, c) in zip(matrices, pairwise(ends), strict=True)]
-    return [*parts, *made[-2:]]
+    return [*parts, made.residual, made.condition]
 
 
 def state_matrix(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
     """A of dx/dt = A x + B u."""
-    made = linearized(m, q, v, tau, **options)
-    return [made[4], *made[-2:]]
+    made = linear_model(m, q, v, tau, **options)
+    return [made.A, made.residual, made.condition]
 
 
 def input_matrix(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
     """B of dx/dt = A x + B u."""
-    made = linearized(m, q, v, tau, **options)
-    return [made[5], *made[-2:]]
+    made = linear_model(m, q, v, tau, **options)
+    return [made.B, made.residual, made.condition]

@@ -87,14 +87,13 @@ def _in_series(tree: Sequence[Link]) -> list[Link]:
     for k, link in enumerate(tree):
         kinds, parent = link.kind.in_series(), last[link.parent]
         for n, kind in enumerate(kinds):
-            seat = {} if n == 0 else {"R": np.eye(3), "p": np.zeros((3, 1))}
+            part = replace(link, parent=parent, kind=kind)
+            if n:
+                part = replace(part, R=np.eye(3), p=np.zeros((3, 1)))
             if len(kinds) > 1:
-                seat |= {
-                    "q": slice(link.q.start + n, link.q.start + n + 1),
-                    "v": slice(link.v.start + n, link.v.start + n + 1),
-                }
-            inertia = link.inertia if n == len(kinds) - 1 else NOTHING
-            made.append(replace(link, parent=parent, kind=kind, inertia=inertia, **seat))
+                q, v = (slice(x.start + n, x.start + n + 1) for x in (link.q, link.v))
+                part = replace(part, q=q, v=v)
+            made.append(part if n == len(kinds) - 1 else replace(part, inertia=NOTHING))
             parent = len(made) - 1
         last[k] = parent
     return made

@@ -14,17 +14,22 @@ the relative twist by S'_l and the relative acceleration by S''_l - V x S'_l. Wi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import cache
 from typing import NamedTuple
 
 import casadi
 
 from eslabon.algebra.spatial import ad, ad_dual
-from eslabon.formulations.sensitivities import Axes
-from eslabon.formulations.symbols import SX, zeros
+from eslabon.formulations.sensitivities import Axes, function
+from eslabon.formulations.symbols import SX, stack, zeros
+from eslabon.graph.calls import inlining, repeat
 from eslabon.kinematics.circuit import Circuit, circuits, closing
 from eslabon.kinematics.closure import equations
 from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import Loop, Model
+
+FEW = 24  # axes around all loops, up to which unrolled code, which leaves out what is zero, is the faster
 
 
 class LoopDerivatives(NamedTuple):
@@ -38,50 +43,134 @@ class LoopDerivatives(NamedTuple):
 
 def derivatives(m: Model, q: SX, v: SX, a: SX, reaction: SX, rows: Sequence[int]) -> LoopDerivatives:
     """The derivatives for some rows of the constraints, in their order; `reaction` is lambda of these."""
-    forces, parts, first = zeros(m.nv, m.nv), [(zeros(0, m.nv),) * 3], 0
-    t = casadi.SX.sym("t")
-    order: list[int] = []
+    t, first, parts = casadi.SX.sym("t"), 0, []
     for loop, walked in zip(m.with_time(t).loops, circuits(m, q, v), strict=True):
         own = [k for k, row in enumerate(rows) if first <= row < first + loop.kind.rows]
-        made = _around(m, loop, walked, v, a, reaction[own, :], [rows[k] - first for k in own], t)
-        forces += made.forces_q
-        parts.append((made.speed_q, made.gap_q, made.gap_v))
-        order += own
+        if own:
+            parts.append(_around(m, loop, walked, v, a, reaction[own, :], own, [rows[k] - first for k in own], t))
         first += loop.kind.rows
+    few = sum(len(x.places) for x in parts) <= FEW
+    with inlining() if few else nullcontext():
+        forces, (speed_q, gap_q, gap_v) = _forces(m, parts), _gaps(m, parts, len(rows))
     geared = [k for k, row in enumerate(rows) if row >= first]
     if geared:  # their Jacobian is constant, but may depend on the time
         _, _, gamma, rate = equations(m, q, v, tuple(rows[k] for k in geared))
         along = coordinate_rates(m, q)
-        parts.append((casadi.jacobian(rate, q) @ along, -casadi.jacobian(gamma, q) @ along, -casadi.jacobian(gamma, v)))
-    places = [(order + geared).index(k) for k in range(len(rows))]
-    speed_q, gap_q, gap_v = (casadi.vertcat(*column)[places, :] for column in zip(*parts, strict=True))
+        speed_q[geared, :], gap_q[geared, :] = (casadi.jacobian(x, q) @ along for x in (rate, -gamma))
+        gap_v[geared, :] = -casadi.jacobian(gamma, v)
     found = [speed_q, forces, gap_q, gap_v]
     return LoopDerivatives(*(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found))
 
 
+class Around(NamedTuple):
+    """A loop: its rows among all, and for each axis from the first frame on its place among the velocities, which axes it
+    carries along, and how it is carried itself; with what the cut joint makes of a twist."""
+
+    rows: list[int]
+    places: list[int]
+    along: list[list[int]]
+    S: SX
+    rate: SX
+    second: SX
+    drift: SX
+    W: SX
+    W_by_pose: SX
+    G: SX
+    by_pose: SX
+    by_V: SX
+    speed_by_pose: SX
+
+
 def _around(
-    m: Model, loop: Loop, x: Circuit, v: SX, a: SX, reaction: SX, rows: Sequence[int], t: SX
-) -> LoopDerivatives:
+    m: Model, loop: Loop, x: Circuit, v: SX, a: SX, reaction: SX, places: list[int], rows: Sequence[int], t: SX
+) -> Around:  # fmt: skip
     c, force = closing(loop.kind, t, rows), casadi.SX.sym("f", len(rows))
     W = c.G.T @ force
     speed = c.G @ c.V + casadi.jacobian(c.residual, t)
     wanted = [c.G, c.by_pose(c.second), casadi.jacobian(c.second, c.V), W, c.by_pose(W), c.by_pose(speed)]
     axes, A = _axes(m, x, v, a)
-    G, by_pose, by_V, W, W_by_pose, speed_by_pose = casadi.substitute(
+    G, by_pose, by_V, W, W_by_pose, by_speed = casadi.substitute(
         c.at(wanted, x, A), [force], [casadi.densify(reaction)]
     )
+    along: list[list[int]] = []
+    for own, _, turned in axes:
+        before = len(along)
+        along += [list(range(before + (len(own) if turned else 0)))] * len(own)
+    S, rate, second, drift = (
+        casadi.horzcat(*(getattr(y, name) for _, y, _ in axes)) for name in ("S", "rate", "second", "drift")
+    )
     by_V = by_V - G @ ad(x.V, casadi.SX.eye(6))
-    S, rate, second, drift = (zeros(6, m.nv) for _ in range(4))
-    forces, carried = zeros(m.nv, m.nv), []
-    for places, own, turned in axes:
-        S[:, places], rate[:, places], second[:, places], drift[:, places] = own.S, own.rate, own.second, own.drift
-        moved = casadi.horzcat(*(ad_dual(own.S[:, k], W) for k in range(len(places))))
-        for others, there in [*carried, *([(places, own.S)] if turned else [])]:
-            forces[others, places] = there.T @ moved
-        carried.append((places, own.S))
-    forces += S.T @ (W_by_pose @ S)
-    speed_q = speed_by_pose @ S + G @ rate
-    return LoopDerivatives(speed_q, forces, by_pose @ S + by_V @ rate + G @ second, by_V @ S + G @ drift)
+    order = [k for own, _, _ in axes for k in own]
+    return Around(places, order, along, S, rate, second, drift, W, W_by_pose, G, by_pose, by_V, by_speed)
+
+
+def _forces(m: Model, parts: Sequence[Around]) -> SX:
+    """d(J^T lambda)/dq."""
+    made, first = zeros(m.nv, m.nv), 0
+    owner = [n for n, x in enumerate(parts) for _ in x.places]
+    if not owner:
+        return made
+    S = casadi.horzcat(*(x.S for x in parts))
+    held = casadi.horzcat(*(stack(x.W, casadi.vec(x.W_by_pose)) for x in parts))
+    turned, carried = repeat(_held_wrenches(), (S, range(len(owner))), (held, owner))
+    pairs: list[tuple[int, int, int, int]] = []  # two axes, and where their entry stands
+    for x in parts:
+        for column, place in enumerate(x.places):
+            for row, other in enumerate(x.places):
+                moved = first + column + len(owner) * (row in x.along[column])
+                pairs.append((first + row, moved, other, place))
+        first += len(x.places)
+    both = casadi.horzcat(turned, carried)
+    entries = repeat(_dot(), (S, [k for k, *_ in pairs]), (both, [k for _, k, *_ in pairs]))
+    for n, (*_, i, j) in enumerate(pairs):
+        made[i, j] += entries[n]
+    return casadi.sparsify(made)
+
+
+def _gaps(m: Model, parts: Sequence[Around], rows: int) -> list[SX]:
+    """The derivatives of J v + Phi_t by q and of J v' - gamma by q and by v, loops with as many rows together."""
+    made = [zeros(rows, m.nv) for _ in range(3)]
+    for count in {len(x.rows) for x in parts}:
+        alike = [x for x in parts if len(x.rows) == count]
+        axes = casadi.horzcat(*(casadi.vertcat(x.S, x.rate, x.second, x.drift) for x in alike))
+        given = casadi.horzcat(*(stack(*map(casadi.vec, (x.G, x.by_pose, x.by_V, x.speed_by_pose))) for x in alike))
+        places = [(x.rows, place) for x in alike for place in x.places]
+        owner = [n for n, x in enumerate(alike) for _ in x.places]
+        found = repeat(_gap(count), (axes, range(len(owner))), (given, owner))
+        for whole, columns in zip(made, found, strict=True):
+            for k, (own, place) in enumerate(places):
+                whole[own, place] = columns[:, k]
+    return [casadi.sparsify(x) for x in made]
+
+
+@cache
+def _dot() -> casadi.Function:
+    return function("power", (6, 6), casadi.dot)
+
+
+@cache
+def _held_wrenches() -> casadi.Function:
+    """How the wrench W of a cut joint changes with an axis, alone and with what the axis carries along."""
+
+    def formula(S: SX, held: SX) -> tuple[SX, SX]:
+        W, by_pose = held[:6], casadi.reshape(held[6:], 6, 6)
+        return by_pose @ S, by_pose @ S + ad_dual(S, W)
+
+    return function("held_wrenches", (6, 42), formula)
+
+
+@cache
+def _gap(rows: int) -> casadi.Function:
+    """A column of each of the derivatives of the second derivative of the closure."""
+
+    def formula(axis: SX, given: SX) -> tuple[SX, ...]:
+        S, rate, second, drift = axis[:6], axis[6:12], axis[12:18], axis[18:]
+        G, by_pose, by_V, by_speed = (
+            casadi.reshape(given[6 * rows * k : 6 * rows * (k + 1)], rows, 6) for k in range(4)
+        )
+        return by_speed @ S + G @ rate, by_pose @ S + by_V @ rate + G @ second, by_V @ S + G @ drift
+
+    return function(f"gap{rows}", (24, 24 * rows), formula)
 
 
 def _axes(m: Model, x: Circuit, v: SX, a: SX) -> tuple[list[tuple[list[int], Axes, bool]], SX]:

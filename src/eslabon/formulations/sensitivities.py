@@ -187,7 +187,7 @@ def _in_bodies(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> tuple[lis
         V0, A0 = (_to_child(poses[k], x) for x in carried)
         S, own, rate = link.motion(q, v, a)
         axes.append(Axes.carried(S, V0, A0, own))
-        V[k], A[k] = V0 + own, A0 + rate + axes[k].rate @ v[link.v]
+        V[k], A[k] = V0 + own, A0 + rate + ad(V0, own)
         bodies.append(Composite.of(link.inertia, V[k], A[k]))
     return poses, axes, bodies
 
@@ -252,7 +252,7 @@ class Ground:
     def derivatives(self, a: SX) -> Derivatives:
         """W, V and M at these accelerations."""
         nv = self.m.nv
-        lifted = [S @ a[link.v] for S, link in zip(self.local, self.tree, strict=True)]
+        lifted = [S @ a[x.v] if x.kind.nv else zeros(6) for S, x in zip(self.local, self.tree, strict=True)]
         lift = scan(_lift(), self._all(self.poses), self._all(lifted), back=[(0, self.parents, zeros(6))])
         more = self._inward(repeat(_push(), self._all(self.shares), self._all(lift)))
         carried = [self.parents[k] + 1 for k in self.owner]
@@ -283,7 +283,7 @@ def _pose(numbers: SX) -> Pose:
     return casadi.reshape(numbers[:9], 3, 3), numbers[9:]
 
 
-def _function(name: str, sizes: Sequence[int], formula: Callable[..., Any]) -> casadi.Function:
+def function(name: str, sizes: Sequence[int], formula: Callable[..., Any]) -> casadi.Function:
     """A formula of columns of these sizes."""
     given = [casadi.SX.sym(f"x{k}", size) for k, size in enumerate(sizes)]
     made = formula(*given)
@@ -299,13 +299,13 @@ def _outward() -> casadi.Function:
         own = twist_to_parent((R, p), joint[12:])
         return stack(casadi.vec(R), p), V + own, A + ad(V, own), own
 
-    return _function("outward", (18, 12, 6, 6), formula)
+    return function("outward", (18, 12, 6, 6), formula)
 
 
 @cache
 def _lift() -> casadi.Function:
     """What the joints' accelerations add to a body's."""
-    return _function("lift", (12, 6, 6), lambda pose, own, parent: parent + twist_to_parent(_pose(pose), own))
+    return function("lift", (12, 6, 6), lambda pose, own, parent: parent + twist_to_parent(_pose(pose), own))
 
 
 @cache
@@ -316,35 +316,35 @@ def _body() -> casadi.Function:
         x = Composite.of(_inertia(inertia).moments_seen_from(_pose(pose)), V, A)
         return stack(x.inertia.mass, x.inertia.first, _upper(x.inertia.second), x.p, casadi.vec(x.G), x.wrench)
 
-    return _function("body", (12, 6, 6, 10), formula)
+    return function("body", (12, 6, 6, 10), formula)
 
 
 @cache
 def _push() -> casadi.Function:
     """The wrench for what the joints' accelerations add."""
-    return _function("push", (28, 6), lambda share, lift: _inertia(share[:10]).momentum(lift))
+    return function("push", (28, 6), lambda share, lift: _inertia(share[:10]).momentum(lift))
 
 
 @cache
 def _sums(rows: int) -> casadi.Function:
     """A body with all beyond it, and the same with its siblings."""
-    return _function("sums", (rows,) * 3, lambda own, below, beside: (own + below, own + below + beside))
+    return function("sums", (rows,) * 3, lambda own, below, beside: (own + below, own + below + beside))
 
 
 @cache
 def _axis() -> casadi.Function:
-    return _function("axis", (12, 6), lambda pose, S: twist_to_parent(_pose(pose), S))
+    return function("axis", (12, 6), lambda pose, S: twist_to_parent(_pose(pose), S))
 
 
 @cache
 def _inertial() -> casadi.Function:
     """I S, and S . f."""
-    return _function("inertial", (6, 28), lambda S, x: (_inertia(x[:10]).momentum(S), casadi.dot(S, x[22:])))
+    return function("inertial", (6, 28), lambda S, x: (_inertia(x[:10]).momentum(S), casadi.dot(S, x[22:])))
 
 
 @cache
 def _power() -> casadi.Function:
-    return _function("power", (6, 6), casadi.dot)
+    return function("power", (6, 6), casadi.dot)
 
 
 @cache
@@ -360,7 +360,7 @@ def _joint() -> casadi.Function:
             stack(F.inertial, F.moved, F.rate, F.dual), stack(F.inertial, F.own, F.rate, F.dual),
         )  # fmt: skip
 
-    return _function("joint", (6, 6, 6, 6, 6, 28, 6), formula)
+    return function("joint", (6, 6, 6, 6, 6, 28, 6), formula)
 
 
 @cache
@@ -368,14 +368,14 @@ def _entry() -> casadi.Function:
     """W_ij, W_ji, V_ij, V_ji and M_ij."""
 
     def formula(axis: SX, wrenches: SX) -> SX:
-        S, turned, second, drift = casadi.vertsplit(axis, [0, 6, 9, 15, 21])
-        inertial, moved, rate, dual = casadi.vertsplit(wrenches, [0, 6, 12, 18, 21])
+        S, turned, second, drift = axis[:6], axis[6:9], axis[9:15], axis[15:]
+        inertial, moved, rate, dual = wrenches[:6], wrenches[6:12], wrenches[12:18], wrenches[18:]
         return stack(
             casadi.dot(S, moved), casadi.dot(dual, turned) + casadi.dot(inertial, second),
             casadi.dot(S, rate), casadi.dot(dual, S[:3]) + casadi.dot(inertial, drift), casadi.dot(S, inertial),
         )  # fmt: skip
 
-    return _function("entry", (21, 21), formula)
+    return function("entry", (21, 21), formula)
 
 
 def _filled(n: int, rows: list[int], columns: list[int], above: SX, below: SX) -> SX:

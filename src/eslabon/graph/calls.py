@@ -235,7 +235,8 @@ def _moved(x: SX, source: dict[int, int], count: int = 0) -> tuple[SX, dict[int,
 
     if not source or max(x.nnz(), count) < MANY:
         return x, {}
-    found = [source.get(e.element_hash(), -1) for e in x.nz[:].elements()]
+    nonzeros: list[SX] = x.nz[:].elements()
+    found = [source.get(e.element_hash(), -1) for e in nonzeros]
     moves = {k: s for k, s in enumerate(found) if s >= 0}
     if len(moves) < MANY and not count:
         return x, {}
@@ -292,7 +293,7 @@ class Composed:
         """One `casadi.Function` whose last input are the results of all calls, and whose last output their arguments."""
         import casadi
 
-        results = casadi.vertcat(casadi.SX(0, 1), *(c.results for c in self.calls))
+        results: SX = casadi.vertcat(casadi.SX(0, 1), *(c.results for c in self.calls))
         source = {e.element_hash(): k for k, e in enumerate(results.elements())}
         arguments = [_moved(_stacked(c.arguments), source) for c in self.calls]
         outputs = [_moved(x, source, sum(x.nnz() for x in self.outputs)) for x in self.outputs]

@@ -157,7 +157,9 @@ class Request(NamedTuple):
 
     def key(self, m: Owner) -> str:
         """Determines the graph: the description, the request, and the code that traces it."""
-        asked = (self.formula.name, sorted(self.options), self.external, self.parameters, self.by)
+        formula = self.formula
+        owner = formula.function.__module__, formula.function.__qualname__  # should two formulas have one name
+        asked = (formula.name, owner, sorted(self.options), self.external, self.parameters, self.by)
         return hashlib.sha256(f"{_code_version()}\n{asked!r}\n{m.digest}".encode()).hexdigest()
 
 

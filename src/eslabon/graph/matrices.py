@@ -129,7 +129,8 @@ class Operator:
         import casadi
 
         inputs = [casadi.SX.sym("x", *shape) for shape in self.shapes]
-        made = {"factor": _factor, "solve": _solve, "multiply": _multiply}[self.kind](self.rows, *inputs)
+        formulas: dict[str, Any] = {"factor": _factor, "solve": _solve, "multiply": _multiply}
+        made = formulas[self.kind](self.rows, *inputs)
         return casadi.Function(self.kind, inputs, [-made if self.negative else made])
 
 

@@ -2,14 +2,15 @@
 
 `parameters` says what the equations of motion are linear in, `equations` writes them so, `base_parameters` which combinations
 motion can tell, `recordings` reads what was measured, `estimation` solves, `residual_tests` ask whether the model is right,
-`consistency` finds inertias that bodies can have, `excitation` plans a motion that tells much.
+`consistency` finds inertias that bodies can have, `excitation` plans a motion that tells much, of `fourier_series`.
 """
 
-from eslabon.identification.base_parameters import BaseParameters, base_parameters
+from eslabon.identification.base_parameters import base_parameters
 from eslabon.identification.excitation import Excitation, excitation
 from eslabon.identification.identified import CrossValidation, Identification, identify
-from eslabon.identification.parameters import inertial_parameters, parameter_names, pseudo_inertias
+from eslabon.identification.parameters import parameter_names, pseudo_inertias
 from eslabon.identification.recordings import Recording, read_recording
+from eslabon.solvers.identification import BaseParameters, inertial_parameters
 
 __all__ = [
     "BaseParameters",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from eslabon.arguments import Floats, count
@@ -15,39 +13,15 @@ from eslabon.identification.parameters import NO_TERMS, Terms, model_parameters,
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
+from eslabon.solvers.identification import BaseParameters, regrouped
 
-RANK = 1e-8  # of a column of unit length: what is left of a dependent one, or of one that no measurement could tell from others
 SINGULAR = 1e-6  # of the reciprocal condition number squared: configurations nearer to singular tell less of all others
-
-
-@dataclass(frozen=True, repr=False)
-class BaseParameters:
-    """The fewest combinations of parameters that give every joint force: `values = regrouping @ pi`.
-
-    The regressor's columns in `columns` times `values` are the joint forces; `expressions` says each value in words. Of a
-    mechanism with loops they give the actuators' forces, which tell less than the forces of all joints would. `sizes` are the
-    root mean squares of these columns over random motions.
-    """
-
-    columns: tuple[int, ...]
-    regrouping: Floats
-    values: Floats
-    expressions: tuple[str, ...]
-    sizes: Floats
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    def __repr__(self) -> str:
-        return f"<BaseParameters: {len(self)} of {self.regrouping.shape[1]} parameters; see .expressions>"
 
 
 def base_parameters(m: Model, samples: int | None = None, terms: Terms = NO_TERMS) -> BaseParameters:
     """Base parameters by the rank of the regressor over random motions (Gautier and Khalil); none where nothing moves.
 
-    Columns are taken from the ground outward and kept when they are independent of those before, so that what cannot be
-    told apart is counted with the body nearer to the ground. With loops the motions are those that keep them closed, and the
-    regressor is that of the independent velocities, N^T Y.
+    With loops the motions are those that keep them closed, and the regressor is that of the independent velocities, N^T Y.
 
     >>> import eslabon as es
     >>> base_parameters(es.load("parallelogram")).expressions
@@ -61,14 +35,7 @@ def _base(m: Model, samples: int | None, terms: Terms) -> BaseParameters:
     refuse_driven(m)
     number = samples or 4 * len(m.bodies) + 10 + len(terms.listed())
     Y = _random_regressor(m, number, terms)
-    names, theta = parameter_names(m, terms), model_parameters(m, terms)
-    scale = np.linalg.norm(Y, axis=0)
-    seen = scale > 1e-12 * scale.max(initial=0.0)  # what moves nothing leaves round-off only
-    kept = _independent_columns(np.where(seen, Y / np.where(seen, scale, 1.0), 0.0))
-    regrouping = _regrouping(Y, kept)
-    words = tuple(_words(row, names) for row in regrouping)
-    sizes = scale[kept] / np.sqrt(max(1, len(Y)))
-    return BaseParameters(tuple(kept), regrouping, regrouping @ theta, words, sizes)
+    return regrouped(Y, model_parameters(m, terms), parameter_names(m, terms))
 
 
 def refuse_driven(m: Model) -> None:
@@ -100,44 +67,3 @@ def closed_configurations(m: Model, number: int, rng: np.random.Generator) -> Fl
     """Configurations that close the loops, about the ordinary one near home and farther and farther off."""
     q = generic(m)
     return np.array([beside(m, q, rng, far) for far in np.linspace(0.1, 1.0, number)]).reshape(number, m.nq)
-
-
-def _independent_columns(Y: Floats) -> list[int]:
-    """The columns that are independent of those before them."""
-    from scipy.linalg import qr
-
-    (R,) = qr(Y, mode="r")
-    R = R[: min(Y.shape)]
-    kept: list[int] = []
-    basis = np.zeros((R.shape[0], 0))
-    for k in range(R.shape[1]):
-        left = R[:, k]
-        for _ in range(2):  # twice is enough
-            left = left - basis @ (basis.T @ left)
-        length = np.linalg.norm(left)
-        if length > RANK:
-            kept.append(k)
-            basis = np.column_stack([basis, left / length])
-    return kept
-
-
-def _regrouping(Y: Floats, kept: list[int]) -> Floats:
-    """How much of every column counts with those that are kept."""
-    from scipy.linalg import qr, solve_triangular
-
-    others = [k for k in range(Y.shape[1]) if k not in kept]
-    Q, T = qr(Y[:, kept], mode="economic")
-    mixed = solve_triangular(T, Q.T @ Y[:, others])
-    mixed[np.abs(mixed) < RANK * max(1.0, np.abs(mixed).max(initial=0.0))] = 0.0
-    regrouping = np.zeros((len(kept), Y.shape[1]))
-    regrouping[range(len(kept)), kept] = 1.0
-    regrouping[:, others] = mixed
-    return regrouping
-
-
-def _words(row: Floats, names: list[str]) -> str:
-    factors = ((f"{x:.6g}", name) for x, name in zip(row, names, strict=True) if x)
-    terms = [
-        name if factor == "1" else f"-{name}" if factor == "-1" else f"{factor} {name}" for factor, name in factors
-    ]
-    return " + ".join(terms).replace("+ -", "- ")

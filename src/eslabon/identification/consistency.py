@@ -21,10 +21,10 @@ import numpy as np
 
 from eslabon.arguments import Floats, finite
 from eslabon.errors import EslabonError, InputError, MissingDependencyError, ModelError, shown, suggest
-from eslabon.identification.base_parameters import BaseParameters
 from eslabon.identification.estimation import Estimate
 from eslabon.identification.parameters import UNITS, Terms, model_parameters, pseudo_inertias, reference_inertias
 from eslabon.model import Model
+from eslabon.solvers.identification import BaseParameters
 
 KNOWN = 10.0  # times its size: how well the model's own parameters are known
 LEAST = 1e-6  # of the reference's pseudo-inertia: what is less is no body's

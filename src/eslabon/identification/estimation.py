@@ -15,14 +15,16 @@ import numpy as np
 
 from eslabon.arguments import Floats, finite
 from eslabon.errors import InputError, SingularityError
-from eslabon.graph.evaluator import evaluate
-from eslabon.identification.base_parameters import BaseParameters
+from eslabon.graph.evaluator import evaluate, native, requested
 from eslabon.identification.equations import LINEAR_EQUATIONS, independent
 from eslabon.identification.parameters import UNITS as INERTIA_UNITS
 from eslabon.identification.parameters import Terms, reference_inertias
 from eslabon.identification.recordings import Sampled
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.quantities import quantity
+from eslabon.solvers.closure_checks import checked
+from eslabon.solvers.identification import BaseParameters
 
 ITERATIONS = 30
 AT_ONCE = 20_000  # samples
@@ -64,6 +66,14 @@ def equations_of(m: Model, base: BaseParameters, s: Sampled, terms: Terms, noise
     motion = Sampled(low.kept(s.t), low.kept(s.q), low.kept(s.v), low.kept(s.a), low.kept(s.tau))
     known = None if known is None else low.gain(len(s.t)) * low.kept(known)
     return Equations(motion.t, low.kept(low(Y)), low.kept(low(left)), known, motion)
+
+
+def model_forces(m: Model, q: Any, v: Any, a: Any) -> Floats:
+    """The actuators' forces by the model, for motions that keep the loops closed."""
+    request = requested(m, quantity(m, "inverse_dynamics"))
+    f = checked(m, request) if request.formula.checks else native(m, request)
+    forces: Floats = f(q, v, a)
+    return forces
 
 
 def noise_of(m: Model, noise: Any) -> Floats | None:

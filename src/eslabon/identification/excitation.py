@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,100 +21,21 @@ from eslabon.errors import AssemblyError, InputError, ModelError, SingularityErr
 from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import base_parameters, refuse_driven
 from eslabon.identification.equations import EXCITATION_GRADIENT, INDEPENDENT_MOTION, independent
-from eslabon.identification.estimation import scaled_condition
+from eslabon.identification.estimation import model_forces, scaled_condition
+from eslabon.identification.fourier_series import Limits, Scaled, Series
 from eslabon.identification.parameters import Terms, terms_of
 from eslabon.model import Joint, Model
 from eslabon.model.configuration import velocity_names, velocity_units
 from eslabon.paths import JointPath
 from eslabon.plotting import new_figure
-from eslabon.quantities import evaluate as evaluate_quantity
 from eslabon.solvers.assembly import assemble, complete
 
 CRITERIA = ("condition", "determinant")
 WIDE = {"rad/s": 1.0, "m/s": 0.2}  # how far a joint without limits goes to either side of home, rad or m
-SHARP = 24  # the exponent of the norm that stands for a maximum
-ASIDE = 0.5  # of the range: how far the middle of the motion may be from that of the range
 NARROWER, TRIES = 0.7, 12  # where loops do not close, the range is tried narrower
 NEAR = 1e-2  # of the reciprocal condition number squared of an ordinary configuration: as near to singular as a motion comes
 REFUSED = 1e3  # the cost of a motion that cannot be
 SLOWEST = 16.0  # times the duration
-
-
-class Limits(NamedTuple):
-    """For each moving coordinate the middle and half the width of its range, and the greatest velocity and acceleration."""
-
-    middle: Floats
-    half: Floats
-    velocity: Floats
-    acceleration: Floats
-
-
-# -- Fourier series ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Series:
-    """The functions whose sums are the motions, which at t = 0 and at the end rest, if asked to."""
-
-    duration: float
-    harmonics: int
-    rest: bool = True
-
-    @cached_property
-    def free(self) -> Floats:
-        """Sums of the 2 harmonics coefficients (a, b) that start with v = sum a = 0 and v' = w sum l b = 0."""
-        order = np.arange(1, self.harmonics + 1)
-        if not self.rest:
-            return np.eye(2 * self.harmonics)
-        held = np.zeros((2, 2 * self.harmonics))
-        held[0, : self.harmonics], held[1, self.harmonics :] = 1.0, order
-        return np.linalg.svd(held)[2][2:].T
-
-    def at(self, t: Floats) -> tuple[Floats, Floats, Floats]:
-        """The functions, their rates and accelerations, (..., functions) each."""
-        order = np.arange(1, self.harmonics + 1) * 2 * np.pi / self.duration
-        s, c = np.sin(t[..., None] * order), np.cos(t[..., None] * order)
-        pairs = (s / order, -c / order), (c, s), (-s * order, c * order)
-        q, v, a = (np.concatenate(pair, axis=-1) @ self.free for pair in pairs)
-        return q, v, a
-
-
-@dataclass(frozen=True, eq=False)
-class Scaled:
-    """Series of all coordinates, scaled to keep their limits at given times: from coefficients (n, functions) and asides (n,)
-    that say where in its range each coordinate moves."""
-
-    limits: Limits
-    basis: tuple[Floats, Floats, Floats]
-
-    def motion(self, c: Floats, o: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """q, v, a (times, n), and the size (n,) that each series was divided by."""
-        raw = [b @ c.T for b in self.basis]
-        size = np.sum([np.sum(np.abs(w) ** SHARP, axis=0) for w in self.parts(raw, o)], axis=0) ** (1 / SHARP)
-        q, v, a = (x / size for x in raw)
-        return self.limits.middle + ASIDE * self.limits.half * np.sin(o) + q, v, a, size
-
-    def parts(self, raw: list[Floats], o: Floats) -> list[Floats]:
-        """The series as parts of their limits."""
-        return [x / limit for x, limit in zip(raw, (self._room(o), *self.limits[2:]), strict=True)]
-
-    def _room(self, o: Floats) -> Floats:
-        return self.limits.half * (1 - ASIDE * np.sqrt(np.sin(o) ** 2 + 1e-6))
-
-    def gradient(self, c: Floats, o: Floats, by: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
-        """The derivatives by coefficients and asides of a cost whose derivatives by q, v and a are given."""
-        raw = [b @ c.T for b in self.basis]
-        size, parts = self.motion(c, o)[3], self.parts(raw, o)
-        rooms = (self._room(o), *self.limits[2:])
-        growth = [np.abs(w / size) ** (SHARP - 1) * np.sign(w) for w in parts]  # of the size, by each part
-        by_size = -sum(np.sum(g * x, axis=0) for g, x in zip(by, raw, strict=True)) / size**2
-        by_c = sum(
-            (g / size + by_size * d / room).T @ b for g, d, room, b in zip(by, growth, rooms, self.basis, strict=True)
-        )
-        turn = np.cos(o) * np.sin(o) / np.sqrt(np.sin(o) ** 2 + 1e-6)
-        by_room = -by_size * np.sum(growth[0] * parts[0], axis=0) / rooms[0]
-        by_o = ASIDE * self.limits.half * (np.cos(o) * np.sum(by[0], axis=0) - turn * by_room)
-        return by_c, by_o
 
 
 class Form(NamedTuple):
@@ -229,7 +149,7 @@ class Excitation:
 
     def forces(self, t: Any) -> Floats:
         """The actuators' forces that the motion takes by the model, (n, nu), at increasing times."""
-        return _forces(self.m, *self.states(t))
+        return model_forces(self.m, *self.states(t))
 
     def __repr__(self) -> str:
         return (
@@ -440,7 +360,7 @@ def _path(series: Series, form: Form, fill: bool) -> JointPath:
     raw = [b @ form.c.T for b in fine.basis]
     size = np.max([np.abs(w).max(axis=0) for w in fine.parts(raw, form.o)], axis=0) * (1 + 1e-4)
     size = size if fill else np.maximum(size, form.size)
-    middle, coefficients = form.limits.middle + ASIDE * form.limits.half * np.sin(form.o), form.c / size[:, None]
+    middle, coefficients = fine.middle(form.o), form.c / size[:, None]
 
     def motion(t: Floats) -> tuple[Floats, Floats, Floats]:
         q, v, a = (b @ coefficients.T for b in series.at(t))
@@ -457,11 +377,6 @@ def _completed(m: Model, q: Floats, v: Floats, a: Floats, guess: Any) -> tuple[F
     return complete(m, q, v, a, start, joints=driven_joints(m), continuation=True, singular="error", limits=False)
 
 
-def _forces(m: Model, q: Floats, v: Floats, a: Floats) -> Floats:
-    found = evaluate_quantity(m, "inverse_dynamics")(q, v, a)
-    return found[0] if isinstance(found, tuple | list) else found
-
-
 def _within_effort(m: Model, path: JointPath, guess: Any) -> JointPath:
     """The path, slowed down as far as the actuators' effort limits ask."""
     limit = np.array([x for name in m.actuated for x in m.joint(name).effort_limit or (np.inf,) * m.joint(name).nv])
@@ -471,7 +386,7 @@ def _within_effort(m: Model, path: JointPath, guess: Any) -> JointPath:
     q, v, a = _completed(m, *path(t), guess)
 
     def part(slower: float) -> float:
-        return float((np.abs(_forces(m, q, v / slower, a / slower**2)) / limit).max())
+        return float((np.abs(model_forces(m, q, v / slower, a / slower**2)) / limit).max())
 
     slower = 1.0
     while part(slower) > 1.0:

@@ -11,7 +11,7 @@ import numpy as np
 from eslabon.arguments import Floats, flag, positive
 from eslabon.errors import InputError
 from eslabon.graph.evaluator import evaluate
-from eslabon.identification.base_parameters import BaseParameters, base_parameters
+from eslabon.identification.base_parameters import base_parameters
 from eslabon.identification.consistency import Masses, Task, consistent_parameters
 from eslabon.identification.equations import ACTUATOR_REGRESSOR, independent
 from eslabon.identification.estimation import (
@@ -20,6 +20,7 @@ from eslabon.identification.estimation import (
     Estimate,
     equations_of,
     estimate,
+    model_forces,
     noise_of,
     prior_factor,
     refuse_silence,
@@ -32,7 +33,7 @@ from eslabon.identification.residual_tests import ResidualTest, chi_squared, mis
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.plotting import new_figure
-from eslabon.quantities import evaluate as evaluate_quantity
+from eslabon.solvers.identification import BaseParameters
 
 
 class Settings(NamedTuple):
@@ -210,8 +211,7 @@ class Identification:
 
     def torques(self, q: Any, v: Any, a: Any) -> Floats:
         """The actuators' forces for a motion by the identified parameters, offsets of the measurement included."""
-        own = evaluate_quantity(self.m, "inverse_dynamics")(q, v, a)
-        forces: Floats = own[0] if isinstance(own, tuple | list) else own
+        forces = model_forces(self.m, q, v, a)
         Y = evaluate(self.m, ACTUATOR_REGRESSOR, terms=self.terms)(q, v, a)
         return forces + Y[..., list(self.base.columns)] @ (self.values - self.base.values)
 

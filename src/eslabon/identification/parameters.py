@@ -20,8 +20,9 @@ from eslabon.errors import ModelError, shown, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.items import Body, Description, Joint
+from eslabon.solvers import identification
+from eslabon.solvers.identification import inertial_parameters
 
-NAMES = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of the last six in a matrix
 FRICTION = ("viscous", "coulomb", "offset")
 
@@ -73,21 +74,10 @@ def _places(m: Model, joints: Any, kind: str) -> tuple[int, ...]:
 def parameter_names(m: Model, terms: Terms = NO_TERMS) -> list[str]:
     """A name for each parameter, such as 'mx(link2)' and 'viscous(joint2)'."""
     own = velocity_names(m)
-    inertial = [f"{name}({body.name})" for body in m.bodies for name in NAMES]
-    return inertial + [f"{kind.replace('_', ' ')}({own[k]})" for kind, k in terms.listed()]
+    return identification.parameter_names(m) + [f"{kind.replace('_', ' ')}({own[k]})" for kind, k in terms.listed()]
 
 
 # -- numbers of a model -----------------------------------------------------------------------------------------------
-
-
-def inertial_parameters(m: Model) -> Floats:
-    """Ten numbers a body: mass, mass times centre of mass, and the inertia about the body's frame."""
-    rows = []
-    for body in m.bodies:
-        c = np.array(body.com, dtype=float)
-        J = np.asarray(body.inertia_matrix()) + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
-        rows.append([body.mass, *(body.mass * c), *(J[place] for place in PLACES)])
-    return np.array(rows, dtype=float).ravel()
 
 
 def model_parameters(m: Model, terms: Terms) -> Floats:

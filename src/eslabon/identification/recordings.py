@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 from eslabon.arguments import Floats, known_words, positive, states
 from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
 from eslabon.model import Model
-from eslabon.model.configuration import coordinate_columns, normalize, velocity_columns
+from eslabon.model.configuration import normalize
 from eslabon.simulate.simulated_motion import Motion, columns
 from eslabon.solvers.assembly import complete, project
 
@@ -32,10 +32,13 @@ FLAT = 1.89  # samples a second over the cutoff at which filtered white noise is
 EVEN = 1e-3  # of a time step: recorded times that differ by less are even
 FEWEST = 20  # samples that can be filtered and differentiated
 
+DEGREE = np.pi / 180
 UNITS = {
-    "": 1.0, "s": 1.0, "ms": 1e-3, "rad": 1.0, "deg": np.pi / 180, "m": 1.0, "mm": 1e-3, "rad/s": 1.0,
-    "deg/s": np.pi / 180, "m/s": 1.0, "mm/s": 1e-3, "rad/s²": 1.0, "rad/s^2": 1.0, "deg/s²": np.pi / 180,
-    "deg/s^2": np.pi / 180, "m/s²": 1.0, "m/s^2": 1.0, "N m": 1.0, "Nm": 1.0, "N": 1.0, "mNm": 1e-3, "kN": 1e3,
+    "s": {"s": 1.0, "ms": 1e-3}, "rad": {"rad": 1.0, "deg": DEGREE}, "m": {"m": 1.0, "mm": 1e-3}, "": {},
+    "rad/s": {"rad/s": 1.0, "deg/s": DEGREE}, "m/s": {"m/s": 1.0, "mm/s": 1e-3},
+    "rad/s²": {"rad/s²": 1.0, "rad/s^2": 1.0, "deg/s²": DEGREE, "deg/s^2": DEGREE},
+    "m/s²": {"m/s²": 1.0, "m/s^2": 1.0, "mm/s²": 1e-3, "mm/s^2": 1e-3},
+    "N m": {"N m": 1.0, "Nm": 1.0, "mNm": 1e-3, "mN m": 1e-3}, "N": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
 }  # fmt: skip
 _HEADING = re.compile(r"(?P<joint>.+)\.(?P<what>q|v|a|tau)(?:\.(?P<name>\w+))?\s*(?:\[(?P<unit>.*)\])?", re.DOTALL)
 _TIME = re.compile(r"(?:t|time)\s*(?:\[(?P<unit>.*)\])?", re.IGNORECASE)
@@ -145,37 +148,44 @@ def read_recording(m: Model, path: str | Path) -> Recording:
         raise ReadError(f"{path}: it cannot be read ({getattr(error, 'strerror', None) or error}).") from None
     if not rows or not (time := [k for k, h in enumerate(rows[0]) if _TIME.fullmatch(h.strip())]):
         raise ReadError(f"{path}: the first line names the columns, one of them 't' or 't [s]'; there is none.")
-    found = {("t", "", ""): (time[0], _unit(path, rows[0][time[0]], _TIME))}
+    if rows[0][-1].startswith("sha256 "):  # as `Motion.save` wrote it, so that damage shows
+        return _of_motion(m, Motion.load(path))[0]
+    found = {("t", "", ""): time[0]}
     for k, heading in enumerate(rows[0]):
         if parts := _HEADING.fullmatch(heading.strip()):
             _known_joint(m, path, parts["joint"])
-            found[parts["what"], parts["joint"], parts["name"] or ""] = (k, _unit(path, heading, _HEADING))
-    table = _numbers(path, rows)
-    return recordings(m, Recording(**_columns(m, path, found, table)))[0]
+            found[parts["what"], parts["joint"], parts["name"] or ""] = k
+    return _fitting(m, Recording(**_columns(m, _Table(path, rows), found)))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Rows of texts under a line of names."""
+
+    path: str | Path
+    rows: list[list[str]]
+
+    def column(self, k: int, unit: str) -> Floats:
+        """The numbers of a column, in the SI unit."""
+        factor = self._factor(k, unit)
+        try:
+            return factor * np.array([float(row[k]) for row in self.rows[1:] if row])
+        except (ValueError, IndexError):
+            bad = next(i for i, row in enumerate(self.rows[1:], 2) if row and not _is_number(row, k))
+            raise ReadError(f"{self.path}: line {bad} has no number under {shown(self.rows[0][k])}.") from None
+
+    def _factor(self, k: int, unit: str) -> float:
+        parts = (_TIME if unit == "s" else _HEADING).fullmatch(self.rows[0][k].strip())
+        given = ((parts["unit"] or "") if parts else "").strip()
+        if given and given not in UNITS[unit]:
+            heading, known = shown(self.rows[0][k]), suggest(given, UNITS[unit])
+            raise ReadError(f"{self.path}: {heading} is in a unit that does not fit it{known}")
+        return UNITS[unit].get(given, 1.0)
 
 
 def _known_joint(m: Model, path: str | Path, name: str) -> None:
     if name not in m.velocities:
         raise ReadError(f"{path}: {m.name} has no joint {shown(name)}{suggest(name, m.velocities)}")
-
-
-def _unit(path: str | Path, heading: str, pattern: re.Pattern[str]) -> float:
-    parts = pattern.fullmatch(heading.strip())
-    unit = (parts["unit"] or "").strip() if parts else ""
-    if unit not in UNITS:
-        raise ReadError(f"{path}: the unit of {shown(heading)} is not known{suggest(unit, [u for u in UNITS if u])}")
-    return UNITS[unit]
-
-
-def _numbers(path: str | Path, rows: list[list[str]]) -> Callable[[int], Floats]:
-    def column(k: int) -> Floats:
-        try:
-            return np.array([float(row[k]) for row in rows[1:] if row])
-        except (ValueError, IndexError):
-            bad = next(i for i, row in enumerate(rows[1:], 2) if row and not _is_number(row, k))
-            raise ReadError(f"{path}: line {bad} has no number under {shown(rows[0][k])}.") from None
-
-    return column
 
 
 def _is_number(row: list[str], k: int) -> bool:
@@ -185,28 +195,23 @@ def _is_number(row: list[str], k: int) -> bool:
         return False
 
 
-def _columns(
-    m: Model, path: str | Path, found: Mapping[tuple[str, str, str], tuple[int, float]], table: Callable[[int], Floats]
-) -> dict[str, Any]:  # fmt: skip
+def _columns(m: Model, table: _Table, found: Mapping[tuple[str, str, str], int]) -> dict[str, Any]:
     """The arrays of a recording from the columns of a table."""
-    q, v = coordinate_columns(m), velocity_columns(m)
-    driven = [v[k] for k in m.actuated_velocities]
-    if m.closed and any(("q", c.joint, c.name) not in found for c in q):  # of the actuated joints alone
-        q, v = tuple(c for name in m.actuated for c in q if c.joint == name), tuple(driven)
-    made: dict[str, Any] = {}
-    for what, own, needed in (("q", q, True), ("tau", driven, True), ("v", v, False), ("a", v, False)):
-        keys = [(what, c.joint, c.name) for c in own]
+    own = columns(m)
+    if m.closed and any(("q", c.joint, c.name) not in found for c in own["q"]):  # of the actuated joints alone
+        own = {what: tuple(c for name in m.actuated for c in own[what] if c.joint == name) for what in own}
+    made: dict[str, Any] = {"t": table.column(found["t", "", ""], "s")}
+    for what in ("q", "tau", "v", "a"):
+        keys = [(what, c.joint, c.name) for c in own[what]]
         missing = [
-            f"{c.joint}.{what}{'.' * bool(c.name)}{c.name}"
-            for c, key in zip(own, keys, strict=True)
-            if key not in found
+            ".".join(filter(None, (joint, what, name))) for _, joint, name in keys if (what, joint, name) not in found
         ]
-        if missing and needed:
-            raise ReadError(f"{path}: there is no column '{missing[0]}'; it has those of {_listed(found)}.")
+        if missing and what in ("q", "tau"):
+            raise ReadError(f"{table.path}: there is no column '{missing[0]}'; it has those of {_listed(found)}.")
         if not missing:
-            made[what] = np.stack([found[key][1] * table(found[key][0]) for key in keys], axis=-1)
-    place, unit = found["t", "", ""]
-    return {"t": unit * table(place), **made}
+            values = [table.column(found[key], c.unit) for key, c in zip(keys, own[what], strict=True)]
+            made[what] = np.stack(values, axis=-1) if values else np.zeros((len(made["t"]), 0))
+    return made
 
 
 def _listed(found: Mapping[tuple[str, str, str], Any]) -> str:

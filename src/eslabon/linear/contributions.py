@@ -10,14 +10,13 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.errors import InputError, ModelError, suggest
-from eslabon.graph.evaluator import Formula, requested
+from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.plotting import new_figure
 from eslabon.quantities import CLOSURE, structure_of
-from eslabon.solvers.closure_checks import checked
 
 MATRICES = ("U", "V", "W")
 
@@ -116,13 +115,9 @@ def contributions(lm: LinearModel) -> Contributions:
     >>> made.sources, bool(abs(made.W.sum(axis=-3) - lm.W).max() < 1e-12)
     (('link2', 'link3', 'link5', 'link4'), True)
     """
-    m, call = lm.layout.model, lm.layout.request.get("call")
-    external, parameters = ({}, {}) if call is None else (call.external, call.parameters)
-    sources = _sources(m, lm.layout.partition, external)
-    asked = {"partition": lm.layout.partition, "sources": sources}
-    request = requested(m, CONTRIBUTIONS, asked, tuple(parameters), tuple(external))
-    f = checked(m, request, None if call is None else call.tolerance)
-    values = f(lm.q, lm.v, lm.tau, *external.values(), *parameters.values())
+    m, call = lm.layout.model, lm.layout.request
+    sources = _sources(m, lm.layout.partition, call.external)
+    values = call(CONTRIBUTIONS, {"partition": lm.layout.partition, "sources": sources}, lm.q, lm.v, lm.tau)
     return Contributions(m.name, (*(b.name for b in m.bodies), *sources), lm.coordinates, *values)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
     from eslabon.linear.contributions import Contributions
     from eslabon.linear.modes import Modes
 
-VALUES = ("U", "V", "W", "F", "A", "B", "drift", "a", "position_map", "velocity_map", "C", "D")
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What all linear models of one request share: the mechanism, its independent velocities, and names.
+    """What all linear models of one request share: the mechanism, its independent velocities, names, and how it was asked.
 
-    `constant` are C and D where no state changes them.
+    `values` are the names of what one native call gives; `later` makes what else is asked for, by name; `constant` is what no
+    state changes.
     """
 
     model: Model
@@ -33,8 +33,10 @@ class Layout:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    constant: tuple[Floats, Floats] | None
-    request: dict[str, Any]
+    values: tuple[str, ...]
+    constant: Mapping[str, Floats]
+    later: Callable[[LinearModel, str], Mapping[str, Floats]]
+    request: Any
 
 
 class LinearModel:
@@ -57,39 +59,76 @@ class LinearModel:
     velocity_map : `(..., nv, 2n)`, the changes of all velocities for those of the state.
     """
 
-    __slots__ = ("_values", "layout", "q", "tau", "v")
-
-    U: Floats
-    V: Floats
-    W: Floats
-    F: Floats
-    A: Floats
-    B: Floats
-    drift: Floats
-    a: Floats
-    position_map: Floats
-    velocity_map: Floats
+    __slots__ = ("_known", "layout", "q", "tau", "v")
 
     def __init__(
         self, layout: Layout, values: tuple[Floats, ...], q: ArrayLike, v: ArrayLike, tau: ArrayLike
     ) -> None:  # fmt: skip
-        self.layout, self._values = layout, values
+        self.layout, self._known = layout, dict(zip(layout.values, values, strict=True))
         self.q, self.v, self.tau = (
             np.array(q, float),
             np.array(v, float),
             np.array(tau, float),
         )  # the caller's may change
 
+    def _matrix(self, name: str) -> Floats:
+        """What is known, what no state changes, or what is found when it is asked for."""
+        constant = self.layout.constant.get(name)
+        if constant is not None:
+            return np.broadcast_to(constant, (*self.batch, *constant.shape))
+        if name not in self._known:
+            self._known.update(self.layout.later(self, name))
+        return self._known[name]
+
+    @property
+    def U(self) -> Floats:
+        return self._matrix("U")
+
+    @property
+    def V(self) -> Floats:
+        return self._matrix("V")
+
+    @property
+    def W(self) -> Floats:
+        return self._matrix("W")
+
+    @property
+    def F(self) -> Floats:
+        return self._matrix("F")
+
+    @property
+    def A(self) -> Floats:
+        return self._matrix("A")
+
+    @property
+    def B(self) -> Floats:
+        return self._matrix("B")
+
     @property
     def C(self) -> Floats:
-        return self._values[10] if self.layout.constant is None else self._spread(self.layout.constant[0])
+        return self._matrix("C")
 
     @property
     def D(self) -> Floats:
-        return self._values[11] if self.layout.constant is None else self._spread(self.layout.constant[1])
+        return self._matrix("D")
 
-    def _spread(self, matrix: Floats) -> Floats:
-        return np.broadcast_to(matrix, (*self.batch, *matrix.shape))
+    @property
+    def a(self) -> Floats:
+        return self._known["a"]
+
+    @property
+    def position_map(self) -> Floats:
+        return self._matrix("position_map")
+
+    @property
+    def velocity_map(self) -> Floats:
+        return self._matrix("velocity_map")
+
+    @property
+    def drift(self) -> Floats:
+        i = list(self.layout.partition.independent)
+        v = np.broadcast_to(self.v, self.a.shape)
+        return np.concatenate([v[..., i], self.a[..., i]], axis=-1)
 
     @property
     def name(self) -> str:
@@ -115,7 +154,7 @@ class LinearModel:
     @property
     def batch(self) -> tuple[int, ...]:
         """The leading axes."""
-        return self.A.shape[:-2]
+        return self.a.shape[:-1]
 
     @property
     def dof(self) -> int:
@@ -132,8 +171,9 @@ class LinearModel:
         if not self.batch:
             raise InputError(f"there is one linear model of {self.name} here, and no others to choose from.")
         shape = self.batch
-        q, v, tau = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in (self.q, self.v, self.tau))
-        return LinearModel(self.layout, tuple(x[index] for x in self._values), q[index], v[index], tau[index])
+        q, v, tau = (np.broadcast_to(x, (*shape, x.shape[-1]))[index] for x in (self.q, self.v, self.tau))
+        layout = replace(self.layout, request=self.layout.request.of(shape, index))
+        return LinearModel(layout, tuple(self._known[name][index] for name in layout.values), q, v, tau)
 
     @property
     def poles(self) -> np.ndarray:
@@ -228,11 +268,3 @@ class LinearModel:
         return (
             f"<LinearModel: {many} of {self.name} in {', '.join(self.coordinates) or 'no coordinates'}; {sizes}{rest}>"
         )
-
-
-def _value(place: int) -> property:
-    return property(lambda self: self._values[place])
-
-
-for _k, _name in enumerate(VALUES[:10]):
-    setattr(LinearModel, _name, _value(_k))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,17 +12,18 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, mapping, states, text
 from eslabon.coordinates.partition import partition_at, partition_by
+from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
-from eslabon.graph.evaluator import Formula, requested
+from eslabon.graph.evaluator import Formula, native, requested
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
-from eslabon.linear.linear_model import VALUES, Layout, LinearModel
+from eslabon.linear.linear_model import Layout, LinearModel
 from eslabon.linear.measured import actuator_names, measured, state_names
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSURE, structure_of
+from eslabon.quantities import CLOSURE, MASS, structure_of
 from eslabon.solvers.closure_checks import checked
 
 MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")
@@ -44,21 +47,32 @@ def _shape(name: str) -> Any:
         return {
             "U": (n, n), "V": (n, n), "W": (n, n), "F": (n, nu), "A": (2 * n, 2 * n), "B": (2 * n, nu), "drift": (2 * n,),
             "a": (nv,), "position_map": (nv, n), "velocity_map": (nv, 2 * n), "C": (ny, 2 * n), "D": (ny, nu),
+            "a_by_x": (n, 2 * n), "a_by_u": (n, nu),
             "needed": (n,),
         }[name]  # fmt: skip
 
     return shape
 
 
-def _formula(name: str, inputs: tuple[Any, ...], values: tuple[str, ...], **options: Any) -> Formula:
-    outputs = (*(Argument(x, _shape(x)) for x in values), *CLOSURE)
+def _formula(
+    name: str, inputs: tuple[Any, ...], values: tuple[str, ...], checks: tuple[Argument, ...] = CLOSURE, **options: Any
+) -> Formula:  # fmt: skip
+    outputs = (*(Argument(x, _shape(x)) for x in values), *checks)
     return Formula(
-        name, _traced(name), inputs, outputs, {"partition": None, **options}, True, structure_of, len(CLOSURE), True,
-        timed=True,
+        name, _traced(name), inputs, outputs, {"partition": None, **options}, True, structure_of, len(checks), True,
+        timed=checks == CLOSURE,
     )  # fmt: skip
 
 
-LINEARIZED = _formula("linearized", ("q", "v", "tau"), VALUES, outputs=())
+MEASURED, TERMS = ("C", "D"), ("U", "V", "W", "F", "position_map", "velocity_map")
+CLOSED = _formula("linearized", ("q", "v", "tau"), ("A", "B", "a", *MEASURED, *TERMS), outputs=())
+# The matrices of trees are larger than what they are made of: what is the same in every state is left out, and U, V and W wait
+# until somebody asks.
+TREE = _formula("linearized_tree", ("q", "v", "tau"), ("A", "B", "a", *MEASURED), MASS, outputs=())
+PLAIN_TREE = _formula(
+    "linearized_plain_tree", ("q", "v", "tau"), ("a_by_x", "a_by_u", "a", *MEASURED), MASS, outputs=()
+)
+TREE_TERMS = _formula("tree_terms", ("q", "v", "a"), ("U", "V", "W"), ())
 HOLDING = _formula("holding", ("q", "v", "a"), ("F", "needed"), steady=False)
 SENSITIVITY = _formula(
     "linear_sensitivity", ("q", "v", "tau", Argument("value", ())), MATRICES, outputs=(), parameter=None
@@ -99,15 +113,22 @@ def linearize(
     raise refused
 
 
+@per_model
+def _formula_of(m: Model) -> Formula:
+    if m.closed:
+        return CLOSED
+    return PLAIN_TREE if all(j.kind.plain for j in m.description.joints) else TREE
+
+
 def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
     """What is asked most, of q, v and tau alone, made ready: a call costs little more than the native one.
 
     Where the actuated coordinates do not determine the motion it raises SingularityError, and `linearize` looks for others.
     """
     p = _own(m)
-    layout = _layout(m, p, None)
-    asked = {"partition": p, "outputs": layout.request["outputs"]}
-    f = _native(m, LINEARIZED, tuple(asked.items()), (), (), None)
+    outputs, layout = _layout(m, p, None)
+    layout = replace(layout, request=_Call(m, None, None, None, None))
+    f = _native(m, _formula_of(m), (("partition", p), ("outputs", outputs)), (), (), None)
     return lambda q, v, tau: LinearModel(layout, f(q, v, tau), q, v, tau)
 
 
@@ -134,13 +155,27 @@ class _Call:
         made: tuple[Floats, ...] = f(*arrays, *self.external.values(), *self.parameters.values())
         return made
 
+    def of(self, batch: tuple[int, ...], index: Any) -> _Call:
+        """The same for some of many states."""
+        made = copy(self)
+        made.external = {name: np.broadcast_to(w, (*batch, 6))[index] for name, w in self.external.items()}
+        made.parameters = {name: np.broadcast_to(x, batch)[index] for name, x in self.parameters.items()}
+        return made
+
+    def without(self, parameter: str) -> _Call:
+        """The same with a parameter left to the model."""
+        made = copy(self)
+        made.parameters = {name: x for name, x in self.parameters.items() if name != parameter}
+        return made
+
 
 @per_model
 def _native(
     m: Model, formula: Formula, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],
     external: tuple[str, ...], tolerance: float | None,
 ) -> Any:  # fmt: skip
-    return checked(m, requested(m, formula, dict(options), parameters, external), tolerance)
+    request = requested(m, formula, dict(options), parameters, external)
+    return checked(m, request, tolerance) if formula.checks else native(m, request)
 
 
 def _partitions(m: Model, chosen: Partition | None, q: Floats) -> Iterator[Partition]:
@@ -174,45 +209,64 @@ def _forces(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike | None
 
 
 def _at(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats, tau: Floats) -> LinearModel:
-    layout = _layout(call.m, p, outputs if outputs is None or isinstance(outputs, str) else tuple(outputs))
-    asked = {"partition": p, "outputs": layout.request["outputs"]}
-    values = call(LINEARIZED, asked, q, v, tau)
-    if call.external or call.parameters:
-        layout = Layout(**{**vars(layout), "request": {**layout.request, "call": call}})
-    return LinearModel(layout, values, q, v, tau)
+    given = outputs if outputs is None or isinstance(outputs, str) else tuple(outputs)
+    named, layout = _layout(call.m, p, given)
+    values = call(_formula_of(call.m), {"partition": p, "outputs": named}, q, v, tau)
+    return LinearModel(replace(layout, request=call), values, q, v, tau)
 
 
 @per_model
-def _layout(m: Model, p: Partition, outputs: Any) -> Layout:
+def _layout(m: Model, p: Partition, outputs: Any) -> tuple[tuple[Output, ...], Layout]:
+    """The outputs that are computed, and all that does not depend on the state."""
     i = p.independent
     named, n = measured(m, outputs, i), len(i)
-    constant = all(y.of == "joint" and y.order < 2 and y.place in i for _, y in named)
-    C = np.zeros((len(named), 2 * n))
-    if constant:
-        for row, (_, y) in enumerate(named):
+    constant = {} if m.closed else _of_trees(m)
+    asked = tuple(y for _, y in named)
+    if all(y.of == "joint" and y.order < 2 and y.place in i for y in asked):
+        C = np.zeros((len(named), 2 * n))
+        for row, y in enumerate(asked):
             C[row, i.index(y.place) + y.order * n] = 1.0
-    return Layout(
+        constant, asked = {**constant, "C": C, "D": np.zeros((len(named), m.nu))}, ()
+    values = tuple(x.name for x in _formula_of(m).outputs if x.bound is None)
+    layout = Layout(
         m, p, tuple(velocity_names(m)[k] for k in i), state_names(m, i), actuator_names(m),
-        tuple(name for name, _ in named), (C, np.zeros((len(named), m.nu))) if constant else None,
-        {"outputs": () if constant else tuple(y for _, y in named)},
+        tuple(name for name, _ in named), values, constant, later, None,
     )  # fmt: skip
+    return asked, layout
+
+
+def _of_trees(m: Model) -> dict[str, Floats]:
+    """What is the same in every state of a tree."""
+    one = np.eye(m.nv)
+    velocity_map = np.hstack([np.zeros((m.nv, m.nv)), one])
+    return {"F": one[:, list(m.actuated_velocities)], "position_map": one, "velocity_map": velocity_map}
+
+
+def later(lm: LinearModel, name: str) -> dict[str, Floats]:
+    """A and B of a tree from their lower halves, or its U, V and W."""
+    if name in ("A", "B"):
+        lower = lm._known["a_by_x" if name == "A" else "a_by_u"]
+        whole = np.zeros((*lm.batch, 2 * lm.dof, lower.shape[-1]))
+        whole[..., lm.dof :, :] = lower
+        if name == "A":
+            whole[..., range(lm.dof), range(lm.dof, 2 * lm.dof)] = 1.0
+        return {name: whole}
+    found = lm.layout.request(TREE_TERMS, {"partition": lm.layout.partition}, lm.q, lm.v, lm.a)
+    return dict(zip("UVW", found, strict=True))
 
 
 def sensitivity(lm: LinearModel, parameter: str) -> dict[str, Floats]:
     """The derivatives of a linear model's matrices by a parameter."""
-    layout = lm.layout
+    layout, call = lm.layout, lm.layout.request
     m, parameter = layout.model, text(parameter, "parameter")
     if parameter not in m.parameters:
         raise ModelError(f"{m.name} has no parameter '{parameter}'{suggest(parameter, m.parameters)}")
-    call = layout.request.get("call") or _Call(m, None, None, None, None)
-    if parameter in call.parameters:
-        value, others = call.parameters[parameter], {k: x for k, x in call.parameters.items() if k != parameter}
-        call = _Call.__new__(_Call)
-        call.m, call.tolerance, call.external, call.parameters = m, None, layout.request["call"].external, others
-    else:
-        value = m.parameters[parameter]
-    asked = {"partition": layout.partition, "outputs": layout.request["outputs"], "parameter": parameter}
-    found = dict(zip(MATRICES, call(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value), strict=True))
-    if layout.constant is not None:
-        found |= {name: np.zeros((*lm.batch, *x.shape)) for name, x in zip("CD", layout.constant, strict=True)}
+    value = call.parameters.get(parameter, m.parameters[parameter])
+    outputs = _layout(m, layout.partition, layout.outputs or None)[0]
+    asked = {"partition": layout.partition, "outputs": outputs, "parameter": parameter}
+    made = call.without(parameter)(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value)
+    found = dict(zip(MATRICES, made, strict=True))
+    for name in ("C", "D"):
+        if name in layout.constant:
+            found[name] = np.zeros((*lm.batch, *layout.constant[name].shape))
     return found

@@ -270,15 +270,10 @@ def _rigid_shapes(X: Complex, rigid: Floats) -> Complex:
 
 def _closed(lm: LinearModel, q: Floats) -> Floats:
     """Configurations taken onto the constraint manifold of the model's own parameters by least steps."""
-    m, call = lm.layout.model, lm.layout.request.get("call")
+    m, given = lm.layout.model, lm.layout.request.parameters
     q = np.asarray(normalize(m, q))
     if not m.closed:
         return q
-    given = {} if call is None else call.parameters
-    if any(np.ndim(x) for x in given.values()):
-        raise InputError(
-            f"the models of {m.name} have parameters of their own; linearize one of them to show its modes."
-        )
     closure = evaluate(m, CLOSURE, tuple(given))
     for _ in range(30):
         phi, J = closure(q, *(np.full(len(q), float(x)) for x in given.values()))

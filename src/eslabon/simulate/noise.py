@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eslabon.algebra.arrays import is_symbolic
 from eslabon.arguments import Floats
 
 BLOCK, NUMBERS = 64, 2**20  # samples that are drawn at once, and the numbers these are at most
@@ -78,9 +79,9 @@ class Noise:
 
 def split(sizes: Sizes, noise: Any) -> tuple[Any, Any, Any]:
     """What a column of noise, or a row of numbers, has for coordinates, velocities and forces; zero where there is none."""
-    ends = np.cumsum([0, *sizes])
-    symbolic = not isinstance(noise, np.ndarray)
-    return tuple(  # type: ignore[return-value]
-        0 if a == b else (noise[a:b, :] if symbolic else noise[..., a:b])
-        for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-    )
+
+    def part(first: int, size: int) -> Any:
+        own = slice(first, first + size)
+        return 0 if not size else noise[own, :] if is_symbolic(noise) else noise[..., own]
+
+    return part(0, sizes.coordinates), part(sizes.coordinates, sizes.velocities), part(sizes.measured, sizes.forces)

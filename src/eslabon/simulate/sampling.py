@@ -121,10 +121,10 @@ class Sampler:
     def agenda(self, end: float) -> dict[float, tuple[bool, bool]]:
         """When the law is sampled, and when what was delayed acts."""
         k = np.arange(math.floor((end - self.start) / self.period * (1 + 1e-12) + 1e-9) + 1)
-        samples = (self.start + k * self.period).tolist()
+        samples = set((self.start + k * self.period).tolist())
         shift = self.start + ((k + 1) * self.period if self.delay == self.period else k * self.period + self.delay)
         releases = set(shift[shift <= end].tolist()) if self.sampling.delayed else set()
-        return {t: (t in set(samples), t in releases) for t in sorted({*samples, *releases})}
+        return {t: (t in samples, t in releases) for t in sorted({*samples, *releases})}
 
     def due(self, t: Floats, h: Floats) -> tuple[np.ndarray, np.ndarray]:
         """Which of the ends of steps of lengths h are samples, and at which what was delayed acts."""

@@ -37,6 +37,7 @@ LINEAR = (
 )  # what is written in independent coordinates
 OF_MASS = (
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "hybrid_dynamics",
     "reactions_under_forces",
     *LINEAR,

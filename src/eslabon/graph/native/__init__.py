@@ -118,6 +118,6 @@ def _assembled(program: Any, signature: Signature) -> bytes:
 
 def _declared_once(text: str) -> str:
     """Both kernels may declare the same functions of the C library."""
-    seen: set[str] = set()
     lines = text.splitlines(keepends=True)
-    return "".join(x for x in lines if not x.startswith("declare") or not (x in seen or seen.add(x)))
+    declared = dict.fromkeys(x for x in lines if x.startswith("declare"))
+    return "".join([*declared, *(x for x in lines if x not in declared)])

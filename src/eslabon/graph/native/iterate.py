@@ -232,8 +232,7 @@ def _assembled(program: Program, roles: Roles) -> bytes:
 
     here = machine.host()
     code = kernel(program, here.width, here.fused)
-    copying = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
-    around = packing.definitions(here.width) + loops.DECLARED + copying + _loop(code, roles, here.width)
+    around = packing.definitions(here.width) + loops.DECLARED + _loop(code, roles, here.width)
     return machine.assemble(code.text + around, program.length)
 
 

@@ -48,6 +48,7 @@ def workspace(b: Body, kernel: Kernel) -> Iterator[tuple[str, str, str]]:
 DECLARED = """declare ptr @malloc(i64)
 declare void @free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 

@@ -6,6 +6,7 @@ neighbours in a row.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -37,7 +38,8 @@ def definition(name: str, f: Operator, width: int, place: int, single: bool) -> 
     """@name(source, scratch, target), whose own part of the scratch array begins at `place`, for a block of states or for
     one alone."""
     b = Body(width)
-    code = {"factor": _Factor, "solve": _Solve, "multiply": _Multiply}[f.kind](name, f, b, single)
+    kinds: dict[str, type[_Operation]] = {"factor": _Factor, "solve": _Solve, "multiply": _Multiply}
+    code = kinds[f.kind](name, f, b, single)
     if single:
         code.one_state(b.offset("%scratch", place, "double"))
     else:
@@ -55,7 +57,7 @@ class Matrix:
     stride: int
 
 
-class _Operation:
+class _Operation(ABC):
     """An operator under construction: tables, and loops for either way."""
 
     def __init__(self, name: str, f: Operator, b: Body, single: bool) -> None:
@@ -64,6 +66,14 @@ class _Operation:
         self.tables: list[str] = []
         self.starts = self.table("starts", f.rows.starts)
         self.index = self.table("index", list(chain.from_iterable(f.rows.columns)))
+
+    @abstractmethod
+    def states(self) -> None:
+        """The code for a block of states."""
+
+    @abstractmethod
+    def one_state(self, scratch: str) -> None:
+        """The code for one state alone."""
 
     def table(self, what: str, numbers: Sequence[int]) -> str:
         text = ", ".join(f"i64 {n}" for n in numbers or [0])

@@ -57,15 +57,33 @@ def call_body(callee: str, starts: Sequence[int], width: int) -> list[str]:
     return [*lines, f"call void {callee}(ptr %one, ptr %scratch, ptr %target)"]
 
 
-def moves(name: str, table: Sequence[Sequence[int]], width: int) -> str:
-    """A function @name(source, target) that moves a vector for each row (from, to) of the table."""
-    b, V, align = Body(width), vector_type(width), f"align {8 * width}"
-    with b.loop(len(table)) as row:
-        source, target = (
-            b.offset(f"%{at}", _entry(b, name, row, 2, k), V) for k, at in enumerate(("source", "target"))
-        )
-        b.do(f"store {V} {b.let(f'load {V}, ptr {source}, {align}')}, ptr {target}, {align}")
+LONG = 8  # vectors in a run, from which on the C library's copy is the faster
+
+
+def moves(name: str, table: Sequence[tuple[int, int]], width: int) -> str:
+    """A function @name(source, target) that moves a vector for each row (from, to) of the table; neighbours that stay so
+    are moved together."""
+    runs: list[list[int]] = []
+    for here, there in sorted(table, key=lambda row: row[1]):
+        if runs and (here, there) == (runs[-1][0] + runs[-1][2], runs[-1][1] + runs[-1][2]):
+            runs[-1][2] += 1
+        else:
+            runs.append([here, there, 1])
+    long, short = [r for r in runs if r[2] >= LONG], [r for r in runs if r[2] < LONG]
+    b, V, align, text = Body(width), vector_type(width), f"align {8 * width}", ""
+    if long:
+        text += _constant(f"{name}.long", long)
+        with b.loop(len(long)) as row:
+            source, target, count = (_entry(b, f"{name}.long", row, 3, k) for k in range(3))
+            places = f"ptr {b.offset('%target', target, V)}, ptr {b.offset('%source', source, V)}"
+            b.do(f"call void @llvm.memcpy.p0.p0.i64({places}, i64 {b.let(f'mul i64 {count}, {8 * width}')}, i1 false)")
+    if short:
+        single = [(here + k, there + k) for here, there, length in short for k in range(length)]
+        text += _constant(name, single)
+        with b.loop(len(single)) as row:
+            source, target = (
+                b.offset(f"%{at}", _entry(b, name, row, 2, k), V) for k, at in enumerate(("source", "target"))
+            )
+            b.do(f"store {V} {b.let(f'load {V}, ptr {source}, {align}')}, ptr {target}, {align}")
     b.do("ret void")
-    return _constant(name, table) + b.function(
-        f"internal void {name}(ptr noalias %source, ptr noalias %target) nounwind"
-    )
+    return text + b.function(f"internal void {name}(ptr noalias %source, ptr noalias %target) nounwind")
