@@ -195,6 +195,13 @@ def test_graphs_without_causality_are_drawn_without_strokes():
     assert not items(picture(es.BondGraph.load("rigid_bar")), "stroke")
 
 
+def test_a_graph_without_bonds_has_no_picture():
+    nothing = es.BondGraph("nothing", {}, [])
+    assert nothing._repr_svg_() is None
+    with pytest.raises(es.ModelError, match="no bonds to draw"):
+        picture(nothing)
+
+
 def test_parallel_bonds_and_separate_graphs_are_seen():
     g = es.BondGraph("loops", {"V": "Se", "a": "1", "b": "0", "C": "C: 1", "I": "Sf", "o": "0", "R": "R: 1"},
                      ["V -> a -> b -> C", "b -> a", "I -> o -> R"])  # fmt: skip

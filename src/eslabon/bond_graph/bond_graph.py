@@ -409,6 +409,8 @@ class BondGraph(Graph):
         from eslabon.bond_graph.picture import picture
         from eslabon.bond_graph.picture_files import svg
 
+        if not self.bonds:
+            return None
         try:
             return svg(picture(self))
         except ModelError:  # no causality

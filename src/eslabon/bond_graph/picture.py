@@ -84,6 +84,8 @@ class Picture:
 
 def picture(g: Graph, preference: str | None = "integral", values: bool = True, paths: Any = ()) -> Picture:
     """A graph on a page; see `BondGraph.draw`."""
+    if not g.bonds:
+        raise ModelError(f"{g.name} has no bonds to draw.")
     page = _Page(g, values, _strokes(g, preference))
     chosen = highlighted(g, paths)
     items: list[Item] = [*page.bonds(), *page.elements()]

@@ -161,7 +161,7 @@ def stanford() -> Section:
     text = (
         "54 bonds, numbered as in figure 4.20, which is lost; morales_stanford and morales_stanford_constant are rebuilt from "
         "the matrices and paths. Compared is the topology, with the printed sign of the transformer tyx, +q53, and letters n, r, "
-        "s for the gyrators of the translation; that sign is wrong, as the next section shows."
+        "s for the gyrators of the translation; that sign is wrong, as the comparison with Euler and Lagrange shows."
     )
     return Section("4.3.8 Stanford: the junction structure S", text, tuple(rows), THESIS)
 
