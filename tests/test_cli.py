@@ -69,7 +69,7 @@ def test_the_example_of_every_command_runs(name, example):
     assert EXAMPLES[name].split()[1] in said(name, "--help")
     json.loads(said(*example(name), "--json"))
     rows = list(csv.reader(said(*example(name), "--csv").splitlines()))
-    if name != "show":  # which has several tables
+    if name not in ("show", "linearize"):  # which have several tables
         assert len({len(row) for row in rows}) == 1
     assert rows
 

@@ -23,6 +23,8 @@ from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
 
 if TYPE_CHECKING:
+    from eslabon.bond_graph import BondGraph
+    from eslabon.bond_graph.mechanism_graph import MechanismGraph
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
@@ -581,8 +583,8 @@ class Mechanism(model.Model):
     ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
-        `formulation` is how the equations of the tree are written: "newton_euler", "lagrange", "lie", "gibbs_appell" or
-        "quaternion"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
+        `formulation` is how the equations of the tree are written: "newton_euler", "lagrange", "lie", "gibbs_appell",
+        "quaternion" or "bond_graph"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
         out, the fastest are taken. Elimination keeps the `independent` coordinates that are named (joints, or velocities such
         as 'ball.wx'; see `independent_coordinates`), or selects good ones. With loops and more actuators than degrees of freedom, actuation redundancy is
         resolved by the least sum of `weights` times force squared (by minimum norm without weights); with fewer, see
@@ -832,6 +834,23 @@ class Mechanism(model.Model):
 
         known_options("simulate", simulate, options)
         return simulate(self, q0, v0, t, control, **options)
+
+    def bond_graph(self, gravity: str = "sources", drives: Mapping[str, BondGraph] | None = None) -> MechanismGraph:
+        """The mechanism as a bond graph: Euler's rings of gyrators on inertia fields, joints as modulated transformers.
+
+        `gravity` is "sources", a weight on each body, or "platform", a ground that accelerates upward (Morales). `drives` are graphs
+        with one open port, by the joint they move in place of its actuator: motors with their amplifiers, cylinders with
+        valves. The states are velocities `v_...`, coordinates `q_...`, and those of drives and springs.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> g = m.bond_graph()
+        >>> g.rates(g.state([0.5, 0.2], [1.0, 0.0]), [0.0, 0.0])[:2] - m.forward_dynamics([0.5, 0.2], [1.0, 0.0], [0.0, 0.0]) < 1e-12
+        array([ True,  True])
+        """
+        from eslabon.bond_graph.mechanism_graph import MechanismGraph
+
+        return MechanismGraph.drawn(self, gravity, drives)
 
     # -- any quantity -------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import pytest
 import eslabon as es
 from eslabon.coordinates.closing import close
 
-FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell"]
+FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell", "bond_graph"]
 METHODS = ["multipliers", "elimination", "udwadia_kalaba"]
 LOOPED = [name for name in es.robots() if es.load(name).loops]
 DRIVEN = [name for name in LOOPED if es.load(name).nu == es.load(name).dof]

@@ -13,7 +13,7 @@ from eslabon.model.configuration import integrate
 from oracles import Oracle, unbalanced
 from random_mechanisms import State, few, states
 
-FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell"]
+FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell", "bond_graph"]
 SIMPLE = {"revolute", "prismatic", "fixed"}  # what quaternions alone describe
 
 

@@ -8,7 +8,7 @@ import eslabon as es
 from random_mechanisms import random_builder
 from small_mechanisms import SMALL
 
-FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell", "quaternion"]
+FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell", "quaternion", "bond_graph"]
 METHODS = ["multipliers", "elimination", "udwadia_kalaba"]
 IMMOBILE = ["all_fixed", "locked_loop", "fixed_loop"]
 
@@ -17,7 +17,7 @@ IMMOBILE = ["all_fixed", "locked_loop", "fixed_loop"]
 def test_every_pair_answers_for_one_and_no_degree_of_freedom(name):
     m = SMALL[name]()
     q, v = m.home(), np.zeros(m.nv)
-    for formulation, constraints in zip(FORMULATIONS, (METHODS * 2)[:5], strict=True):
+    for formulation, constraints in zip(FORMULATIONS, METHODS * 2, strict=True):
         pair = {"formulation": formulation, **({"constraints": constraints} if m.closed else {})}
         a = m.forward_dynamics(q, v, np.zeros(m.nu), **pair)
         assert a.shape == (m.nv,)

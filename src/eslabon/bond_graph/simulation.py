@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi
 import numpy as np
@@ -29,6 +29,9 @@ from eslabon.simulate.control import Table
 from eslabon.simulate.run_errors import SimulationError
 from eslabon.simulate.run_options import grid, step_of, times_of, tolerances
 from eslabon.simulate.step_formulas import rk4
+
+if TYPE_CHECKING:
+    from eslabon.bond_graph.energy_balance import EnergyBalance
 
 STAGES = (0.0, 0.5, 1.0)  # of rk4
 METHODS = (*ADAPTIVE, "rk4")
@@ -57,6 +60,21 @@ class Response:
     def bond_variables(self) -> BondVariables:
         """Efforts and flows of all bonds along the run."""
         return bond_variables(self.graph, self.x, self.u, self.t)
+
+    def energy_balance(self) -> EnergyBalance:
+        """Power and energy of every element along the run, the largest first: who stores, who dissipates, who supplies.
+
+        >>> import eslabon as es, numpy as np
+        >>> g = es.BondGraph("low_pass", {"V": "Se", "j": "1", "R": "R: 2", "C": "C: 0.1"}, ["V -> j -> R", "j -> C"])
+        >>> print(g.simulate([0.0], np.linspace(0, 0.2, 201), [10.0]).energy_balance())
+        Energy balance of low_pass, 0 to 0.2 s
+          V Se       -6.3212 J
+          R R         4.3233 J
+          C C         1.9979 J
+        """
+        from eslabon.bond_graph.energy_balance import energy_balance
+
+        return energy_balance(self)
 
     def __getitem__(self, name: str) -> Floats:
         if text(name, "what is asked of a response") in self.states:

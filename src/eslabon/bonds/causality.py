@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from eslabon.arguments import choice
 from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.items import GYRATORS, RESISTOR, TRANSFORMERS, Bond, Element
+from eslabon.bonds.items import FLOW_SINK, GYRATORS, RESISTOR, TRANSFORMERS, Bond, Element
 from eslabon.bonds.validation import resistor_input
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
@@ -33,8 +33,9 @@ class Storage(NamedTuple):
 
     @property
     def letters(self) -> tuple[str, str]:
-        """Of the power variable that changes the energy variable, and of the co-energy variable: e and f of an inertia."""
-        return ("e", "f") if self.element.kind == "I" else ("f", "e")
+        """Of the power variable that changes the energy variable, and of the co-energy variable: e and f of an inertia. A sink
+        whose flow is a state is given an effort too, which must vanish."""
+        return ("f", "e") if self.element.kind == "C" else ("e", "f")
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,12 +103,12 @@ def _assigned(g: Graph, preference: str, dual: tuple[str, ...]) -> Causality:
     strokes = _Search(g, preference, dual).strokes()
     storages = [
         Storage(x, port, g.state_name(port))
-        for kind in "IC"
+        for kind in (FLOW_SINK, "I", "C")
         for x in g.elements.values()
         if x.kind == kind
         for port in g.ports[x.name]
     ]
-    integral = [strokes[s.port.bond.name] == (s.element.kind == "I") for s in storages]
+    integral = [strokes[s.port.bond.name] == (s.element.kind != "C") for s in storages]
     return Causality(
         g.name,
         preference,
@@ -260,7 +261,7 @@ class _Search:
                 yield Port(bond, False), bond.signal == "flow"
         for x in self.g.elements.values():
             ports = self.g.ports[x.name]
-            if x.is_source and x.name not in self.dual:
+            if (x.is_source and x.name not in self.dual) or x.kind == FLOW_SINK:
                 yield ports[0], x.imposes == "flow"
             elif x.law is not None and x.inverse is None:
                 yield from ((p, x.kind == "I" if x.stores else resistor_input(x) == "e") for p in ports)

@@ -20,8 +20,8 @@ class SingularError(Exception):
     """The matrix is singular whatever the symbols are."""
 
 
-def solve(A: SX, b: SX) -> SX:
-    """x with A x = b, for one right-hand side or several.
+def solve(A: SX, b: SX, definite: bool = False) -> SX:
+    """x with A x = b, for one right-hand side or several; pivots of a definite matrix may be any on the diagonal.
 
     >>> a = casadi.SX.sym("a")
     >>> solve(casadi.SX([[0, 2], [1, 0]]), casadi.vertcat(a, 3))
@@ -32,9 +32,9 @@ def solve(A: SX, b: SX) -> SX:
     rows = [{int(j): casadi.SX(A[i, j]) for j in np.flatnonzero(_structure(A)[i])} for i in range(n)]
     right = [casadi.SX(b[i, :]) for i in range(n)]
     open_rows, open_columns, order = set(range(n)), set(range(n)), []
-    scale = np.abs(numbers).max(initial=0.0)
+    scale = np.abs(np.diag(numbers)) if definite else np.full(n, np.abs(numbers).max(initial=0.0))
     for _ in range(n):
-        i, j = _pivot(numbers, rows, open_rows, open_columns, scale)
+        i, j = _pivot(numbers, rows, open_rows, open_columns, scale, definite)
         open_rows.discard(i)
         open_columns.discard(j)
         order.append((i, j))
@@ -72,7 +72,12 @@ def sample(A: SX, seed: int = 1) -> np.ndarray:
 
 
 def _pivot(
-    numbers: np.ndarray, rows: list[dict[int, SX]], open_rows: set[int], open_columns: set[int], scale: float
+    numbers: np.ndarray,
+    rows: list[dict[int, SX]],
+    open_rows: set[int],
+    open_columns: set[int],
+    scale: np.ndarray,
+    definite: bool,
 ) -> tuple[int, int]:
     """The next place to eliminate from."""
     counts = {c: sum(c in rows[i] for i in open_rows) for c in open_columns}
@@ -80,8 +85,8 @@ def _pivot(
     for i in sorted(open_rows):
         own = [c for c in rows[i] if c in open_columns]
         largest = max((abs(numbers[i, c]) for c in own), default=0.0)
-        for c in own:
-            if abs(numbers[i, c]) > max(THRESHOLD * largest, SINGULAR * scale):
+        for c in own if not definite else [c for c in own if c == i]:
+            if abs(numbers[i, c]) > max(0.0 if definite else THRESHOLD * largest, SINGULAR * scale[i]):
                 cost = (i != c, (len(own) - 1) * (counts[c] - 1), -abs(numbers[i, c]))
                 if found is None or cost < best:
                     best, found = cost, (i, c)

@@ -9,12 +9,11 @@ from typing import Any
 
 import casadi
 
-from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
-from eslabon.bonds.elimination import solve
+from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.evaluation import Evaluation, stacked
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import Element
+from eslabon.bonds.items import EFFORT_SINK, Element
 from eslabon.bonds.junctions import junction_structure
 from eslabon.errors import ModelError
 from eslabon.graph.evaluator import Formula
@@ -61,7 +60,7 @@ def bond_variables(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
 def energies(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     """What each storage holds, in the order of `storages`."""
     e = Evaluation.of_state(g, x, u, t)
-    return [stacked([laws.energy(x, stacked(e.energies(x)), e.value) for x in storages(g)])]
+    return [stacked([e.held_by(x) for x in storages(g)])]
 
 
 def linearization(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
@@ -82,6 +81,9 @@ def steady(g: Graph, X: SX, u: SX, t: SX) -> list[SX]:
     With derivative causality preferred, z(X) = B*(X) u (Morales, 4.194); of a storage that stays in integral causality,
     the rate.
     """
+    if sinks := [x.name for x in g.elements.values() if x.kind == EFFORT_SINK]:
+        raise ModelError(f"{g.name}: steady states with residual sinks ({', '.join(sinks)}) are not looked for here; of a "
+            "mechanism with loops, ask the mechanism for its equilibrium.")  # fmt: skip
     c = causality(g.plain, "derivative")
     e = Evaluation(g, {name: X[k] for k, name in enumerate((*c.states, *c.dependent))}, u, t, "derivative")
     rest = casadi.vertcat(e.forces, e.zd - e.combined(e.structure.matrix["zd"]))
@@ -104,9 +106,13 @@ def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     D = casadi.SX.sym("D", S22.shape[0])
     L = casadi.jacobian(e.answers([*range(D.numel())], D), D) if D.numel() else casadi.SX(0, 0)
     L = casadi.substitute(L, D, e.combined(e.structure.matrix["D_in"])) if D.numel() else L
-    E = casadi.SX.eye(x.numel()) - casadi.mtimes([S14, stored, Z1, F])
+    E = e.own_rates - casadi.mtimes([S14, stored, Z1, F])
     M = solve(casadi.SX.eye(L.shape[0]) - casadi.mtimes(L, S22), L)
-    Fd = solve(stored, casadi.SX.eye(stored.shape[0]))
+    try:
+        Fd = solve(stored, casadi.SX.eye(stored.shape[0]))
+    except SingularError:
+        raise ModelError(f"{g.name} has storages in derivative causality whose matrices are singular, so that F_d has no "
+            "numbers; its E still follows from the rates.") from None  # fmt: skip
     change = casadi.jacobian(casadi.vec(Z1), casadi.vertcat(x, t)) @ casadi.vertcat(e.rates, 1)
     return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))]
 

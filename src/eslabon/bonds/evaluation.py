@@ -4,6 +4,9 @@ With z = z(x), D_out = L(D_in), and x_d = x_d(x) in derivative causality, whose 
 
     (1 - S14 dx_d/dx) x' = S11 z + S12 D_out + S13 u + S14 dx_d/dt.
 
+A residual sink whose flow is a state has no x' on the left: what it is given must vanish, 0 = S11 z + ... + S14 x_d'. The
+multipliers of the other sinks stand among the efforts on the right and hold the rates of their flows at zero.
+
 For linear fields dx_d/dx x' = F_d^-1 (Z1 F x' + Z1' F x), so that this is Morales' (2.42)-(2.47) with E = 1 - S14 F_d^-1 Z1 F,
 and for a state-dependent Z1 (there S31) the term of (4.91).
 """
@@ -20,12 +23,13 @@ from eslabon.bonds import laws
 from eslabon.bonds.causality import Storage, causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import RESISTOR, TIME, Element
+from eslabon.bonds.items import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
 from eslabon.bonds.junctions import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
 from eslabon.model.expressions import Expression
 
 SX = Any
+SX0 = casadi.SX(0, 1)
 NEWTON = 12  # iterations for an algebraic loop through laws that are not linear
 
 
@@ -44,6 +48,8 @@ class Evaluation:
         self._signals: dict[str, SX] = {}
         self._pending: list[str] = []
         self.residual = casadi.SX(0)  # of algebraic loops solved by iteration
+        self.sinks = [k for k, x in enumerate(self.structure.sources) if x.kind == EFFORT_SINK]
+        self.multiplier_symbols = casadi.SX.sym("multiplier", len(self.sinks))
 
     @staticmethod
     def of_state(g: Graph, x: SX, u: SX, t: SX) -> Evaluation:
@@ -54,7 +60,9 @@ class Evaluation:
     # -- signals ------------------------------------------------------------------------------------------------
 
     def value(self, expression: Any, own: Mapping[str, SX] | None = None) -> Any:
-        """The value of a number or an expression of parameters, the time and variables of the graph."""
+        """The value of a number, an expression or a traced matrix of parameters, the time and variables of the graph."""
+        if isinstance(expression, Traced):
+            return expression.function(*(self.value(name) for name in expression.arguments))
         if not isinstance(expression, Expression):
             return expression
         own = own or {}
@@ -94,7 +102,7 @@ class Evaluation:
         free = casadi.symvar(matrix)
         if not free:
             return casadi.SX(matrix)
-        values = [casadi.SX(self.signal(s.name())) for s in free]
+        values = [casadi.densify(casadi.SX(self.signal(s.name()))) for s in free]
         return casadi.substitute([matrix], free, values)[0]
 
     def variable(self, v: Variable) -> SX:
@@ -124,9 +132,42 @@ class Evaluation:
         """p or q of a storage."""
         if s.name not in self._energy:
             own, integral = self._ports(s.element)
+            if self._set_by_states and not any(integral):
+                self._energy |= self._all_dependent()
+                return self._energy[s.name]
             made = laws.answers(s.element, self._given(own, integral), integral, self.value)
             self._energy |= {x.name: made[k] for k, x in enumerate(own) if not integral[k]}
         return self._energy[s.name]
+
+    @cached_property
+    def _set_by_states(self) -> bool:
+        """Whether moduli between states and the storages in derivative causality are those of states, time and parameters."""
+        rows = self.structure.matrix["zd"]
+        known = {*self.causality.states, *self.g.values, TIME}
+        return not self.structure.block("zd", "xd_rate").nnz() and {s.name() for s in casadi.symvar(rows)} <= known
+
+    def _all_dependent(self) -> dict[str, SX]:
+        """The energy variables of all storages in derivative causality at once, which keeps what they have in common."""
+        made: dict[str, SX] = {}
+        for x in dict.fromkeys(s.element for s in self.causality.derivative if not any(self._ports(s.element)[1])):
+            places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
+            own = laws.answers(x, self.imposed[places], [False] * len(places), self.value)
+            made |= {self.causality.derivative[k].name: own[i] for i, k in enumerate(places)}
+        return made
+
+    @cached_property
+    def imposed(self) -> SX:
+        """Co-energy variables of the storages in derivative causality, as the junction structure imposes them."""
+        return self.combined(self.structure.matrix["zd"])
+
+    def held_by(self, x: Element) -> SX:
+        """The energy of a storage; of a linear one in derivative causality by what is imposed on it, as its matrix may be
+        singular."""
+        energy = stacked(self.energies(x))
+        if x.law is not None or any(self._ports(x)[1]):
+            return laws.energy(x, energy, self.value)
+        places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
+        return casadi.dot(self.imposed[places], energy) / 2
 
     def energies(self, x: Element) -> list[SX]:
         """The energy variables of a storage in the order of its ports."""
@@ -145,7 +186,9 @@ class Evaluation:
         return casadi.vertcat(*parts)
 
     def co_energy_of(self, s: Storage) -> SX:
-        """f or e of a storage whose energy variable is known."""
+        """f or e of a storage whose energy variable is known, or the flow that is a state itself."""
+        if s.element.kind == FLOW_SINK:
+            return self._energy[s.name]
         own, integral = self._ports(s.element)
         if not self.steady and not all(integral):
             return self._coupled[s.name]
@@ -178,6 +221,8 @@ class Evaluation:
     def source(self, k: int) -> SX:
         """What a source imposes: an input, or a value of its own."""
         x = self.structure.sources[k]
+        if x.kind == EFFORT_SINK:
+            return self.multiplier_symbols[self.sinks.index(k)]
         if not x.is_input:
             return casadi.SX(self.value(x.value))
         return self.u_given[[y.name for y in self.structure.sources if y.is_input].index(x.name)]
@@ -299,8 +344,18 @@ class Evaluation:
     @cached_property
     def forces(self) -> SX:
         """S11 z + S12 D_out + S13 u: rates without those that storages in derivative causality add."""
-        blocks = {group: self.filled(self.structure.block("x_rate", group)) for group in ("z", "D_out", "u")}
-        return sum((self._times(block, group) for group, block in blocks.items()), casadi.SX(self.causality.order, 1))
+        total = casadi.SX(self.causality.order, 1)
+        for group in ("z", "D_out", "u"):
+            total += self._times(self.in_rates(group), group)
+        return total
+
+    def in_rates(self, group: str) -> SX:
+        """The rows of x' and the columns of a group."""
+        return self._rows_of_rates[:, self.structure.columns[group]]
+
+    @cached_property
+    def _rows_of_rates(self) -> SX:
+        return self.filled(self.structure.matrix["x_rate"])
 
     @cached_property
     def x(self) -> SX:
@@ -309,17 +364,95 @@ class Evaluation:
     @cached_property
     def rates(self) -> SX:
         """x'."""
-        S14 = self.filled(self.structure.block("x_rate", "xd_rate"))
-        if not S14.nnz():
-            return casadi.densify(self.forces)
-        by_x, by_t = casadi.jacobian(self.xd, self.x), casadi.jacobian(self.xd, self.t)
-        self._refuse_input_rates(S14)
-        E = casadi.SX.eye(self.causality.order) - casadi.mtimes(S14, by_x)
+        return self.solution[0]
+
+    @property
+    def multipliers(self) -> SX:
+        """The efforts of residual sinks that hold their flows at zero."""
+        return self.solution[1]
+
+    @cached_property
+    def solution(self) -> tuple[SX, SX]:
+        """x' and the multipliers."""
+        open_ones, _ = self._implicit()
+        rates = casadi.SX(self.forces)
+        if self.sinks and not open_ones:
+            names = ", ".join(self.structure.sources[k].name for k in self.sinks)
+            raise ModelError(
+                f"{self.g.name}: the residual sinks {names} hold flows that no state decides; take them away."
+            )
+        if not open_ones:
+            return casadi.densify(rates), self.multiplier_symbols
+        E, right = self.implicit_equations(rates)
         try:
-            return casadi.densify(solve(casadi.sparsify(E), self.forces + casadi.mtimes(S14, by_t)))
+            found, multipliers = (
+                self._constrained(E, right, rates) if self.sinks else (solve(E, right, self._definite), SX0)
+            )
         except SingularError:
             raise ModelError(f"{self.g.name}: the storages {', '.join(self.causality.dependent)} in derivative causality leave "
                 "the rates of the states undetermined.") from None  # fmt: skip
+        rates[open_ones] = found
+        return casadi.densify(rates), multipliers
+
+    def _implicit(self) -> tuple[list[int], list[int]]:
+        """The places of states whose rates storages in derivative causality or multipliers take part in, and of the others."""
+        S14, by_sinks = self.in_rates("xd_rate"), casadi.jacobian(self.forces, self.multiplier_symbols)
+        touched = {*S14.sparsity().row(), *by_sinks.sparsity().row()}
+        touched |= {k for k, s in enumerate(self.causality.integral) if s.element.kind == FLOW_SINK}
+        return sorted(touched), [k for k in range(self.causality.order) if k not in touched]
+
+    def implicit_equations(self, rates: SX) -> tuple[SX, SX]:
+        """E and r of E x' = r for the states that `_implicit` gives, where the other rates are known."""
+        open_ones, _ = self._implicit()
+        S14 = self.in_rates("xd_rate")
+        self._refuse_input_rates(S14)
+        E = self.own_rates[open_ones, open_ones] - casadi.mtimes(
+            S14[open_ones, :], casadi.jacobian(self.xd, self.x[open_ones])
+        )
+        return casadi.sparsify(E), self.forces[open_ones] + casadi.mtimes(
+            S14[open_ones, :], self._drift(self.xd, rates)
+        )
+
+    @property
+    def own_rates(self) -> SX:
+        """What E is without storages in derivative causality: one for a storage, nothing for a sink whose flow is a state."""
+        own = [0.0 if s.element.kind == FLOW_SINK else 1.0 for s in self.causality.integral]
+        return casadi.diag(casadi.SX(own))
+
+    def _drift(self, y: SX, rates: SX) -> SX:
+        """The rate of what depends on states and the time, but for the part of the states that `_implicit` gives."""
+        _, known = self._implicit()
+        if not y.numel():
+            return y
+        made = casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1)) if casadi.depends_on(y, self.t) else 0 * y
+        return made + casadi.jtimes(casadi.densify(y), self.x[known], rates[known]) if known else made
+
+    @property
+    def _definite(self) -> bool:
+        """Whether E is symmetric: where all its states are flows of sinks it is that of their kinetic energy."""
+        return all(self.causality.integral[k].element.kind == FLOW_SINK for k in self._implicit()[0])
+
+    def _constrained(self, E: SX, right: SX, rates: SX) -> tuple[SX, SX]:
+        """The rates and multipliers for which the rates of the sinks' flows vanish: E x' = r + G m, C x' = d."""
+        open_ones, _ = self._implicit()
+        places = [self.g.ports[self.structure.sources[k].name][0].bond.name for k in self.sinks]
+        flows = casadi.vertcat(*(self.variable((name, "f")) for name in places))
+        G, C = casadi.jacobian(right, self.multiplier_symbols), casadi.jacobian(flows, self.x[open_ones])
+        if casadi.depends_on(G, self.multiplier_symbols) or casadi.depends_on(flows, self.multiplier_symbols):
+            raise ModelError(f"{self.g.name}: resistors answer the efforts of residual sinks; put a storage between.")
+        if casadi.depends_on(flows, self.u_given):
+            raise ModelError(f"{self.g.name}: an input sets a flow that a residual sink holds, so that the equations need its rate; "
+                "put a storage between.")  # fmt: skip
+        right = casadi.substitute(right, self.multiplier_symbols, casadi.SX.zeros(len(self.sinks)))
+        d, n = -self._drift(flows, rates), len(open_ones)
+        try:
+            across = solve(E, casadi.horzcat(right, G), self._definite)
+            multipliers = solve(casadi.mtimes(C, across[:, 1:]), d - casadi.mtimes(C, across[:, 0]), self._definite)
+            return across[:, 0] + casadi.mtimes(across[:, 1:], multipliers), multipliers
+        except SingularError:  # motions without inertia, which the sinks hold
+            whole = casadi.blockcat([[E, -G], [C, casadi.SX(len(self.sinks), len(self.sinks))]])
+            found = solve(casadi.sparsify(whole), casadi.vertcat(right, d))
+            return found[:n], found[n:]
 
     def _refuse_input_rates(self, block: SX) -> None:
         """Where the rate of an input would be needed."""
@@ -338,7 +471,12 @@ class Evaluation:
         """Rates of the energy variables in derivative causality."""
         if self.steady:
             return casadi.SX(len(self.causality.derivative), 1)
-        return casadi.mtimes(casadi.jacobian(self.xd, self.x), self.rates) + casadi.jacobian(self.xd, self.t)
+        return self.rate_along(self.xd, self.rates)
+
+    def rate_along(self, y: SX, rates: SX) -> SX:
+        """The rate of what depends on states and the time."""
+        made = casadi.jtimes(casadi.densify(y), self.x, rates) if y.numel() else y
+        return made + casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1)) if casadi.depends_on(y, self.t) else made
 
     def combined(self, rows: SX) -> SX:
         """Rows of the junction structure times what fields and sources give."""
@@ -349,6 +487,8 @@ class Evaluation:
                 if group == "xd_rate" and not self.steady:
                     self._refuse_input_rates(block)
                 total = total + self._times(block, group)
+        if self.sinks and casadi.depends_on(total, self.multiplier_symbols):
+            total = casadi.substitute(total, self.multiplier_symbols, self.multipliers)
         return casadi.densify(total)
 
 

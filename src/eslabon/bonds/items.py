@@ -6,12 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from eslabon.model.expressions import Number
+from eslabon.model.expressions import Expression, Number
 
 SOURCES, STORAGES, RESISTOR = ("Se", "Sf", "MSe", "MSf"), ("I", "C"), "R"
 TRANSFORMERS, GYRATORS, JUNCTIONS = ("TF", "MTF"), ("GY", "MGY"), ("0", "1")
 DETECTORS, PORT, SUBMODEL = ("De", "Df"), "port", "submodel"
-KINDS = (*SOURCES, *STORAGES, RESISTOR, *TRANSFORMERS, *GYRATORS, *JUNCTIONS, *DETECTORS, PORT, SUBMODEL)
+# Residual sinks (Borutzky): they impose what makes the power variable they are given vanish. The flow of rSf is a state, that of
+# storages in derivative causality which all depend on it; the effort of rSe is a multiplier, which holds its flow at zero.
+FLOW_SINK, EFFORT_SINK = "rSf", "rSe"
+KINDS = (
+    *SOURCES,
+    *STORAGES,
+    RESISTOR,
+    *TRANSFORMERS,
+    *GYRATORS,
+    *JUNCTIONS,
+    *DETECTORS,
+    FLOW_SINK,
+    EFFORT_SINK,
+    PORT,
+    SUBMODEL,
+)
 TIME = "t"
 # What constitutive laws are written in: the argument of the law and that of its inverse.
 OWN_LETTERS: Mapping[str, tuple[str, ...]] = {"I": ("p", "f"), "C": ("q", "e"), "R": ("f", "e")}
@@ -42,13 +57,21 @@ DOMAINS: Mapping[str, Domain] = {
 
 @dataclass(frozen=True)
 class Traced:
-    """A constitutive law written as a Python function, traced: a `casadi.Function` of the element's own variables."""
+    """A constitutive law written as a Python function, traced: a `casadi.Function` of the element's own variables; or a value
+    that is a matrix of names, its arguments, too long to be written out."""
 
     digest: str
     function: Any = field(compare=False, repr=False)
+    arguments: tuple[Expression, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.function.size_out(0)
+        return int(rows), int(columns)
 
 
 Law = Number | Traced
+Value = Number | Matrix | Traced
 
 
 @dataclass(frozen=True)
@@ -68,7 +91,7 @@ class Element:
 
     name: str
     kind: str
-    value: Number | Matrix | None = None
+    value: Value | None = None
     law: Law | None = None
     inverse: Law | None = None
     state: tuple[str, ...] = ()
@@ -78,20 +101,32 @@ class Element:
 
     @property
     def is_source(self) -> bool:
-        return self.kind in SOURCES
+        return self.kind in (*SOURCES, EFFORT_SINK)
 
     @property
     def imposes(self) -> str:
         """What a source or the bond of a detector fixes: "effort" or "flow"."""
-        return "effort" if self.kind in ("Se", "MSe", "De") else "flow"
+        return "effort" if self.kind in ("Se", "MSe", "De", EFFORT_SINK) else "flow"
 
     @property
     def is_input(self) -> bool:
-        return self.is_source and self.value is None
+        return self.kind in SOURCES and self.value is None
 
     @property
     def stores(self) -> bool:
         return self.kind in STORAGES
+
+    @property
+    def has_state(self) -> bool:
+        """Whether its bonds may have states: a storage, or a sink whose flow is one."""
+        return self.kind in (*STORAGES, FLOW_SINK)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of its value."""
+        if isinstance(self.value, Traced):
+            return self.value.shape
+        return (len(self.value), len(self.value[0])) if isinstance(self.value, tuple) else (1, 1)
 
     @property
     def is_junction(self) -> bool:
@@ -99,8 +134,8 @@ class Element:
 
     @property
     def letter(self) -> str:
-        """Of a storage: p for momenta, q for displacements."""
-        return "p" if self.kind == "I" else "q"
+        """Of a state: p for momenta, q for displacements, f for flows of sinks."""
+        return {"I": "p", "C": "q", FLOW_SINK: "f"}[self.kind]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ import numpy as np
 from eslabon.bonds.causality import Causality, Storage, causality
 from eslabon.bonds.elimination import SingularError, sample, solve
 from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element
+from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
 from eslabon.errors import ModelError
 from eslabon.model.expressions import Expression
 from eslabon.model.memory import per_model
@@ -134,6 +134,7 @@ class Derivation:
         self.detectors = tuple(x for x in g.elements.values() if x.kind in DETECTORS)
         self.symbols: dict[str, SX] = {}
         self.given: dict[Variable, int] = {}
+        self.moduli: dict[str, SX] = {}
 
     def structure(self) -> JunctionStructure:
         key = self.mark_columns()
@@ -270,6 +271,13 @@ class Derivation:
         return [(row[k], (p.bond.name, letter)) for k, p in enumerate(other) if row.sparsity().has_nz(0, k)]
 
     def _modulus(self, x: Element) -> SX:
+        if x.name not in self.moduli:
+            self.moduli[x.name] = self._traced_modulus(x)
+        return self.moduli[x.name]
+
+    def _traced_modulus(self, x: Element) -> SX:
+        if isinstance(x.value, Traced):
+            return casadi.sparsify(x.value.function(*(self.symbolic(name) for name in x.value.arguments)))
         entries = x.value if isinstance(x.value, tuple) else ((x.value,),)
         return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(self.symbolic(e) for e in row)) for row in entries)))
 

@@ -71,6 +71,8 @@ def _said(law: Law, letter: str, given: SX, value: Valued) -> SX:
 
 
 def _matrix(x: Element, value: Valued) -> SX:
+    if isinstance(x.value, Traced):
+        return casadi.sparsify(value(x.value))
     assert isinstance(x.value, tuple)
     return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(casadi.SX(value(e)) for e in row)) for row in x.value)))
 
@@ -80,18 +82,18 @@ def _linear(x: Element, given: SX, direct: list[bool], value: Valued) -> SX:
 
     With b for the latter, g_b = K_ba g_a + K_bb y_b and y_a = K_aa g_a + K_ab y_b.
     """
-    if not isinstance(x.value, tuple):
+    if not isinstance(x.value, tuple | Traced):
         return value(x.value) * given if direct[0] else _quotient(x, given, value)
     K = _matrix(x, value)
     a, b = [k for k, own in enumerate(direct) if own], [k for k, own in enumerate(direct) if not own]
     made = casadi.SX(given.shape[0], 1)
     try:
-        made[b] = solve(K[b, b], given[b] - casadi.mtimes(K[b, a], given[a]))
+        made[b, :] = solve(K[b, b], given[b, :] - casadi.mtimes(K[b, a], given[a, :]))
     except SingularError:
         raise ModelError(
             f"the matrix of the field '{x.name}' is singular, and its causality needs the inverse."
         ) from None
-    made[a] = casadi.mtimes(K[a, a], given[a]) + casadi.mtimes(K[a, b], made[b])
+    made[a, :] = casadi.mtimes(K[a, a], given[a, :]) + casadi.mtimes(K[a, b], made[b, :])
     return made
 
 

@@ -12,6 +12,8 @@ from eslabon.arguments import known_words
 from eslabon.bonds.items import (
     DETECTORS,
     DOMAINS,
+    EFFORT_SINK,
+    FLOW_SINK,
     GYRATORS,
     OWN_LETTERS,
     PORT,
@@ -23,6 +25,7 @@ from eslabon.bonds.items import (
     Bond,
     Description,
     Element,
+    Traced,
 )
 from eslabon.errors import ModelError, suggest
 from eslabon.model.expressions import Expression, leaves, substitute
@@ -116,7 +119,7 @@ def _check_two_port(x: Element, bonds: list[Bond], listed: str) -> None:
     if x.value is None or x.law is not None:
         where = f" (bonds {listed})" if bonds else ""
         raise ModelError(f"the {noun} '{x.name}'{where} has no modulus; write one, as in '{x.kind}: 2'.")
-    rows, columns = (len(x.value), len(x.value[0])) if isinstance(x.value, tuple) else (1, 1)
+    rows, columns = x.shape
     if (len(into), len(out)) != (rows, columns):
         raise ModelError(
             f"the {noun} '{x.name}' has {len(into)} bonds in and {len(out)} out ({listed}); its modulus is "
@@ -126,11 +129,11 @@ def _check_two_port(x: Element, bonds: list[Bond], listed: str) -> None:
 
 def _check_one_side(x: Element, bonds: list[Bond], listed: str) -> None:
     """Sources, storages, resistors, detectors and ports."""
-    count = len(x.value) if isinstance(x.value, tuple) else 1
+    count, width = x.shape
     if isinstance(x.value, tuple) and x.kind not in (*STORAGES, RESISTOR):
         raise ModelError(f"'{x.name}' is a {x.kind} and takes one number, not a matrix.")
-    if isinstance(x.value, tuple) and len(x.value[0]) != count:
-        raise ModelError(f"the matrix of the field '{x.name}' is {count}x{len(x.value[0])}; it must be square.")
+    if width != count:
+        raise ModelError(f"the matrix of the field '{x.name}' is {count}x{width}; it must be square.")
     if len(bonds) != count:
         raise ModelError(
             f"'{x.name}' ({x.kind}) has {len(bonds)} bonds ({listed}); it has {count} port{'s' * (count > 1)}."
@@ -138,18 +141,19 @@ def _check_one_side(x: Element, bonds: list[Bond], listed: str) -> None:
     if x.kind in (*STORAGES, RESISTOR):
         if (x.value is None) == (x.law is None):
             raise ModelError(f"'{x.name}' ({x.kind}) needs a value, as in '{x.kind}: 2', or a law, and not both.")
+    elif x.law is not None or (x.kind in (*DETECTORS, FLOW_SINK, EFFORT_SINK, PORT) and x.value is not None):
+        raise ModelError(f"'{x.name}' is a {x.kind} and takes no {'law' if x.law is not None else 'value'}.")
+    if x.kind in (*STORAGES, RESISTOR, FLOW_SINK, EFFORT_SINK):
         for b in bonds:
             if b.head != x.name:
                 raise ModelError(
                     f"bond {b.name} points away from '{x.name}'; power is counted into I, C and R: write "
                     f"'{b.head} -> {b.tail}'."
                 )
-    elif x.law is not None or (x.kind in (*DETECTORS, PORT) and x.value is not None):
-        raise ModelError(f"'{x.name}' is a {x.kind} and takes no {'law' if x.law is not None else 'value'}.")
     if x.inverse is not None and x.law is None:
         raise ModelError(f"'{x.name}' has the inverse of a law and no law.")
-    if x.state and (not x.stores or len(x.state) != count):
-        raise ModelError(f"'{x.name}' names {len(x.state)} states; it has {count if x.stores else 0}.")
+    if x.state and (not x.has_state or len(x.state) != count):
+        raise ModelError(f"'{x.name}' names {len(x.state)} states; it has {count if x.has_state else 0}.")
 
 
 # Names ---------------------------------------------------------------------------------------------------------------
@@ -158,7 +162,7 @@ def _check_one_side(x: Element, bonds: list[Bond], listed: str) -> None:
 def signals(d: Description) -> dict[str, tuple[str, Bond]]:
     """What expressions may name besides parameters and the time: efforts and flows of bonds, p and q of storages."""
     made: dict[str, tuple[str, Bond]] = {}
-    storages = {x.name: x for x in d.elements if x.stores}
+    storages = {x.name: x for x in d.elements if x.has_state}
     count: dict[str, int] = {}
     for b in d.bonds:
         for letter in "ef":
@@ -217,7 +221,7 @@ def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
     """Inertias are positive, and fields of storages symmetric, so that the energy depends on the state alone."""
     for x in d.elements:
         if x.stores and x.value is not None:
-            found = np.array(substitute(x.value, values), dtype=float)
+            found = _numbers(x, values)
             if x.kind == "I" and found.ndim == 0 and not found > 0:
                 raise ModelError(f"the inertia '{x.name}' is {found:g}; it must be greater than zero.")
             if x.kind == "C" and found.ndim == 0 and found == 0:
@@ -226,8 +230,16 @@ def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
                 raise ModelError(
                     f"the matrix of the field '{x.name}' is not symmetric; its energy would depend on the way."
                 )
-            if found.ndim and x.kind == "I" and np.linalg.eigvalsh(found).min() <= 0:
-                raise ModelError(f"the matrix of the inertia '{x.name}' is not positive definite.")
+            sizes = np.linalg.eigvalsh(found) if found.ndim else np.ones(1)
+            if x.kind == "I" and sizes.min() < -1e-12 * sizes.max():
+                raise ModelError(f"the matrix of the inertia '{x.name}' is not positive: its energy could be negative.")
+
+
+def _numbers(x: Element, values: Mapping[str, Any]) -> np.ndarray:
+    """The value of an element."""
+    if isinstance(x.value, Traced):
+        return np.array(x.value.function(*(substitute(name, values) for name in x.value.arguments)).full())
+    return np.array(substitute(x.value, values), dtype=float)
 
 
 # Domains -------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from eslabon.dynamics.applied import joint_resistance, motor_inertia, potential,
 from eslabon.errors import ModelError
 from eslabon.formulations import (
     articulated_body,
+    bond_graph,
     composite_rigid_body,
     gibbs_appell,
     lagrange,
@@ -36,6 +37,7 @@ FORMULATIONS: dict[str, ModuleType] = {
     "lie": lie,
     "gibbs_appell": gibbs_appell,
     "quaternion": quaternion,
+    "bond_graph": bond_graph,
 }
 External = Mapping[str, SX]
 

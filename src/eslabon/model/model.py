@@ -154,6 +154,11 @@ class Model:
         self.check_parameters(symbols)
         return type(self)(self.description, symbols)
 
+    @property
+    def symbols(self) -> Mapping[str, Any]:
+        """The symbols in place of parameters' values and the time."""
+        return self._symbols
+
     @cached_property
     def plain(self) -> Model:
         """The mechanism with the parameters' own values, whatever symbols were put in."""

@@ -1,0 +1,136 @@
+"""Who stores, who dissipates, who supplies: power and energy of every element along a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eslabon.arguments import Floats, count
+from eslabon.bond_graph.numbers import value
+from eslabon.bonds.equations import BOND_VARIABLES, ENERGIES, storages
+from eslabon.bonds.graph import Graph
+from eslabon.bonds.items import RESISTOR, SOURCES
+from eslabon.errors import ModelError, suggest
+from eslabon.plotting import new_figure, save_figure
+
+if TYPE_CHECKING:
+    from eslabon.bond_graph.simulation import Response
+
+ROLES = {"I": "stored", "C": "stored", RESISTOR: "dissipated", **dict.fromkeys(SOURCES, "supplied")}
+SHOWN = 12  # elements that a figure's legend still tells apart
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EnergyBalance:
+    """Power into each element and its integral from the start of a run, (..., times, elements), the largest element first.
+
+    A source that gives power has a negative one. Of storages the energy is that of their laws, of others the integral of what
+    was reported of the power: `error` is what the sum of all differs from zero by, and is small where the run reports often.
+    """
+
+    owner: str
+    t: Floats
+    elements: tuple[str, ...]
+    kinds: tuple[str, ...]
+    power: Floats
+    energy: Floats
+
+    def __getitem__(self, element: str) -> Floats:
+        """The energy that an element has taken up, (..., times)."""
+        if element not in self.elements:
+            raise ModelError(f"{self.owner} has no element {element!r} with a power{suggest(element, self.elements)}")
+        return self.energy[..., self.elements.index(element)]
+
+    def _sum(self, role: str) -> Floats:
+        own = [ROLES[kind] == role for kind in self.kinds]
+        total: Floats = self.energy[..., own].sum(axis=-1)
+        return total
+
+    @property
+    def stored(self) -> Floats:
+        """What the storages have gained, (..., times)."""
+        return self._sum("stored")
+
+    @property
+    def dissipated(self) -> Floats:
+        """What the resistors have taken, (..., times)."""
+        return self._sum("dissipated")
+
+    @property
+    def supplied(self) -> Floats:
+        """What the sources have given, (..., times)."""
+        return -self._sum("supplied")
+
+    @property
+    def error(self) -> float:
+        """The largest difference between what was supplied and what was stored and dissipated, in joules."""
+        return float(np.abs(self.energy.sum(axis=-1)).max(initial=0.0))
+
+    def plot(self, path: str | Path | None = None, most: int = SHOWN) -> Any:
+        """A figure: what was supplied, stored and dissipated, and the energies of the largest elements; saved if a path is given."""
+        if self.energy.ndim > 2:
+            raise ModelError("a figure of energies shows one run; take one of the many.")
+        made = new_figure(figsize=(8.0, 6.0), dpi=110)
+        above, below = made.subplots(2, 1, sharex=True)
+        for name, style in (("supplied", "-"), ("stored", "--"), ("dissipated", ":")):
+            above.plot(self.t, getattr(self, name), style, color="0.15", linewidth=1.4, label=name)
+        for k, name in enumerate(self.elements[: count(most, "most", 1)]):
+            label = f"{name} ({self.kinds[k]})"
+            below.plot(
+                self.t, self.energy[:, k], "-" if k < 10 else "--", color=f"C{k % 10}", linewidth=1.4, label=label
+            )
+        for ax, title in ((above, "all elements"), (below, "energy into the largest elements")):
+            ax.set_title(title, loc="left", fontsize=10)
+            ax.set_ylabel("[J]")
+            ax.grid(True, color="0.92", linewidth=0.8)
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.margins(x=0)
+            ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
+        below.set_xlabel("t  [s]")
+        if path is not None:
+            save_figure(made, Path(path))
+        return made
+
+    def __repr__(self) -> str:
+        rows = [f"Energy balance of {self.owner}, {self.t[0]:g} to {self.t[-1]:g} s"]
+        if self.energy.ndim == 2:
+            width = max(map(len, self.elements), default=0)
+            for k, name in enumerate(self.elements[:SHOWN]):
+                rows.append(f"  {name:{width}s} {self.kinds[k]:3s} {self.energy[-1, k]:12.5g} J")
+            if len(self.elements) > SHOWN:
+                rows.append(f"  and {len(self.elements) - SHOWN} smaller")
+        return "\n".join(rows)
+
+
+def energy_balance(run: Response) -> EnergyBalance:
+    """See `Response.energy_balance`."""
+    from scipy.integrate import cumulative_simpson
+
+    g = run.graph
+    e, f = value(g, BOND_VARIABLES, run.x, run.u, run.t)
+    names = [name for name, x in g.elements.items() if x.kind in ROLES]
+    power = np.stack([_power(g, name, e * f) for name in names], axis=-1)
+    energy = cumulative_simpson(power, x=run.t, axis=-2, initial=0.0)
+    held, stores = value(g, ENERGIES, run.x, run.u, run.t), [x.name for x in storages(g)]
+    for k, name in enumerate(stores):
+        energy[..., names.index(name)] = held[..., k] - held[..., :1, k]
+    size = np.abs(energy).reshape(-1, len(names)).max(axis=0, initial=0.0)
+    order = sorted(range(len(names)), key=lambda k: -size[k])
+    return EnergyBalance(
+        g.name,
+        run.t,
+        tuple(names[k] for k in order),
+        tuple(g.elements[names[k]].kind for k in order),
+        power[..., order],
+        energy[..., order],
+    )
+
+
+def _power(g: Graph, name: str, power: Floats) -> Floats:
+    """The power into an element by its bonds."""
+    places = list(g.bonds)
+    total: Floats = np.sum([port.sign * power[..., places.index(port.bond.name)] for port in g.ports[name]], axis=0)
+    return total

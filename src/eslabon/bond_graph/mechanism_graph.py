@@ -1,0 +1,164 @@
+"""The bond graph of a mechanism, with the verbs that speak of its coordinates."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import Floats, choice, finite, known_words, mapping, states
+from eslabon.bond_graph.bond_graph import BondGraph
+from eslabon.bonds.graph import Graph
+from eslabon.bonds.items import Description
+from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
+from eslabon.coordinates.massless import structure
+from eslabon.errors import InputError, ModelError, SingularityWarning, depth_of_user
+from eslabon.graph.evaluator import Formula, evaluate
+from eslabon.graph.native.signature import Argument
+from eslabon.model import Model
+from eslabon.quantities import quantity
+from eslabon.simulate.run_errors import SimulationError
+
+if TYPE_CHECKING:
+    from eslabon.bond_graph.simulation import Response
+
+OPEN = 1e-5  # of closure equations
+NEAR = 1e-2  # of the usual spread of the constraints' singular values
+
+
+class MechanismGraph(BondGraph):
+    """A mechanism as a bond graph; `mechanism` is the one it was drawn from.
+
+    Its states are the velocities `v_...`, then momenta of drives, then the coordinates `q_...`, lengths of springs, and
+    displacements of drives. Its inputs are the actuators' forces `e_...` and what drives and wrenches leave open.
+    """
+
+    mechanism: Model
+
+    @classmethod
+    def drawn(cls, m: Model, gravity: str, drives: Mapping[str, Graph] | None) -> MechanismGraph:
+        """See `Mechanism.bond_graph`."""
+        from eslabon.bond_graph.mechanism_drawing import MechanismDrawing
+
+        if not m.nv:
+            raise ModelError(f"{m.name} has no degrees of freedom; there is nothing for a bond graph to tell.")
+        choice(gravity, "gravity", GRAVITY)
+        drawing = MechanismDrawing(m, gravity, mapping(drives, "drives"))
+        note = f"{m.name} as a bond graph. {m.note}".strip()
+        return cls._of_mechanism(m, drawing.description(note))
+
+    @classmethod
+    def _of_mechanism(cls, m: Model, description: Description) -> Self:
+        made = cls.of(description)
+        vars(made)["mechanism"] = m
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._of_mechanism, (self.mechanism, self.description)
+
+    def with_parameters(self, **values: float) -> Self:
+        """The graph with other values of some parameters of the mechanism or its drives."""
+        made = super().with_parameters(**values)
+        own = {name: x for name, x in values.items() if name in self.mechanism.parameters}
+        vars(made)["mechanism"] = self.mechanism.with_parameters(**own) if own else self.mechanism
+        return made
+
+    def state(self, q: ArrayLike, v: ArrayLike | None = None, **others: ArrayLike) -> Floats:
+        """States `(..., n)` of coordinates and velocities; v = None is rest. Other states, by name, are zero unless given, but
+        the lengths of springs, which follow from q.
+
+        >>> import eslabon as es
+        >>> g = es.load("elbow").bond_graph()
+        >>> dict(zip(g.states, g.state([0.5, 0.2]).tolist()))
+        {'v_theta1': 0.0, 'v_theta2': 0.0, 'q_theta1': 0.5, 'q_theta2': 0.2}
+        """
+        m = self.mechanism
+        q = states(q, "q", m.nq, m.name, "coordinates")
+        v = np.zeros(m.nv) if v is None else states(v, "v", m.nv, m.name, "velocities")
+        known_words(others, self.states, f"{self.name} has no state")
+        columns = dict(zip(displacement_names(m), np.moveaxis(q, -1, 0), strict=True))
+        columns |= zip(speed_names(m), np.moveaxis(v, -1, 0), strict=True)
+        lengths = [name for name in self.states if name.startswith("length_")]
+        if lengths:
+            columns |= zip(lengths, np.moveaxis(evaluate(m, LENGTHS)(q), -1, 0), strict=True)
+        columns |= {name: finite(x, name) for name, x in others.items()}
+        return np.stack(np.broadcast_arrays(*(columns.get(name, np.zeros(())) for name in self.states)), axis=-1)
+
+    def coordinates(self, x: ArrayLike) -> Floats:
+        """The coordinates `(..., nq)` in states."""
+        return self._named(x, displacement_names(self.mechanism))
+
+    def velocities(self, x: ArrayLike) -> Floats:
+        """The velocities `(..., nv)` in states."""
+        return self._named(x, speed_names(self.mechanism))
+
+    def _named(self, x: ArrayLike, names: list[str]) -> Floats:
+        found: Floats = states(x, "x", self.order, self.name, "states")[
+            ..., [self.states.index(name) for name in names]
+        ]
+        return found
+
+    def simulate(self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any) -> Response:
+        """Integrate the state equations as any graph's; x0 = None starts at rest in the mechanism's home.
+
+        Loops are held by multipliers and not projected: a run that leaves them by more than 1e-5 is refused, and one that comes
+        near a singular configuration, which `Mechanism.simulate` can pass, is warned of.
+        """
+        start = self.state(self.mechanism.home()) if x0 is None else states(x0, "x0", self.order, self.name, "states")
+        run = super().simulate(start, t, inputs, **options)
+        if self.mechanism.closed:
+            self._check_closure(run)
+        return run
+
+    def _check_closure(self, run: Response) -> None:
+        """Refuse a run whose loops were open at its start or opened on the way."""
+        m, q = self.mechanism, self.coordinates(run.x)
+        timed = ("t",) if m.rheonomic else ()
+        at = [np.broadcast_to(run.t, q.shape[:-1])] if timed else []
+        phi = np.abs(evaluate(m, quantity(m, "constraint"), timed)(q, *at)).max(axis=-1)
+        if (worst := float(phi[..., 0].max())) > OPEN:
+            raise InputError(
+                f"x0 violates loop closure by {worst:.2g}; project(q) gives a configuration that closes the loops."
+            )
+        if (worst := float(phi.max())) > OPEN:
+            raise SimulationError(
+                f"{self.name} violates loop closure by {worst:.2g} on the way; ask for a smaller rtol or step, or simulate the "
+                "mechanism itself, which projects onto its loops."
+            )
+        J = evaluate(m, quantity(m, "constraint_jacobian"), timed)(q, *at)[..., structure(m).partition.rows, :]
+        sizes = np.linalg.svd(J, compute_uv=False)
+        spread = sizes[..., -1] / sizes[..., 0]
+        if spread.min() < NEAR * np.median(spread):
+            when = float(run.t[np.unravel_index(spread.argmin(), spread.shape)[-1]])
+            sentence = (
+                f"{self.name} comes near a singular configuration at t = {when:g} s, where its loops hold no longer."
+            )
+            warnings.warn(sentence, SingularityWarning, stacklevel=depth_of_user())
+
+
+def _lengths(m: Model, q: Any) -> Any:
+    """The lengths of springs that have a stiffness."""
+    import casadi
+
+    from eslabon.kinematics.tree import placements
+
+    placed, made = placements(m, q), []
+    for spring in m.springs:
+        if isinstance(spring.stiffness, float) and spring.stiffness == 0.0:
+            continue
+        ends = []
+        for end in (spring.first, spring.second):
+            R, p = (casadi.SX(x) for x in placed[end.body])
+            ends.append(p + R @ casadi.vertcat(*end.at.position))
+        made.append(casadi.norm_2(ends[1] - ends[0]))
+    return casadi.vertcat(*made)
+
+
+LENGTHS = Formula(
+    "spring_lengths", _lengths, ("q",),
+    (Argument("lengths", lambda m, **_: (sum(not (isinstance(s.stiffness, float) and s.stiffness == 0.0) for s in m.springs),)),),
+    seldom=True,
+)  # fmt: skip

@@ -1,0 +1,155 @@
+"""A description drawn piece by piece, by what writes graphs itself: unique names, numbered bonds, values from symbols.
+
+Moduli are CasADi matrices of symbols that carry the names of parameters, states and bond variables. Short ones become
+expressions, which can be read and written to files; long ones stay functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import casadi
+
+from eslabon.bonds.items import RESERVED, Bond, Description, Element, Traced, Value
+from eslabon.graph.program import read
+from eslabon.model.expressions import Expression, Number, call, parameter
+
+SX = Any
+LONGEST = 60  # operations of an entry that is written out
+
+_BINARY: dict[int, Callable[[Any, Any], Any]] = {
+    casadi.OP_ADD: lambda a, b: a + b,
+    casadi.OP_SUB: lambda a, b: a - b,
+    casadi.OP_MUL: lambda a, b: a * b,
+    casadi.OP_DIV: lambda a, b: a / b,
+    casadi.OP_POW: lambda a, b: a**b,
+    casadi.OP_CONSTPOW: lambda a, b: a**b,
+    casadi.OP_ATAN2: lambda a, b: call("atan2", a, b),
+}
+_UNARY: dict[int, Callable[[Any], Any]] = {
+    casadi.OP_NEG: lambda a: -a,
+    casadi.OP_TWICE: lambda a: 2 * a,
+    casadi.OP_SQ: lambda a: a**2,
+    casadi.OP_INV: lambda a: 1 / a,
+    casadi.OP_FABS: partial(call, "abs"),
+}
+for _name in ("sin", "cos", "tan", "asin", "acos", "sqrt", "exp", "log", "tanh", "sign"):
+    _UNARY[getattr(casadi, f"OP_{_name.upper()}")] = partial(call, _name)
+
+
+class _TooLong(Exception):
+    pass
+
+
+def expression(x: SX, longest: int = LONGEST) -> Number:
+    """A scalar of symbols written out, or `_TooLong`.
+
+    >>> a = casadi.SX.sym("a")
+    >>> expression(2 * casadi.sin(a) + 1)
+    Expression('2*sin(a) + 1')
+    """
+    left = longest
+
+    def written(x: SX) -> Number:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise _TooLong
+        if x.is_constant():
+            return float(x)
+        if x.is_symbolic():
+            return parameter(x.name())
+        if x.op() in _UNARY:
+            made: Number = _UNARY[x.op()](written(x.dep(0)))
+        elif x.op() in _BINARY:
+            made = _BINARY[x.op()](written(x.dep(0)), written(x.dep(1)))
+        else:
+            raise _TooLong
+        return made
+
+    return written(casadi.SX(x))
+
+
+def value(x: SX) -> Value:
+    """A matrix of symbols as a value of an element: a matrix of numbers and expressions, or a traced function."""
+    x = casadi.SX(x)
+    try:
+        rows = tuple(tuple(expression(x[i, j]) for j in range(x.shape[1])) for i in range(x.shape[0]))
+        return rows[0][0] if x.shape == (1, 1) else rows
+    except _TooLong:
+        free = casadi.symvar(x)
+        function = casadi.Function("value", free, [casadi.densify(x)])
+        return Traced(read(function).digest, function, tuple(parameter(s.name()) for s in free))
+
+
+def matrix_value(x: SX) -> Value:
+    """The same, a matrix even of one entry: a field may be singular, which a single inertia must not be."""
+    given = value(x)
+    return given if isinstance(given, tuple | Traced) else ((given,),)
+
+
+def names_in(given: Value) -> set[str]:
+    """What a value depends on."""
+    if isinstance(given, tuple):
+        return {name for row in given for entry in row if isinstance(entry, Expression) for name in entry.names()}
+    if isinstance(given, Traced):
+        return {name for argument in given.arguments for name in argument.names()}
+    return {*given.names()} if isinstance(given, Expression) else set()
+
+
+def identifier(name: str) -> str:
+    """A name of letters, digits and underscores, which bonds need."""
+    return re.sub(r"\W", "_", name)
+
+
+class Drawing:
+    """Elements and bonds as they are drawn."""
+
+    def __init__(self, name: str, parameters: Iterable[tuple[str, Number]] = ()) -> None:
+        self.name, self.parameters = name, tuple(parameters)
+        self.elements: dict[str, Element] = {}
+        self.bonds: dict[str, Bond] = {}
+
+    def element(self, name: str, kind: str, given: Value | None = None, **more: Any) -> str:
+        """Add an element; another name is found where this one is taken."""
+        while name in self.elements:
+            name += "_"
+        self.elements[name] = Element(name, kind, given, **more)
+        return name
+
+    def bond(self, tail: str, head: str, name: str = "") -> Bond:
+        """Add a bond, numbered if it has no name."""
+        name = name or str(len(self.bonds) + 1)
+        while name in self.bonds:
+            name += "_"
+        self.bonds[name] = Bond(name, tail, head)
+        return self.bonds[name]
+
+    def two_port(self, kind: str, name: str, into: Sequence[str], modulus: SX, out: Sequence[str]) -> list[str]:
+        """A transformer, f_out = M^T f_in, or a gyrator, e_in = M f_out, from some elements to others, without the rows and
+        columns that are zero; modulated where its modulus is not constant. The elements that it leads to come back."""
+        M = casadi.sparsify(modulus)
+        rows, columns = (sorted(set(own)) for own in (M.sparsity().row(), M.sparsity().get_col()))
+        if not M.nnz():
+            return []
+        given = value(M[rows, columns])
+        constant = names_in(given) <= {n for n, _ in self.parameters}
+        made = self.element(name, kind.removeprefix("M") if constant else kind, given)
+        for i in rows:
+            self.bond(into[i], made)
+        for k in columns:
+            self.bond(made, out[k])
+        return [out[k] for k in columns]
+
+    def constant(self, name: str, given: Number) -> Number:
+        """A number that a constitutive law may use: one that names what laws call their own becomes a parameter by itself."""
+        if not (isinstance(given, Expression) and {*given.names()} & {*RESERVED}):
+            return given
+        self.parameters = (*self.parameters, (name, given))
+        return parameter(name)
+
+    def description(self, note: str = "") -> Description:
+        return Description(self.name, tuple(self.elements.values()), tuple(self.bonds.values()), self.parameters, note)
