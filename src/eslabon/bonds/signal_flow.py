@@ -20,7 +20,7 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import DETECTORS, RESISTOR, STORAGES, Element
+from eslabon.bonds.items import DETECTORS, EFFORT_SINK, FLOW_SINK, RESISTOR, STORAGES, Element, Traced
 from eslabon.bonds.junctions import OTHER, Derivation, Variable
 from eslabon.errors import ModelError
 from eslabon.graph.evaluator import Formula
@@ -97,6 +97,8 @@ class _Flow:
             self.graph.add_edge(cause, effect, step=step)
 
     def _value(self, expression: Any, own: Any = None) -> Any:
+        if isinstance(expression, Traced):
+            return expression.function(*(self._value(name) for name in expression.arguments))
         if not isinstance(expression, Expression):
             return expression
         own = own or {}
@@ -177,6 +179,8 @@ def in_structure(step: Step) -> bool:
 
 def routes(g: Graph, start: Element, end: Element, preference: str, indirect: bool, limit: int) -> list[Route]:
     """The causal paths from one element to another, through the junction structure or also through other elements."""
+    if indirect:
+        refuse_sinks(g, "causal paths through elements")
     flow = signal_flow(g, preference) if indirect else conducting(g, preference, in_structure)
     targets = set(inputs_of(g, end, preference))
     found = (
@@ -189,6 +193,8 @@ def routes(g: Graph, start: Element, end: Element, preference: str, indirect: bo
 
 def loops(g: Graph, preference: str, indirect: bool, limit: int) -> list[Route]:
     """The closed causal paths that lead through no variable twice."""
+    if indirect:
+        refuse_sinks(g, "causal paths through elements")
     flow = signal_flow(g, preference) if indirect else conducting(g, preference, in_structure)
     place = {variable: k for k, variable in enumerate(flow)}
 
@@ -216,6 +222,14 @@ def shortest_route(flow: Flow, starts: Iterable[Variable], ends: Iterable[Variab
 
 def _route(flow: Flow, variables: list[Variable]) -> Route:
     return Route(tuple(variables), tuple(flow.edges[a, b]["step"] for a, b in pairwise(variables)))
+
+
+def refuse_sinks(g: Graph, what: str) -> None:
+    """Residual sinks find what they impose from the storages around them: no path through them has a gain of its own."""
+    if sinks := [x.name for x in g.elements.values() if x.kind in (FLOW_SINK, EFFORT_SINK)]:
+        raise ModelError(
+            f"{g.name} has residual sinks ({', '.join(sinks)}), and so no {what}; ask for its linear model at a state instead."
+        )
 
 
 def _some(g: Graph, found: Iterator[Route], limit: int, noun: str) -> list[Route]:
