@@ -177,18 +177,15 @@ def in_structure(step: Step) -> bool:
     return not (x.kind in (*STORAGES, RESISTOR) or x.is_source)
 
 
-def routes(g: Graph, start: Element, end: Element, preference: str, indirect: bool, limit: int) -> list[Route]:
+def routes(g: Graph, start: Element, end: Element, preference: str, indirect: bool) -> Iterator[Route]:
     """The causal paths from one element to another, through the junction structure or also through other elements."""
     if indirect:
         refuse_sinks(g, "causal paths through elements")
     flow = signal_flow(g, preference) if indirect else conducting(g, preference, in_structure)
     targets = set(inputs_of(g, end, preference))
-    found = (
-        _route(flow, variables)
-        for first in outputs_of(g, start, preference)
-        for variables in (nx.all_simple_paths(flow, first, targets) if targets - {first} else ())
-    )
-    return _some(g, found, limit, "causal paths")
+    for first in outputs_of(g, start, preference):
+        for variables in nx.all_simple_paths(flow, first, targets) if targets - {first} else ():
+            yield _route(flow, variables)
 
 
 def loops(g: Graph, preference: str, indirect: bool, limit: int) -> list[Route]:
@@ -203,7 +200,7 @@ def loops(g: Graph, preference: str, indirect: bool, limit: int) -> list[Route]:
         return [*cycle[k:], *cycle[: k + 1]]
 
     found = (_route(flow, from_its_first(cycle)) for cycle in nx.simple_cycles(flow))
-    return _some(g, found, limit, "causal loops")
+    return at_most(g, found, limit, "causal loops")
 
 
 def shortest_route(flow: Flow, starts: Iterable[Variable], ends: Iterable[Variable]) -> Route | None:
@@ -232,7 +229,8 @@ def refuse_sinks(g: Graph, what: str) -> None:
         )
 
 
-def _some(g: Graph, found: Iterator[Route], limit: int, noun: str) -> list[Route]:
+def at_most(g: Graph, found: Iterator[Route], limit: int, noun: str) -> list[Route]:
+    """What was found, the shortest first; more than the limit is refused."""
     made = list(islice(found, limit + 1))
     if len(made) > limit:
         raise ModelError(
