@@ -153,7 +153,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.rewriting import with_detectors
 
-        return self.of(with_detectors(self, measured))
+        return BondGraph.of(with_detectors(self, measured))
 
     def dualized(self, *elements: str) -> BondGraph:
         """The graph with inputs and detectors in their dual form, by name: an effort source becomes a flow source, a detector of
@@ -166,7 +166,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.rewriting import dualized
 
-        return self.of(dualized(self, elements))
+        return BondGraph.of(dualized(self, elements))
 
     def save(self, path: str | Path) -> Path:
         """Write the graph as TOML, which `es.BondGraph.load` gives back unchanged."""
@@ -317,7 +317,7 @@ class BondGraph(Graph):
         """
         from eslabon.bond_graph.linear import linearized_graph
 
-        return self.of(linearized_graph(self, x, u, t))
+        return BondGraph.of(linearized_graph(self, x, u, t))
 
     def observer_graph(self, poles: ArrayLike | None = None, **options: Any) -> ObserverGraph:
         """The graph with a Luenberger observer, a copy corrected by what detectors measure (Morales, procedure 5.2), by `poles`

@@ -14,13 +14,14 @@ from eslabon.arguments import Floats, choice, count, finite, known_words, names
 from eslabon.bond_graph.numbers import inputs, state
 from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, STORAGES, TRANSFORMERS, Element
-from eslabon.bonds.signal_flow import FACTORS, Route, loops, routes, signal_flow
+from eslabon.bonds.items import DETECTORS, FLOW_SINK, GYRATORS, RESISTOR, STORAGES, TRANSFORMERS, Element
+from eslabon.bonds.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
 from eslabon.graph.evaluator import evaluate
 from eslabon.graph.printed import equations
 from eslabon.model.expressions import Expression, leaves
 
 LIMIT = 2_000
+ENDS = (*STORAGES, RESISTOR, FLOW_SINK)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,14 +147,10 @@ def causal_paths(
     """
     choice(preference, "the preferred causality", PREFERENCES)
     most = count(limit, "limit", 1)
-    begin = _elements(g, start, [x for x in g.elements.values() if x.is_source or x.kind in (*STORAGES, RESISTOR)])
-    finish = _elements(g, end, [x for x in g.elements.values() if x.kind in (*STORAGES, RESISTOR, *DETECTORS)])
-    found: list[CausalPath] = []
-    for x in begin:
-        for y in finish:
-            left = most - len(found)
-            found += [CausalPath(g, preference, r) for r in routes(g.plain, x, y, preference, indirect, left)]
-    return tuple(sorted(found, key=lambda p: len(p.bonds)))
+    begin = _elements(g, start, [x for x in g.elements.values() if x.is_source or x.kind in ENDS])
+    finish = _elements(g, end, [x for x in g.elements.values() if x.kind in (*ENDS, *DETECTORS)])
+    found = (r for x in begin for y in finish for r in routes(g.plain, x, y, preference, bool(indirect)))
+    return tuple(CausalPath(g, preference, r) for r in at_most(g.plain, found, most, "causal paths"))
 
 
 def nonlinear_paths(g: Graph, limit: int = LIMIT) -> tuple[CausalPath, ...]:

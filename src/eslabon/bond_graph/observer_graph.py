@@ -15,6 +15,7 @@ from eslabon.bond_graph.simulation import Response, simulate
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import DEPENDENCE, input_names, order
 from eslabon.bonds.graph import Graph
+from eslabon.bonds.items import EFFORT_SINK
 from eslabon.bonds.observer_description import hat, observer_description
 from eslabon.bonds.structural_ranks import detectors
 from eslabon.control.observers import luenberger
@@ -123,6 +124,13 @@ def observer_graph(
     >>> bool(abs(observer.errors(run)[-1]).max() < 1e-6)
     True
     """
+    from eslabon.bond_graph.bond_graph import BondGraph
+
+    if sinks := [x.name for x in g.elements.values() if x.kind == EFFORT_SINK]:
+        raise ModelError(
+            f"{g.name}: residual sinks ({', '.join(sinks)}) hold flows, so that its states depend on one another; observe the linear "
+            "model of the mechanism instead."
+        )
     if not detectors(g):
         raise ModelError(f"{g.name} has no detectors to observe it by; add some, as in g.with_detectors(y='f3').")
     point = np.zeros(order(g)) if x is None else x
@@ -134,5 +142,5 @@ def observer_graph(
     designed = luenberger(linear, poles, gains=gains)
     E = value(g, DEPENDENCE, linear.x, linear.u, t)
     port_gains = E @ designed.gains
-    made = g.of(observer_description(g, port_gains))
+    made = BondGraph.of(observer_description(g, port_gains))
     return ObserverGraph(made, designed.gains, port_gains, designed.poles, g)

@@ -17,7 +17,7 @@ from eslabon.bond_graph.linear import linearize
 from eslabon.bond_graph.numbers import inputs, state
 from eslabon.bonds.causality import causality
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.signal_flow import FACTORS, signal_flow
+from eslabon.bonds.signal_flow import FACTORS, refuse_sinks, signal_flow
 from eslabon.bonds.structural_ranks import causal_rank, connections, controls, detectors, structure_rank
 from eslabon.control.ranks import KalmanRank
 from eslabon.control.ranks import controllability as kalman_controllability
@@ -128,6 +128,7 @@ def structural_rank(g: Graph) -> StructuralRank:
     >>> g.structural_rank().full, es.BondGraph("free", {"F": "Se", "v": "1", "m": "I: 2"}, ["F -> v -> m"]).structural_rank()
     (True, <structural rank 0 of 1 of free; p2 keeps integral causality>)
     """
+    refuse_sinks(g, "structural rank")
     found = causal_rank(g.plain)
     whole = structure_rank(g.plain, "nonsingular")
     return StructuralRank(g.name, causality(g.plain).order, found.rank, whole, found.staying)
@@ -176,6 +177,7 @@ def observability(
 
 
 def _examined(g: Graph, kind: str, x: ArrayLike | None, u: ArrayLike | None, t: float) -> Reachability:
+    refuse_sinks(g, "structural rank")
     plain = g.plain
     n = causality(plain).order
     if not n:

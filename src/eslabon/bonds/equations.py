@@ -141,10 +141,10 @@ def stacked_rows(e: Evaluation, names: tuple[str, ...]) -> SX:
 
 
 def dependence(g: Graph, x: SX, u: SX, t: SX) -> SX:
-    """E of E x' = S11 z + S12 D_out + S13 u + ...: 1 - S14 dx_d/dx, with all that x_d depends on."""
+    """E of E x' = S11 z + S12 D_out + S13 u + ...: 1 - S14 dx_d/dx, with all that x_d depends on, and - S14 dx_d/dx for sinks."""
     e = Evaluation.of_state(g, x, u, t)
     S14 = e.filled(e.structure.block("x_rate", "xd_rate"))
-    return casadi.densify(casadi.SX.eye(x.numel()) - casadi.mtimes(S14, casadi.jacobian(e.xd, x)))
+    return casadi.densify(e.own_rates - casadi.mtimes(S14, casadi.jacobian(e.xd, x)))
 
 
 def affine(g: Graph, x: SX, t: SX) -> list[SX]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import casadi
@@ -20,15 +21,17 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
 from eslabon.bonds.evaluation import Evaluation, stacked
 from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.items import GYRATORS, OWN_LETTERS, RESISTOR, TRANSFORMERS, Description, Element
+from eslabon.bonds.items import EFFORT_SINK, GYRATORS, OWN_LETTERS, RESISTOR, TRANSFORMERS, Description, Element, Traced
 from eslabon.bonds.rewriting import Rewriting
 from eslabon.bonds.validation import resistor_input
+from eslabon.errors import ModelError
 from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
 from eslabon.model.expressions import Expression, Number, leaves, number, parameter
 from eslabon.model.memory import per_model
 
 SX = Any
+STILL = 1e-9
 Terms = dict[str, float]  # what is added to an effort or a flow: factors of the graph's variables
 
 
@@ -48,18 +51,25 @@ def keys(g: Graph) -> tuple[Key, ...]:
 
 
 def coefficients(g: Graph, x: SX, u: SX, t: SX) -> SX:
-    """Their values at a state, in the order of `keys`, and after them d/dx (dx_d/dx x' + dx_d/dt), row by row."""
+    """Their values at a state, in the order of `keys`, and after them d/dx (dx_d/dx x' + dx_d/dt), row by row, and the same of the
+    flows that residual sinks hold."""
     e = Evaluation.of_state(g, x, u, t)
     made = e.filled(stacked([value for _, value in _coefficients(g.plain)]))
-    v = casadi.SX.sym("v", x.shape[0])
-    change = casadi.mtimes(casadi.jacobian(e.xd, x), v) + casadi.jacobian(e.xd, t)
-    slopes = casadi.substitute(casadi.jacobian(change, x), v, e.rates) if e.xd.numel() else casadi.SX(0, x.shape[0])
+    held = stacked([e.variable((g.ports[s.name][0].bond.name, "f")) for s in sinks(g)])
+    v, moving = casadi.SX.sym("v", x.shape[0]), casadi.vertcat(e.xd, held)
+    change = casadi.mtimes(casadi.jacobian(moving, x), v) + casadi.jacobian(moving, t)
+    slopes = casadi.substitute(casadi.jacobian(change, x), v, e.rates) if moving.numel() else casadi.SX(0, x.shape[0])
     return casadi.densify(casadi.vertcat(made, casadi.vec(slopes.T)))
+
+
+def sinks(g: Graph) -> list[Element]:
+    """The residual sinks that hold flows."""
+    return [x for x in g.elements.values() if x.kind == EFFORT_SINK]
 
 
 def _size(g: Graph, **_: Any) -> tuple[int]:
     c = causality(g.plain)
-    return (len(keys(g.plain)) + len(c.derivative) * c.order,)
+    return (len(keys(g.plain)) + (len(c.derivative) + len(sinks(g))) * c.order,)
 
 
 COEFFICIENTS = Formula(
@@ -80,11 +90,6 @@ def _timed(item: Any) -> bool:
     return any(isinstance(leaf, Expression) and "t" in leaf.names() for leaf in leaves(item))
 
 
-def _entries(x: Element) -> list[tuple[int, int, Any]]:
-    rows = x.value if isinstance(x.value, tuple) else ((x.value,),)
-    return [(i, j, value) for i, row in enumerate(rows) for j, value in enumerate(row)]
-
-
 def _varies(g: Graph, x: Element) -> bool:
     """Whether an element's value, or modulus, depends on variables or on the time."""
     return x.law is None and x.value is not None and (bool(_names(g, x.value)) or _timed(x.value))
@@ -97,6 +102,8 @@ def _coefficients(g: Graph) -> Iterator[tuple[Key, SX]]:
         return symbols.setdefault(name, casadi.SX.sym(name))
 
     def value(expression: Any, own: Mapping[str, SX] | None = None) -> Any:
+        if isinstance(expression, Traced):
+            return expression.function(*(value(name) for name in expression.arguments))
         if not isinstance(expression, Expression):
             return expression
         own = own or {}
@@ -110,11 +117,13 @@ def _coefficients(g: Graph) -> Iterator[tuple[Key, SX]]:
             for name in _names(g, x.law):
                 yield Key(x.name, 0, 0, name), casadi.jacobian(answer, symbol(name))
         elif _varies(g, x):
-            for i, j, entry in _entries(x):
-                made = casadi.SX(value(entry))
+            matrix, (rows, columns) = laws.matrix(x, value), x.shape
+            for i, j in product(range(rows), range(columns)):
+                made = casadi.densify(matrix[i, j])
                 yield Key(x.name, i, j), made
-                for name in _names(g, entry):
-                    yield Key(x.name, i, j, name), casadi.jacobian(made, symbol(name))
+                for name in _names(g, x.value):
+                    if casadi.depends_on(made, symbol(name)):
+                        yield Key(x.name, i, j, name), casadi.jacobian(made, symbol(name))
 
 
 def _letter(x: Element) -> str:
@@ -135,7 +144,15 @@ class _Linear:
         own = keys(g.plain)
         self.g, self.e, self.f, self.made = g, e, f, Rewriting(g)
         self.at = {key: float(x) for key, x in zip(own, numbers, strict=False)}
-        self.rates = np.asarray(numbers[len(own) :]).reshape(-1, causality(g).order)
+        c = causality(g)
+        rows = np.asarray(numbers[len(own) :]).reshape(-1, c.order)
+        self.rates, held = rows[: len(c.derivative)], rows[len(c.derivative) :]
+        if np.abs(held).max(initial=0.0) > STILL:
+            names = ", ".join(x.name for x in sinks(g))
+            raise ModelError(
+                f"{g.name}: residual sinks ({names}) hold flows in other directions as the graph moves on, which no constant element "
+                "does; linearize it where nothing moves."
+            )
 
     def description(self) -> Description:
         for x in self.g.elements.values():
@@ -186,9 +203,9 @@ class _Linear:
     def _modulated(self, x: Element) -> None:
         """Constant moduli, and what their variation adds: e_in = M e_out, f_out = M^T f_in; of gyrators e_in = M f_out,
         e_out = M^T f_in; of resistors e = R f."""
-        rows = max(i for i, _, _ in _entries(x)) + 1
-        nominal = [[self.at[Key(x.name, i, j)] for k, j, _ in _entries(x) if k == i] for i in range(rows)]
-        value = tuple(map(tuple, nominal)) if isinstance(x.value, tuple) else nominal[0][0]
+        rows, columns = x.shape
+        nominal = tuple(tuple(self.at[Key(x.name, i, j)] for j in range(columns)) for i in range(rows))
+        value = nominal if isinstance(x.value, tuple | Traced) else nominal[0][0]
         self.made.elements[x.name] = replace(x, kind=x.kind.removeprefix("M"), value=value)
         into = [p for p in self.g.ports[x.name] if p.into]
         out = into if x.kind == RESISTOR else [p for p in self.g.ports[x.name] if not p.into]

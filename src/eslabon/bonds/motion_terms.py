@@ -17,6 +17,7 @@ from eslabon.bonds.elimination import sample
 from eslabon.bonds.equations import T, input_names
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
+from eslabon.bonds.items import EFFORT_SINK
 from eslabon.errors import ModelError
 from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
@@ -26,8 +27,8 @@ SAME = 1e-9
 
 
 def momenta(g: Graph) -> tuple[int, ...]:
-    """The places of the momenta among the states."""
-    return tuple(k for k, s in enumerate(causality(g.plain).integral) if s.element.kind == "I")
+    """The places of the momenta among the states, and of flows that are states themselves."""
+    return tuple(k for k, s in enumerate(causality(g.plain).integral) if s.element.kind != "C")
 
 
 def displacements(g: Graph) -> tuple[str, ...]:
@@ -37,7 +38,7 @@ def displacements(g: Graph) -> tuple[str, ...]:
 
 def velocities(g: Graph) -> tuple[str, ...]:
     """The flows of the inertias in integral causality."""
-    return tuple(s.port.bond.signal_name("f") for s in causality(g.plain).integral if s.element.kind == "I")
+    return tuple(s.port.bond.signal_name("f") for s in causality(g.plain).integral if s.element.kind != "C")
 
 
 def products(g: Graph) -> tuple[tuple[str, str], ...]:
@@ -48,6 +49,10 @@ def products(g: Graph) -> tuple[tuple[str, str], ...]:
 def motion_terms(g: Graph, q: SX, t: SX) -> list[SX]:
     """M, B, C, D, G and Q."""
     n = len(momenta(g))
+    if sinks := [x.name for x in g.elements.values() if x.kind == EFFORT_SINK]:
+        raise ModelError(
+            f"{g.name}: residual sinks ({', '.join(sinks)}) hold flows, so that the velocities depend on one another."
+        )
     if not n:
         raise ModelError(f"{g.name} has no inertias in integral causality, and so no equations of motion.")
     f, u = casadi.SX.sym("f", n), casadi.SX.sym("u", len(input_names(g)))
@@ -80,7 +85,7 @@ def _motion(g: Graph, q: SX, f: SX, u: SX, t: SX) -> tuple[SX, SX]:
         raise ModelError(f"{g.name}: the law of an inertia is not linear, so that there is no M(q).")
     inertia = casadi.inv(F)
     S14 = e.filled(e.structure.block("x_rate", "xd_rate"))
-    E = casadi.SX.eye(x.numel()) - casadi.mtimes(S14, casadi.jacobian(e.xd, x))
+    E = e.own_rates - casadi.mtimes(S14, casadi.jacobian(e.xd, x))
     left = e.forces + casadi.mtimes(S14, casadi.jacobian(e.xd, t))
     change = e.forces[other]  # of displacements, on which no storage in derivative causality acts
     if E[other, :].nnz() != len(other):

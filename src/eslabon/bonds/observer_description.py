@@ -41,7 +41,7 @@ def observer_description(g: Graph, gains: np.ndarray) -> Description:
             spread = _comparator(g, made, detector, ending)
             for s, gain in own:
                 if s.name not in places:
-                    kind = "1" if s.element.kind == "I" else "0"
+                    kind = "0" if s.element.kind == "C" else "1"
                     places[s.name] = made.insert(f"{s.port.bond.name}{ending}", "head", kind)
                 _correction(made, spread, places[s.name], s, detector, gain)
     note = f"{g.name} and an observer of it (Morales, procedure 5.2): estimates have the names of states with {ending}."

@@ -64,7 +64,7 @@ class Rewriting:
 
     def _keep_names(self, x: Element) -> None:
         """Of a storage whose bond gets another name: the names of its energy variables."""
-        if x.stores and not x.state:
+        if x.has_state and not x.state:
             own = [b for b in self.bonds if b.head == x.name]
             self.elements[x.name] = replace(x, state=tuple(b.signal_name(x.letter) for b in own))
 

@@ -20,7 +20,7 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import DETECTORS, RESISTOR, STORAGES, Element
+from eslabon.bonds.items import DETECTORS, EFFORT_SINK, FLOW_SINK, RESISTOR, STORAGES, Element, Traced
 from eslabon.bonds.junctions import OTHER, Derivation, Variable
 from eslabon.errors import ModelError
 from eslabon.graph.evaluator import Formula
@@ -97,6 +97,8 @@ class _Flow:
             self.graph.add_edge(cause, effect, step=step)
 
     def _value(self, expression: Any, own: Any = None) -> Any:
+        if isinstance(expression, Traced):
+            return expression.function(*(self._value(name) for name in expression.arguments))
         if not isinstance(expression, Expression):
             return expression
         own = own or {}
@@ -175,20 +177,21 @@ def in_structure(step: Step) -> bool:
     return not (x.kind in (*STORAGES, RESISTOR) or x.is_source)
 
 
-def routes(g: Graph, start: Element, end: Element, preference: str, indirect: bool, limit: int) -> list[Route]:
+def routes(g: Graph, start: Element, end: Element, preference: str, indirect: bool) -> Iterator[Route]:
     """The causal paths from one element to another, through the junction structure or also through other elements."""
+    if indirect:
+        refuse_sinks(g, "causal paths through elements")
     flow = signal_flow(g, preference) if indirect else conducting(g, preference, in_structure)
     targets = set(inputs_of(g, end, preference))
-    found = (
-        _route(flow, variables)
-        for first in outputs_of(g, start, preference)
-        for variables in (nx.all_simple_paths(flow, first, targets) if targets - {first} else ())
-    )
-    return _some(g, found, limit, "causal paths")
+    for first in outputs_of(g, start, preference):
+        for variables in nx.all_simple_paths(flow, first, targets) if targets - {first} else ():
+            yield _route(flow, variables)
 
 
 def loops(g: Graph, preference: str, indirect: bool, limit: int) -> list[Route]:
     """The closed causal paths that lead through no variable twice."""
+    if indirect:
+        refuse_sinks(g, "causal paths through elements")
     flow = signal_flow(g, preference) if indirect else conducting(g, preference, in_structure)
     place = {variable: k for k, variable in enumerate(flow)}
 
@@ -197,7 +200,7 @@ def loops(g: Graph, preference: str, indirect: bool, limit: int) -> list[Route]:
         return [*cycle[k:], *cycle[: k + 1]]
 
     found = (_route(flow, from_its_first(cycle)) for cycle in nx.simple_cycles(flow))
-    return _some(g, found, limit, "causal loops")
+    return at_most(g, found, limit, "causal loops")
 
 
 def shortest_route(flow: Flow, starts: Iterable[Variable], ends: Iterable[Variable]) -> Route | None:
@@ -218,7 +221,16 @@ def _route(flow: Flow, variables: list[Variable]) -> Route:
     return Route(tuple(variables), tuple(flow.edges[a, b]["step"] for a, b in pairwise(variables)))
 
 
-def _some(g: Graph, found: Iterator[Route], limit: int, noun: str) -> list[Route]:
+def refuse_sinks(g: Graph, what: str) -> None:
+    """Residual sinks find what they impose from the storages around them: no path through them has a gain of its own."""
+    if sinks := [x.name for x in g.elements.values() if x.kind in (FLOW_SINK, EFFORT_SINK)]:
+        raise ModelError(
+            f"{g.name} has residual sinks ({', '.join(sinks)}), and so no {what}; ask for its linear model at a state instead."
+        )
+
+
+def at_most(g: Graph, found: Iterator[Route], limit: int, noun: str) -> list[Route]:
+    """What was found, the shortest first; more than the limit is refused."""
     made = list(islice(found, limit + 1))
     if len(made) > limit:
         raise ModelError(
