@@ -100,6 +100,7 @@ EXPECTED = {
             dict.fromkeys(("pole 13.33 (L3121)", "it converges (L3130)", "observed from f3 (L3075)"), WRONG),
         ),
         "5.4 Observers that do": (0, {}),
+        "A.3 A link behind a gear": (4, {"inertia (A.23)": WRONG, "B (A.26)": WRONG}),
     },
     "rojas": {
         "What of the thesis is here, and what is not": (0, {}),

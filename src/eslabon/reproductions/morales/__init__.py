@@ -13,6 +13,7 @@ from eslabon.errors import MissingDependencyError
 from eslabon.reproductions.morales import (
     causal_paths,
     euler_ring,
+    geared_link,
     lagrange,
     linear_models,
     observers,
@@ -35,7 +36,7 @@ TEXT = (
 
 
 def report() -> Report:
-    """Chapters 4 and 5."""
+    """Chapters 4 and 5, and of the appendix the example."""
     sections = (
         *euler_ring.sections(),
         junctions.puma(),
@@ -47,6 +48,7 @@ def report() -> Report:
         *causal_paths.sections(),
         *linear_models.sections(),
         *observers.sections(),
+        *geared_link.sections(),
     )
     return Report("morales", "Morales Bieze, Bond graphs of robots in three dimensions, recomputed", TEXT, sections)
 
