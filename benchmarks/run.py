@@ -23,6 +23,7 @@ SECTIONS = {
     "loops": "Closed chains",
     "derivatives": "Derivatives of dynamics",
     "linearization": "Linear models",
+    "bond_graphs": "Bond graphs",
     "simulation": "Simulation",
     "drift": "Drift of loops",
     "steps": "Steps with loops",

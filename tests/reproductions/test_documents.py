@@ -20,10 +20,88 @@ def entries(name: str, *places: int) -> list[str]:
     return [f"{name}({k // 10},{k % 10})" for k in places]
 
 
+def places(name: str, *where: int) -> list[str]:
+    """Entries of a printed block, as in J11, (1,2) for 12."""
+    return [f"{name}, ({k // 10},{k % 10})" for k in where]
+
+
 SLIPPED = (21, 22, 23, 24, 31, 32, 33, 34, 41, 42, 43, 44)  # and more, where the listing's W is not the exact one
 
 # All that does not simply agree: how many rows a section has, and which of them are what.
 EXPECTED = {
+    "morales": {
+        "4.3.4 Euler's ring": (
+            12,
+            dict.fromkeys(("x1' (4.48)", "x2' (4.49)", "y2 (4.56)", *(f"x{k}' (4.57)" for k in (2, 4, 5, 6))), WRONG),
+        ),
+        "4.3.6 PUMA: the junction structure S": (
+            14,
+            dict.fromkeys(("x_d (4.74)", "z_d (4.75)", "D_out (4.75)", "S11 (4.82), (2,4)", "h1 (4.81)"), WRONG),
+        ),
+        "4.3.8 Stanford: the junction structure S": (10, {"L (4.127)": WRONG}),
+        "4.3.5, 4.3.7 The robots' matrices": (
+            12,
+            {
+                "Stanford: M (4.119), (1,1)": WRONG,
+                **dict.fromkeys(places("Stanford: C (4.120)", 21, 31), WRONG),
+                **dict.fromkeys(places("Stanford: B (4.121)", 11, 12, 23), WRONG),
+            },
+        ),
+        "4.3.6, 4.3.8 The bond graphs against Euler and Lagrange": (
+            4,
+            {
+                "PUMA: h1 (4.81)": WRONG,
+                "PUMA: S11(2,4) (4.82)": WRONG,
+                "Stanford: modulus of tyx (4.132)-(4.140)": WRONG,
+                "Stanford: V, first row (4.167)": DAMAGED,
+            },
+        ),
+        "4.4.3 PUMA: the junction structure J": (
+            19,
+            {
+                **dict.fromkeys(places("J11 (4.202)", 17, 27, 38, 48, 58, 68, 71, 72, 78, 83, 84, 85, 86, 87), WRONG),
+                "J13 (4.204): rows": WRONG,
+            },
+        ),
+        "4.4.4 Stanford: the junction structure J": (
+            14,
+            {
+                "J11, second (4.223)": WRONG,
+                **dict.fromkeys(places("J21, first (4.225)", 15, 16, 26, 27, 34, 35), WRONG),
+                "h8 (4.228)": DAMAGED,
+            },
+        ),
+        "4.4.3 PUMA: steady states": (8, {"z_ss (4.210)": WRONG}),
+        "4.4.4 Stanford: the steady state in formulas": (
+            9,
+            dict.fromkeys(("e25 (4.239)", "e43, printed e3 (4.240)", "e26 (4.246)"), WRONG),
+        ),
+        "4.4.4 Stanford: case A": (4, {}),
+        "4.4.4 Stanford: case B": (5, {"e26 (4.247)": WRONG}),
+        "5.3, 5.4 Causal paths": (9, {"(5.47): T12": WRONG, "(5.79): y reaches": WRONG}),
+        "5.3.4 PUMA: the linear model": (
+            8,
+            {f"{entry} (5.73)": WRONG for entry in entries("A", 11, 13, 22, 24)},
+        ),
+        "5.4.4 Stanford: A of (5.80) from the printed formulas": (22, {}),
+        "5.4.4 Stanford: the right A": (
+            22,
+            {
+                f"{entry} (5.80)": WRONG
+                for entry in entries("A", 11, 12, 13, 14, 15, 17, 21, 22, 23, 24, 25, 26, 27, 31, 32, 34, 35, 37)
+            },
+        ),
+        "5.4.3 PUMA: the printed observer": (
+            7,
+            {"pole 1 (L3052)": NOISE, "A - H C (5.75), (5.76)": WRONG, "observed from f3 (L3011)": WRONG},
+        ),
+        "5.4.4 Stanford: the printed observer": (
+            9,
+            dict.fromkeys(("pole 13.33 (L3121)", "it converges (L3130)", "observed from f3 (L3075)"), WRONG),
+        ),
+        "5.4 Observers that do": (0, {}),
+        "A.3 A link behind a gear": (4, {"inertia (A.23)": WRONG, "B (A.26)": WRONG}),
+    },
     "rojas": {
         "What of the thesis is here, and what is not": (0, {}),
         "2.5 The 3R positioner": (

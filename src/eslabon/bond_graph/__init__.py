@@ -1,4 +1,4 @@
-"""What users do with bond graphs: the class they hold, simulation, steady states, linear models.
+"""What users do with bond graphs: the class they hold, simulation, steady states, linear models, causal paths, ranks, observers.
 
 The formulas are in `bonds`; here they become numbers, by the one evaluator.
 """

@@ -14,11 +14,15 @@ from eslabon.bonds import equations as _equations
 from eslabon.bonds import toml, written
 from eslabon.bonds.causality import Causality
 from eslabon.bonds.graph import Graph
-from eslabon.errors import ModelError, ReadError, shown
+from eslabon.errors import MissingDependencyError, ModelError, ReadError, shown
 
 if TYPE_CHECKING:
+    from eslabon.bond_graph.causal_paths import CausalPath
     from eslabon.bond_graph.linear import LinearGraph
+    from eslabon.bond_graph.motion import MotionTerms
     from eslabon.bond_graph.numbers import BondVariables
+    from eslabon.bond_graph.observer_graph import ObserverGraph
+    from eslabon.bond_graph.reachability import Reachability, StructuralRank
     from eslabon.bond_graph.simulation import Response
     from eslabon.bond_graph.steady import SteadyState
     from eslabon.bond_graph.structure import Structure
@@ -137,6 +141,33 @@ class BondGraph(Graph):
 
         return cls.of(from_efforts(name, parts, reference, **options))
 
+    def with_detectors(self, **measured: str) -> BondGraph:
+        """The graph with detectors of efforts and flows, each with its name: `g.with_detectors(y="f3")`.
+
+        Submodels are taken apart, and a junction is put into a bond that has none at its ends.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma").with_detectors(y="f3", torque="e3")
+        >>> g.outputs, g.states
+        (('f_y', 'e_torque'), ('p2', 'p24', 'q3', 'q23'))
+        """
+        from eslabon.bonds.rewriting import with_detectors
+
+        return BondGraph.of(with_detectors(self, measured))
+
+    def dualized(self, *elements: str) -> BondGraph:
+        """The graph with inputs and detectors in their dual form, by name: an effort source becomes a flow source, a detector of
+        flow imposes the flow (Morales, 5.2.2). Paths from a dualised detector are those of Morales' (5.71).
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma").with_detectors(y="f3").dualized("y")
+        >>> g.inputs, g.causal_paths("y", "i1")[0].bonds
+        (('e1', 'e25', 'f_y'), ('y', '4', '5', '7', '10', '16', '18', '22', '24'))
+        """
+        from eslabon.bonds.rewriting import dualized
+
+        return BondGraph.of(dualized(self, elements))
+
     def save(self, path: str | Path) -> Path:
         """Write the graph as TOML, which `es.BondGraph.load` gives back unchanged."""
         from eslabon.files import write
@@ -222,6 +253,13 @@ class BondGraph(Graph):
 
         return affine(self, x, t)
 
+    def motion_terms(self, q: ArrayLike, t: ArrayLike = 0.0) -> MotionTerms:
+        """M, B, C, D, G and Q of M f' + B [f_j f_k] + C [f_j^2] + D f + G = Q u at displacements (..., nq), for comparison with
+        Lagrange's equations; `g.equations("motion_terms")` prints them. See `eslabon.bond_graph.motion`."""
+        from eslabon.bond_graph.motion import motion_terms
+
+        return motion_terms(self, q, t)
+
     def derivative(self, by: str, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0) -> Floats:
         """The exact derivative of x' by "x", by "u" (a last axis each), by the time "t", or by a parameter.
 
@@ -262,10 +300,76 @@ class BondGraph(Graph):
 
         return linearize(self, x, u, t)
 
+    def linearized_graph(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> BondGraph:
+        """The bond graph of small deviations from a state (Morales, procedure 5.1): its A, B, C, D are those of `linearize`.
+
+        Moduli and laws become constant; what their variation adds comes from modulated sources beside them. Names of
+        states, inputs and bonds stay.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma")
+        >>> x, u = [0.1, 0.2, 0.3, 0.4], [1.0, 2.0]
+        >>> linear = g.linearized_graph(x, u)
+        >>> bool(abs(linear.linearize([0.0] * 4, [0.0] * 2).A - g.linearize(x, u).A).max() < 1e-9)
+        True
+        >>> len(g.linearized_graph(g.steady_state(u).x, u).bonds)         # at rest nothing is added
+        25
+        """
+        from eslabon.bond_graph.linear import linearized_graph
+
+        return BondGraph.of(linearized_graph(self, x, u, t))
+
+    def observer_graph(self, poles: ArrayLike | None = None, **options: Any) -> ObserverGraph:
+        """The graph with a Luenberger observer, a copy corrected by what detectors measure (Morales, procedure 5.2), by `poles`
+        or by `gains`; see `eslabon.bond_graph.observer_graph.observer_graph`."""
+        from eslabon.bond_graph.observer_graph import observer_graph
+
+        return observer_graph(self, poles, **options)
+
+    def causal_paths(
+        self, start: str | Iterable[str] | None = None, end: str | Iterable[str] | None = None, **options: Any
+    ) -> tuple[CausalPath, ...]:
+        """The causal paths from elements to elements, with gains; see `eslabon.bond_graph.causal_paths.causal_paths`."""
+        from eslabon.bond_graph.causal_paths import causal_paths
+
+        return causal_paths(self, start, end, **options)
+
+    def causal_loops(self, **options: Any) -> tuple[CausalPath, ...]:
+        """The closed causal paths (Mason loops), with gains; see `eslabon.bond_graph.causal_paths.causal_loops`."""
+        from eslabon.bond_graph.causal_paths import causal_loops
+
+        return causal_loops(self, **options)
+
+    def nonlinear_paths(self) -> tuple[CausalPath, ...]:
+        """The paths between storages through elements modulated by states (Morales, procedure 5.1, step 1)."""
+        from eslabon.bond_graph.causal_paths import nonlinear_paths
+
+        return nonlinear_paths(self)
+
+    def structural_rank(self) -> StructuralRank:
+        """The structural rank of A, by derivative causality; see `eslabon.bond_graph.reachability`."""
+        from eslabon.bond_graph.reachability import structural_rank
+
+        return structural_rank(self)
+
+    def controllability(
+        self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
+    ) -> Reachability:  # fmt: skip
+        """Whether inputs reach all states: by causal paths and causality, and at a state by Kalman's rank."""
+        from eslabon.bond_graph.reachability import controllability
+
+        return controllability(self, x, u, t)
+
+    def observability(self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0) -> Reachability:
+        """Whether detectors show all states: by causal paths and causality, and at a state by Kalman's rank."""
+        from eslabon.bond_graph.reachability import observability
+
+        return observability(self, x, u, t)
+
     # -- text ---------------------------------------------------------------------------------------------------
 
     def equations(self, quantity: str = "rates", parameters: tuple[str, ...] | bool = True) -> Equations:
-        """The state equations ("rates") or what detectors measure ("outputs") as text, LaTeX and SymPy expressions.
+        """The state equations ("rates"), what detectors measure ("outputs") or the "motion_terms" as text, LaTeX and SymPy.
 
         >>> import eslabon as es
         >>> g = es.BondGraph("tank", {"Q": "Sf", "p": "0", "tank": "C: A", "pipe": "R: R"}, ["Q -> p -> tank", "p -> pipe"],
@@ -278,10 +382,41 @@ class BondGraph(Graph):
         return equations(self, quantity, parameters)
 
     def c_source(self, quantity: str = "rates") -> CSource:
-        """Portable C for "rates" or "outputs": an object with `.header`, `.code` and `.write(folder)`."""
+        """Portable C for "rates", "outputs" or "motion_terms": an object with `.header`, `.code` and `.write(folder)`."""
         from eslabon.bond_graph.text import c_source
 
         return c_source(self, quantity)
+
+    def draw(self, path: str | Path, causality: str | None = "integral", values: bool = True, paths: Any = ()) -> Path:
+        """Write a picture as .svg, .png or .pdf: half arrows, causal strokes, numbers of bonds, elements with names and values.
+
+        Parameters
+        ----------
+        path : the file.
+        causality : "integral" or "derivative", whichever is preferred, or None to leave the strokes out; a graph with open
+            ports has none yet.
+        values : whether to write the elements' values.
+        paths : causal paths to show in colour, each as an object with `.bonds` or as a sequence of bonds such as [2, 4, 5].
+
+        igraph places the elements: pip install 'eslabon[draw]'. A notebook shows the picture of a graph by itself.
+        """
+        from eslabon.bond_graph.picture import draw
+
+        return draw(self, path, causality, values, paths)
+
+    def _repr_svg_(self) -> str | None:
+        """The picture, for notebooks; None, and so the text, where it cannot be drawn."""
+        from eslabon.bond_graph.picture import picture
+        from eslabon.bond_graph.picture_files import svg
+
+        if not self.bonds:
+            return None
+        try:
+            return svg(picture(self))
+        except ModelError:  # no causality
+            return svg(picture(self, None))
+        except MissingDependencyError:
+            return None
 
     def __repr__(self) -> str:
         bonds, inputs = len(self.bonds), len(self.inputs)

@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.bond_graph.numbers import inputs, state, value
 from eslabon.bonds.causality import causality
-from eslabon.bonds.equations import LINEARIZATION, input_names, output_names
+from eslabon.bonds.equations import BOND_VARIABLES, LINEARIZATION, input_names, output_names
 from eslabon.bonds.graph import Graph
+from eslabon.bonds.items import Description
+from eslabon.bonds.linear_graph import COEFFICIENTS, linear_description
 from eslabon.errors import InputError, MissingDependencyError
 
 
@@ -60,3 +62,14 @@ def linearize(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
         raise InputError(f"a linear model is that of one state; x has shape {point.shape} and u {given.shape}.")
     A, B, C, D = value(g, LINEARIZATION, point, given, t)
     return LinearGraph(A, B, C, D, point, given, causality(g).states, input_names(g), output_names(g))
+
+
+def linearized_graph(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Description:
+    """The bond graph of small deviations from a state; see `BondGraph.linearized_graph`."""
+    point, given = state(g, x), inputs(g, u)
+    if point.ndim > 1 or given.ndim > 1:
+        raise InputError(f"a linearized graph is that of one state; x has shape {point.shape} and u {given.shape}.")
+    numbers = value(g, COEFFICIENTS, point, given, t)
+    nominal = value(g, BOND_VARIABLES, point, given, t)
+    e, f = (dict(zip(g.bonds, map(float, own), strict=True)) for own in nominal)
+    return linear_description(g, numbers, e, f)

@@ -8,6 +8,7 @@ from eslabon.arguments import choice, names
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import OUTPUTS, RATES, input_names
 from eslabon.bonds.graph import Graph
+from eslabon.bonds.motion_terms import MOTION_TERMS, displacements
 from eslabon.errors import ModelError
 from eslabon.graph.evaluator import Formula, requested, trace
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from eslabon.graph.c import CSource
     from eslabon.graph.printed import Equations
 
-QUANTITIES = {"rates": RATES, "outputs": OUTPUTS}
+QUANTITIES = {"rates": RATES, "outputs": OUTPUTS, "motion_terms": MOTION_TERMS}
 
 
 def _formula(quantity: str) -> Formula:
@@ -35,8 +36,9 @@ def equations(g: Graph, quantity: str, parameters: tuple[str, ...] | bool) -> Eq
     kept = (
         (tuple(g.parameters) if parameters else ()) if isinstance(parameters, bool) else names(parameters, "parameters")
     )
-    symbols = {"x": [*causality(g).states], "u": [*input_names(g)]}
-    return printed.equations(_traced(g, quantity, kept), {name: own for name, own in symbols.items() if own})
+    symbols = {"x": [*causality(g).states], "u": [*input_names(g)], "q": [*displacements(g)]}
+    own = {name: symbols[name] for name in _formula(quantity).input_names if symbols.get(name)}
+    return printed.equations(_traced(g, quantity, kept), own)
 
 
 def c_source(g: Graph, quantity: str) -> CSource:

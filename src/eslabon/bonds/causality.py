@@ -58,6 +58,13 @@ class Causality:
         """Whether the element at this end of a bond is given the effort, and answers with the flow."""
         return self.strokes[port.bond.name] == (port.bond.head if port.into else port.bond.tail)
 
+    def storages(self, x: Element, ports: tuple[Port, ...]) -> tuple[list[Storage], list[bool]]:
+        """A storage at its ports, in their order, and which of them have integral causality."""
+        found = {s.port.bond.name: (s, True) for s in self.integral if s.element.name == x.name}
+        found |= {s.port.bond.name: (s, False) for s in self.derivative if s.element.name == x.name}
+        own = [found[port.bond.name] for port in ports]
+        return [s for s, _ in own], [integral for _, integral in own]
+
     @property
     def order(self) -> int:
         """The number of independent state equations."""
@@ -78,18 +85,22 @@ class Causality:
         return f"<Causality of {self.owner}, {self.preference} preferred: {'; '.join(parts)}>"
 
 
-def causality(g: Graph, preference: str = "integral") -> Causality:
-    """Assign causality, with integral (BGI) or derivative (BGD) causality preferred for storages."""
-    return _assigned(g, choice(preference, "the preferred causality", PREFERENCES))
+def causality(g: Graph, preference: str = "integral", dual: tuple[str, ...] = ()) -> Causality:
+    """Assign causality, with integral (BGI) or derivative (BGD) causality preferred for storages.
+
+    Sources and detectors among `dual` may be dualised for it: an effort source then takes the effort and gives the flow, and a
+    detector of flow imposes one.
+    """
+    return _assigned(g, choice(preference, "the preferred causality", PREFERENCES), dual)
 
 
 @per_model
-def _assigned(g: Graph, preference: str) -> Causality:
+def _assigned(g: Graph, preference: str, dual: tuple[str, ...]) -> Causality:
     if open_ports := g.open_ports():
         raise ModelError(
             f"{g.name} has open ports ({', '.join(open_ports)}); use it as a submodel, or bond elements in their place."
         )
-    strokes = _Search(g, preference).strokes()
+    strokes = _Search(g, preference, dual).strokes()
     storages = [
         Storage(x, port, g.state_name(port))
         for kind in (FLOW_SINK, "I", "C")
@@ -105,6 +116,11 @@ def _assigned(g: Graph, preference: str) -> Causality:
         tuple(s for s, own in zip(storages, integral, strict=True) if own),
         tuple(s for s, own in zip(storages, integral, strict=True) if not own),
     )
+
+
+def natural_effort_in(x: Element) -> bool:
+    """Whether a source or a detector that is not dualised is given the effort at its bond."""
+    return (x.imposes == "flow") == x.is_source
 
 
 class _Conflict(Exception):
@@ -191,8 +207,8 @@ class _Assignment:
 class _Search:
     """The sequence of assignments, with a way back from conflicts."""
 
-    def __init__(self, g: Graph, preference: str) -> None:
-        self.g, self.preference, self.left = g, preference, PATIENCE
+    def __init__(self, g: Graph, preference: str, dual: tuple[str, ...]) -> None:
+        self.g, self.preference, self.dual, self.left = g, preference, dual, PATIENCE
 
     def strokes(self) -> Strokes:
         start = _Assignment(self.g)
@@ -241,11 +257,11 @@ class _Search:
     def _fixed(self) -> Iterator[tuple[Port, bool]]:
         """Strokes that nobody chooses: of sources, of active bonds, and of laws that cannot be inverted."""
         for bond in self.g.flat.bonds:
-            if bond.signal:
+            if bond.signal and bond.head not in self.dual:
                 yield Port(bond, False), bond.signal == "flow"
         for x in self.g.elements.values():
             ports = self.g.ports[x.name]
-            if x.is_source or x.kind == FLOW_SINK:
+            if (x.is_source and x.name not in self.dual) or x.kind == FLOW_SINK:
                 yield ports[0], x.imposes == "flow"
             elif x.law is not None and x.inverse is None:
                 yield from ((p, x.kind == "I" if x.stores else resistor_input(x) == "e") for p in ports)
@@ -256,6 +272,8 @@ class _Search:
         for x in self.g.elements.values():
             if x.stores:
                 yield from ((p, (x.kind == "I") == integral) for p in self.g.ports[x.name])
+        for name in self.dual:
+            yield self.g.ports[name][0], natural_effort_in(self.g.elements[name])
         for x in self.g.elements.values():
             if x.kind == RESISTOR:
                 natural = x.law is not None and resistor_input(x) == "e"

@@ -140,6 +140,13 @@ def stacked_rows(e: Evaluation, names: tuple[str, ...]) -> SX:
     return casadi.vertcat(*(e.structure.rows[bond.name, letter] for letter, bond in found))
 
 
+def dependence(g: Graph, x: SX, u: SX, t: SX) -> SX:
+    """E of E x' = S11 z + S12 D_out + S13 u + ...: 1 - S14 dx_d/dx, with all that x_d depends on, and - S14 dx_d/dx for sinks."""
+    e = Evaluation.of_state(g, x, u, t)
+    S14 = e.filled(e.structure.block("x_rate", "xd_rate"))
+    return casadi.densify(e.own_rates - casadi.mtimes(S14, casadi.jacobian(e.xd, x)))
+
+
 def affine(g: Graph, x: SX, t: SX) -> list[SX]:
     """f and g of x' = f(x) + g(x) u."""
     u = casadi.SX.sym("u", len(input_names(g)))
@@ -232,4 +239,5 @@ DERIVATIVE_FIELDS = Formula(
     (Argument("Ld", _by(_nD, _nD)), Argument("Md", _by(_nD, _nD)), Argument("A_star", _by(_nX, _nX)),
      Argument("B_star", _by(_nX, _ns))), seldom=True,
 )  # fmt: skip
+DEPENDENCE = Formula("bond_graph_dependence", dependence, (X, U, T), (Argument("E", _by(_n, _n)),), seldom=True)
 AFFINE = Formula("bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))), seldom=True)

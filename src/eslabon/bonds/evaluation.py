@@ -175,10 +175,7 @@ class Evaluation:
 
     def _ports(self, x: Element) -> tuple[list[Storage], list[bool]]:
         """The ports of a storage in their order, and which of them have integral causality."""
-        found = {s.port.bond.name: (s, True) for s in self.causality.integral if s.element.name == x.name}
-        found |= {s.port.bond.name: (s, False) for s in self.causality.derivative if s.element.name == x.name}
-        own = [found[port.bond.name] for port in self.g.ports[x.name]]
-        return [s for s, _ in own], [integral for _, integral in own]
+        return self.causality.storages(x, self.g.ports[x.name])
 
     def _given(self, own: list[Storage], integral: list[bool]) -> SX:
         """What is given at each port of a storage: its energy variable, or a co-energy variable that is imposed on it."""
@@ -337,7 +334,10 @@ class Evaluation:
             )
 
     def _times(self, block: SX, group: str) -> SX:
-        return casadi.mtimes(block, getattr(self, group))
+        if group != "u":
+            return casadi.mtimes(block, getattr(self, group))
+        used = sorted(set(block.sparsity().get_triplet()[1]))  # other sources may be modulated by what is computed here
+        return casadi.mtimes(block[:, used], stacked([self.source(k) for k in used]))
 
     # -- rates --------------------------------------------------------------------------------------------------
 

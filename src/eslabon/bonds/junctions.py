@@ -121,10 +121,10 @@ def junction_structure(g: Graph, preference: str = "integral") -> JunctionStruct
 
 @per_model
 def _derived(g: Graph, preference: str) -> JunctionStructure:
-    return _Derivation(g, causality(g, preference)).structure()
+    return Derivation(g, causality(g, preference)).structure()
 
 
-class _Derivation:
+class Derivation:
     """Follows causality from every bond variable to the columns."""
 
     def __init__(self, g: Graph, c: Causality) -> None:
@@ -137,7 +137,7 @@ class _Derivation:
         self.moduli: dict[str, SX] = {}
 
     def structure(self) -> JunctionStructure:
-        key = self._columns()
+        key = self.mark_columns()
         rows = _without_zeros(self._rows(len(self.given)))
         own: dict[str, list[Variable]] = {
             "x_rate": [self._variable(s, s.letters[0]) for s in self.causality.integral],
@@ -161,7 +161,7 @@ class _Derivation:
         """What an element is given at a bond."""
         return "e" if self.causality.effort_in(port) else "f"
 
-    def _columns(self) -> dict[str, tuple[str, ...]]:
+    def mark_columns(self) -> dict[str, tuple[str, ...]]:
         """What fields and sources give, as the columns."""
         c = self.causality
         gives: dict[str, list[Variable]] = {
@@ -180,15 +180,11 @@ class _Derivation:
 
     def _rows(self, width: int) -> dict[Variable, SX]:
         """Every bond variable in terms of the columns; loops in the junction structure itself are solved."""
-        parts: dict[Variable, list[tuple[SX, Variable]]] = {}
         rows: dict[Variable, SX] = {}
-        for b in self.g.bonds:
-            for letter in "ef":
-                if (place := self.given.get((b, letter))) is not None:
-                    rows[b, letter] = casadi.SX(1, width)
-                    rows[b, letter][place] = 1
-                else:
-                    parts[b, letter] = self._parts(b, letter)
+        for variable, place in self.given.items():
+            rows[variable] = casadi.SX(1, width)
+            rows[variable][place] = 1
+        parts = self.parts()
         order: nx.DiGraph[Variable] = nx.DiGraph()
         order.add_nodes_from(parts)
         order.add_edges_from((w, v) for v, own in parts.items() for _, w in own if w in parts)
@@ -200,6 +196,11 @@ class _Derivation:
             else:
                 rows |= self._solved(members, parts, rows, width)
         return rows
+
+    def parts(self) -> dict[Variable, list[tuple[SX, Variable]]]:
+        """Each bond variable that no field and no source gives, by the variables next to it."""
+        variables = [(b, letter) for b in self.g.bonds for letter in "ef"]
+        return {v: self._parts(*v) for v in variables if v not in self.given}
 
     def _solved(
         self, members: list[Variable], parts: Mapping[Variable, Sequence[tuple[SX, Variable]]], rows: Mapping[Variable, SX],
@@ -223,11 +224,14 @@ class _Derivation:
             ) from None
         return {v: x[i, :] for i, v in enumerate(members)}
 
+    def giver(self, variable: Variable) -> str:
+        """The element that gives an effort or a flow: the effort goes to the stroke, the flow comes from there."""
+        bond, end = self.g.bonds[variable[0]], self.causality.strokes[variable[0]]
+        return (bond.tail if end == bond.head else bond.head) if variable[1] == "e" else end
+
     def _parts(self, b: str, letter: str) -> list[tuple[SX, Variable]]:
         """A bond variable by the element that gives it."""
-        bond = self.g.bonds[b]
-        end = self.causality.strokes[b]
-        name = (bond.tail if end == bond.head else bond.head) if letter == "e" else end
+        bond, name = self.g.bonds[b], self.giver((b, letter))
         x = self.g.elements[name]
         if x.kind in DETECTORS:
             return []
@@ -281,10 +285,11 @@ class _Derivation:
         """A number or an expression in the symbols of its names."""
         if not isinstance(value, Expression):
             return casadi.SX(value)
-        for name in value.names():
-            if name not in self.symbols:
-                self.symbols[name] = casadi.SX.sym(name)
-        return casadi.SX(value.evaluate(self.symbols))
+        return casadi.SX(value.evaluate({name: self.symbol(name) for name in value.names()}))
+
+    def symbol(self, name: str) -> SX:
+        """That of a parameter, the time, or a variable of the graph."""
+        return self.symbols.setdefault(name, casadi.SX.sym(name))
 
 
 def _without_zeros(rows: dict[Variable, SX]) -> dict[Variable, SX]:

@@ -46,6 +46,12 @@ def dissipated(x: Element, given: SX, letters: list[str], value: Valued) -> SX:
     return _linear(x, given, [letter == "f" for letter in letters], value)
 
 
+def written(x: Element, own: SX, value: Valued) -> SX:
+    """The law of an element as it is written, of its own variable."""
+    assert x.law is not None
+    return casadi.SX(_said(x.law, resistor_input(x) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0], own, value))
+
+
 def energy(x: Element, own: SX, value: Valued) -> SX:
     """What a storage holds: the integral of the co-energy variable from zero, by Gauss's rule where the law is a function.
 
@@ -64,10 +70,12 @@ def _said(law: Law, letter: str, given: SX, value: Valued) -> SX:
     return casadi.SX(value(law, {letter: given}) if isinstance(law, Expression) else law)
 
 
-def _matrix(x: Element, value: Valued) -> SX:
+def matrix(x: Element, value: Valued) -> SX:
+    """The value of an element as a matrix."""
     if isinstance(x.value, Traced):
         return casadi.sparsify(value(x.value))
-    assert isinstance(x.value, tuple)
+    if not isinstance(x.value, tuple):
+        return casadi.SX(value(x.value))
     return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(casadi.SX(value(e)) for e in row)) for row in x.value)))
 
 
@@ -78,7 +86,7 @@ def _linear(x: Element, given: SX, direct: list[bool], value: Valued) -> SX:
     """
     if not isinstance(x.value, tuple | Traced):
         return value(x.value) * given if direct[0] else _quotient(x, given, value)
-    K = _matrix(x, value)
+    K = matrix(x, value)
     a, b = [k for k, own in enumerate(direct) if own], [k for k, own in enumerate(direct) if not own]
     made = casadi.SX(given.shape[0], 1)
     try:

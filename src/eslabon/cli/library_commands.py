@@ -59,8 +59,8 @@ def reproduce(
         str,
         typer.Argument(
             metavar="NAME",
-            help="The document: rojas, mendez, yime or diaz.",
-            autocompletion=lambda: ["rojas", "mendez", "yime", "diaz"],
+            help="The document: rojas, mendez, morales, yime or diaz.",
+            autocompletion=lambda: ["rojas", "mendez", "morales", "yime", "diaz"],
         ),
     ],
     out: Annotated[

@@ -1,7 +1,7 @@
 """Published documents recomputed: what each prints beside what eslabon computes, row by row, with a verdict.
 
 >>> DOCUMENTS
-('diaz', 'mendez', 'rojas', 'yime')
+('diaz', 'mendez', 'morales', 'rojas', 'yime')
 
 `reproduce(name)` makes a report, `eslabon reproduce NAME` shows it.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from eslabon.errors import ReadError, suggest
 from eslabon.reproductions.report import Report, Row, Section, Verdict
 
-DOCUMENTS = ("diaz", "mendez", "rojas", "yime")
+DOCUMENTS = ("diaz", "mendez", "morales", "rojas", "yime")
 
 __all__ = ["DOCUMENTS", "Report", "Row", "Section", "Verdict", "figures_of", "reproduce"]
 
