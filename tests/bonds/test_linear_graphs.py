@@ -155,6 +155,8 @@ def test_what_is_refused():
     g = es.BondGraph.load("morales_puma")
     with pytest.raises(es.InputError, match="one state"):
         g.linearized_graph(np.zeros((2, 4)), np.zeros(2))
+    with pytest.raises(es.InputError, match="one state"):
+        g.linearized_graph(np.zeros(4), np.zeros(2), t=[0.0, 1.0])
     with pytest.raises(es.EslabonError, match="give u"):
         g.linearized_graph(np.zeros(4))
     with pytest.raises(es.ModelError, match="no states"):

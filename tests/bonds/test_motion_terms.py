@@ -146,5 +146,7 @@ def test_what_is_refused():
     hard = es.BondGraph("hard", {"F": "Se", "v": "1", "m": {"kind": "I", "law": "p**3"}}, ["F -> v -> m"])
     with pytest.raises(es.ModelError, match="not linear"):
         hard.motion_terms([])
+    with pytest.raises(es.InputError, match="flows"):
+        es.BondGraph.load("morales_puma").motion_terms([0.0, 0.0]).accelerations([1.0], [0.0, 0.0])
     with pytest.raises(es.EslabonError, match="displacements"):
         es.BondGraph.load("morales_puma").motion_terms([0.0])

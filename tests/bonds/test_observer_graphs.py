@@ -218,7 +218,11 @@ def test_what_is_refused():
     with pytest.raises(es.InputError, match="4 poles; 2"):
         plant.observer_graph([-1.0, -2.0])
     observer = plant.observer_graph(POLES)
-    with pytest.raises(es.ModelError, match="not of this observer"):
+    with pytest.raises(es.ModelError, match="not a run of this observer"):
         observer.errors(plant.simulate(None, 1.0))
     with pytest.raises(es.EslabonError, match="states"):
         observer.start([0.0, 1.0])
+    with pytest.raises(es.InputError, match="do not fit together"):
+        observer.start(np.zeros((2, 4)), np.zeros((3, 4)))
+    with pytest.raises(es.ModelError, match="not a run"):
+        observer.errors(3)

@@ -297,6 +297,15 @@ def test_what_is_refused():
         g.causal_loops(limit=3)
     with pytest.raises(es.InputError, match="limit is a whole number"):
         g.causal_paths(limit=0)
+    with pytest.raises(es.InputError, match="indirect is True or False"):
+        g.causal_paths(indirect="yes")
+    with pytest.raises(es.ModelError, match="start are names"):
+        g.causal_paths(3)
+    path = g.causal_paths("tau2", "c2", indirect=True)[0]
+    with pytest.raises(es.SingularityError, match="not finite at s = 0"):
+        path.at(np.zeros(4), np.zeros(2), s=0)
+    with pytest.raises(es.InputError, match="s is a finite number"):
+        path.at(np.zeros(4), np.zeros(2), s="a")
     with pytest.raises(es.ModelError, match="did you mean 'integral'"):
         g.causal_paths("i2", "i1", preference="integrl")
     with pytest.raises(es.ModelError, match="open ports"):

@@ -40,12 +40,26 @@ def test_steady_states_of_random_linear_graphs(drawn):
         return
     rest = g.steady_state(u)
     np.testing.assert_allclose(rest.x, -u @ linear.B.T @ np.linalg.inv(linear.A).T, rtol=1e-7, atol=1e-7)
+    try:
+        J, variables = g.junction_structure("derivative"), g.bond_variables(rest.x, u)
+    except es.ModelError as error:
+        assert "its rate is needed" in str(error)
+        return
     if not g.inputs:
         return
-    J, variables = g.junction_structure("derivative"), g.bond_variables(rest.x, u)
     z, sources = (np.stack([variables[n] for n in J.key[key]], axis=-1) for key in ("zd", "u"))
     B = J.fields(rest.x, u)["B_star"]
     np.testing.assert_allclose(z, np.einsum("kij,kj->ki", B, sources), rtol=1e-6, atol=1e-6)
+
+
+def test_an_effort_that_needs_the_rate_of_an_input():
+    """A capacitor at a source draws what the source's rate gives; at rest nothing, and the others have their steady state."""
+    elements = {"V": "Se", "j": "0", "a": "C: 2", "i": "1", "L": "I: 1", "R": "R: 1", "b": "C: 3"}
+    g = es.BondGraph("parallel", elements, ["V -> j -> a", "j -> i -> L", "i -> R", "i -> b"])
+    rest = g.steady_state([5.0])
+    np.testing.assert_allclose([rest["q2"], rest["q6"]], [10.0, 15.0])
+    with pytest.raises(es.ModelError, match="its rate is needed"):
+        g.bond_variables(rest.x, [5.0])
 
 
 @pytest.mark.parametrize("name", ["morales_puma", "morales_stanford_constant"])

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, choice, count, finite, known_words, names
+from eslabon.arguments import Floats, choice, count, finite, flag, known_words, names
 from eslabon.bond_graph.numbers import inputs, state
 from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, FLOW_SINK, GYRATORS, RESISTOR, STORAGES, TRANSFORMERS, Element
 from eslabon.bonds.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
+from eslabon.errors import InputError, SingularityError, shown
 from eslabon.graph.evaluator import evaluate
 from eslabon.graph.printed import equations
 from eslabon.model.expressions import Expression, leaves
@@ -86,6 +87,10 @@ class CausalPath:
         self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, s: complex = 1.0
     ) -> np.ndarray[Any, Any]:
         """The gain at states (..., n) and inputs (..., nu), for a value of s."""
+        if isinstance(s, bool) or not isinstance(s, int | float | complex | np.number) or not np.isfinite(s):
+            raise InputError(f"s is a finite number, real or complex; it is {shown(s)}.")
+        if s == 0 and self.power < 0:
+            raise SingularityError(f"the gain of this path has s^{self.power} and is not finite at s = 0.")
         factor: np.ndarray[Any, Any] = path_factors([self], x, u, t)[..., 0]
         return factor * s**self.power
 
@@ -146,10 +151,10 @@ def causal_paths(
     1/(i2*s)
     """
     choice(preference, "the preferred causality", PREFERENCES)
-    most = count(limit, "limit", 1)
-    begin = _elements(g, start, [x for x in g.elements.values() if x.is_source or x.kind in ENDS])
-    finish = _elements(g, end, [x for x in g.elements.values() if x.kind in (*ENDS, *DETECTORS)])
-    found = (r for x in begin for y in finish for r in routes(g.plain, x, y, preference, bool(indirect)))
+    most, through = count(limit, "limit", 1), flag(indirect, "indirect")
+    begin = _elements(g, start, "start", [x for x in g.elements.values() if x.is_source or x.kind in ENDS])
+    finish = _elements(g, end, "end", [x for x in g.elements.values() if x.kind in (*ENDS, *DETECTORS)])
+    found = (r for x in begin for y in finish for r in routes(g.plain, x, y, preference, through))
     return tuple(CausalPath(g, preference, r) for r in at_most(g.plain, found, most, "causal paths"))
 
 
@@ -181,16 +186,16 @@ def causal_loops(
     [-R/(L*s), -1/(C*L*s**2)]
     """
     choice(preference, "the preferred causality", PREFERENCES)
-    made = loops(g.plain, preference, bool(indirect), count(limit, "limit", 1))
+    made = loops(g.plain, preference, flag(indirect, "indirect"), count(limit, "limit", 1))
     return tuple(CausalPath(g, preference, r) for r in made)
 
 
-def _elements(g: Graph, given: str | Iterable[str] | None, every: list[Element]) -> list[Element]:
+def _elements(g: Graph, given: str | Iterable[str] | None, what: str, every: list[Element]) -> list[Element]:
     """Elements by their names or their bonds'."""
     if given is None:
         return every
     ends = {x.name: x for x in every}
     by_bond = {p.bond.name: x for x in every for p in g.ports[x.name]}
-    wanted = [given] if isinstance(given, str) else names(given, "the ends of causal paths")
+    wanted = [given] if isinstance(given, str) else names(given, what)
     known_words(wanted, {**by_bond, **ends}, f"{g.name} has no causal paths from or to")
     return list(dict.fromkeys(ends[name] if name in ends else by_bond[name] for name in wanted))

@@ -58,17 +58,20 @@ def linearize(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
     Morales' lemma 5.6 leaves out E, the matrix of dependent storages; here it is in.
     """
     point, given = state(g, x), inputs(g, u)
-    if point.ndim > 1 or given.ndim > 1:
-        raise InputError(f"a linear model is that of one state; x has shape {point.shape} and u {given.shape}.")
+    _require_one("a linear model", point, given, t)
     A, B, C, D = value(g, LINEARIZATION, point, given, t)
     return LinearGraph(A, B, C, D, point, given, causality(g).states, input_names(g), output_names(g))
+
+
+def _require_one(what: str, x: Floats, u: Floats, t: ArrayLike) -> None:
+    if x.ndim > 1 or u.ndim > 1 or np.ndim(t):
+        raise InputError(f"{what} is that of one state; x has shape {x.shape}, u {u.shape} and t {np.shape(t)}.")
 
 
 def linearized_graph(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Description:
     """The bond graph of small deviations from a state; see `BondGraph.linearized_graph`."""
     point, given = state(g, x), inputs(g, u)
-    if point.ndim > 1 or given.ndim > 1:
-        raise InputError(f"a linearized graph is that of one state; x has shape {point.shape} and u {given.shape}.")
+    _require_one("a linearized graph", point, given, t)
     numbers = value(g, COEFFICIENTS, point, given, t)
     nominal = value(g, BOND_VARIABLES, point, given, t)
     e, f = (dict(zip(g.bonds, map(float, own), strict=True)) for own in nominal)

@@ -20,7 +20,7 @@ from eslabon.bonds.observer_description import hat, observer_description
 from eslabon.bonds.structural_ranks import detectors
 from eslabon.control.observers import luenberger
 from eslabon.control.ranks import shown_pole
-from eslabon.errors import InputError, ModelError
+from eslabon.errors import InputError, ModelError, shown
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.bond_graph import BondGraph
@@ -68,7 +68,12 @@ class ObserverGraph:
             np.zeros(n) if a is None else states(a, what, n, self.plant.name, "states")
             for a, what in ((x, "x"), (estimate, "estimate"))
         )
-        real, guess = np.broadcast_arrays(real, guess)
+        try:
+            real, guess = np.broadcast_arrays(real, guess)
+        except ValueError:
+            raise InputError(
+                f"x has shape {real.shape} and estimate {guess.shape}, which do not fit together."
+            ) from None
         both = dict(
             zip(
                 (*self.states, *self.estimates), np.moveaxis(np.concatenate([real, guess], axis=-1), -1, 0), strict=True
@@ -84,8 +89,8 @@ class ObserverGraph:
 
     def errors(self, run: Response) -> Floats:
         """x - x_hat along a run, (..., times, states)."""
-        if run.graph is not self.graph:
-            raise ModelError(f"the run is one of {run.graph.name}, not of this observer; take one of `simulate`.")
+        if getattr(run, "graph", None) is not self.graph:
+            raise ModelError(f"this is not a run of this observer: {shown(run)}; take one of `simulate`.")
         return np.stack([run[a] - run[b] for a, b in zip(self.states, self.estimates, strict=True)], axis=-1)
 
     def __repr__(self) -> str:

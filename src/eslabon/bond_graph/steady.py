@@ -177,8 +177,11 @@ def _refuse_motion(g: Graph, found: SteadyState, t: Floats) -> None:
     """The same state seen with integral causality: its rates vanish, up to round-off of the efforts and flows in them."""
     if not order(g):
         return
-    e, f = evaluate(g, BOND_VARIABLES)(found.x, found.u, t)
-    size = 1 + max(np.abs(e).max(initial=0.0), np.abs(f).max(initial=0.0))
+    try:
+        sizes = evaluate(g, BOND_VARIABLES)(found.x, found.u, t)
+    except ModelError:  # an effort that follows from the rate of an input, which here is zero
+        sizes = found.x, found.u
+    size = 1 + max(np.abs(numbers).max(initial=0.0) for numbers in sizes)
     if not np.abs(evaluate(g, RATES)(found.x, found.u, t)).max(initial=0.0) <= MOVING * size:
         raise SingularityError(f"{g.name}: no steady state was found; give a guess near it.")
 
