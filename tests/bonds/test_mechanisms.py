@@ -98,6 +98,15 @@ def test_the_formulation_agrees_on_every_joint_kind(kind):
     close(g.velocities(graph_rates(g, g.state(q, v), tau)), expected)
 
 
+def drawn(m):
+    """The graph of a random mechanism, unless it has a spring that cannot move, which is told."""
+    try:
+        return m.bond_graph()
+    except es.ModelError as error:
+        assume("length that never changes" not in str(error))
+        raise
+
+
 @few
 @given(states())
 def test_graphs_of_drawn_trees_accelerate_as_forward_dynamics(state):
@@ -105,7 +114,7 @@ def test_graphs_of_drawn_trees_accelerate_as_forward_dynamics(state):
     assume(m.nv)
     M = m.mass_matrix(q)
     assume(np.linalg.cond(M) < 1e6)
-    g = m.bond_graph()
+    g = drawn(m)
     tau = state.a[: m.nu]
     bias = numbers(lambda q, v: trees.equations_of_motion(m, q, v, None, {}), q, v)[1][:, 0]
     force = np.zeros(m.nv)
@@ -192,7 +201,7 @@ def test_graphs_of_drawn_loops_accelerate_as_forward_dynamics(state):
     tau = state.a[: m.nu]
     expected, left, condition = closed_dynamics(m, q, v, tau)
     assume(left < 1e-9 and condition > 1e-5)
-    g = m.bond_graph()
+    g = drawn(m)
     close(g.velocities(graph_rates(g, g.state(q, v), tau)), expected[:, 0], 1e-9)
 
 

@@ -180,8 +180,8 @@ def factored(rows: Rows, M: SX) -> SX:
 
     >>> import casadi
     >>> M = casadi.SX([[2.0, 1.0], [1.0, 4.0]])
-    >>> factored(lower(M), M)
-    SX([0.571429, 0.25, 0.25])
+    >>> casadi.evalf(factored(lower(M), M))
+    DM([0.571429, 0.25, 0.25])
     """
     return call(Operator("factor", rows), rows.packed(M))
 
@@ -191,8 +191,8 @@ def solved(rows: Rows, L: SX, B: SX, negative: bool = False) -> SX:
 
     >>> import casadi
     >>> M = casadi.SX([[2.0, 1.0], [1.0, 4.0]])
-    >>> solved(lower(M), factored(lower(M), M), casadi.SX([3.0, 5.0]))
-    SX([1, 1])
+    >>> casadi.evalf(solved(lower(M), factored(lower(M), M), casadi.SX([3.0, 5.0])))
+    DM([1, 1])
     """
     return call(Operator("solve", rows, B.shape[1], negative), L, B)
 
@@ -202,8 +202,8 @@ def multiplied(rows: Rows, A: SX, B: SX, C: SX) -> SX:
 
     >>> import casadi
     >>> A = casadi.SX([[0.0, 2.0], [3.0, 4.0]])
-    >>> multiplied(entries(A), A, casadi.SX([1.0, 1.0]), casadi.SX([2.0, 7.0]))
-    SX([0, 0])
+    >>> casadi.evalf(multiplied(entries(A), A, casadi.SX([1.0, 1.0]), casadi.SX([2.0, 7.0])))
+    DM([0, 0])
     """
     return call(Operator("multiply", rows, B.shape[1]), rows.packed(A), B, C)
 
