@@ -29,7 +29,7 @@ imports: $(VENV)/.dev
 
 # Minutes of measurement beside the peers; docs/benchmarks.md is written anew. BASE=path names an earlier checkout.
 bench: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check roboticstoolbox-python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check roboticstoolbox-python BondGraphTools
 	$(BIN)/python benchmarks/run.py $(if $(BASE),--base $(BASE))
 
 # pip runs again only when the dependencies change: the package itself is installed in place.
