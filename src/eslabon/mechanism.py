@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from eslabon.linear.equilibria import Equilibrium
     from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
-    from eslabon.solvers.identification import BaseParameters
+    from eslabon.solvers.inertial_parameters import BaseParameters
     from eslabon.solvers.inverse import Configurations, JointMotion
     from eslabon.solvers.inverse.follow import Followed
     from eslabon.solvers.inverse.iteration import Iterations
@@ -710,7 +710,7 @@ class Mechanism(model.Model):
     def inertial_parameters(self) -> Floats:
         """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
         Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
-        from eslabon.solvers.identification import inertial_parameters
+        from eslabon.solvers.inertial_parameters import inertial_parameters
 
         return inertial_parameters(self)
 

@@ -139,7 +139,6 @@ def test_steady_states_that_are_none():
 
 
 def test_to_control():
-    pytest.importorskip("control")
     model = es.BondGraph.load("morales_puma").linearize(np.zeros(4), np.zeros(2)).to_control()
     assert model.state_labels == ["p2", "p24", "q3", "q23"]
     assert model.input_labels == ["e1", "e25"]

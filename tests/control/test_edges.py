@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import control
 import eslabon as es
-
-control = pytest.importorskip("control")
 
 
 def test_gains_do_not_count_on_friction_that_is_gone_in_motion():

@@ -40,7 +40,7 @@ def test_outside_its_span_it_rests_where_it_ends() -> None:
     np.testing.assert_allclose(q, [[0, 1], [0.5, 2], [1, 3]], atol=1e-12)
     np.testing.assert_allclose(v, [[0, 0], [1, 2], [0, 0]], atol=1e-12)
     np.testing.assert_allclose(a, 0, atol=1e-9)
-    with pytest.raises(es.InputError, match="told from 1 to 2 s; t = 3 s lies outside"):
+    with pytest.raises(es.InputError, match="defined from 1 to 2 s; t = 3 s lies outside"):
         followed.at(3.0)
 
 

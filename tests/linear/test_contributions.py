@@ -152,7 +152,6 @@ def test_tables_pictures_and_mistakes():
     lines = made.table(made.coordinates[0], made.coordinates[1]).splitlines()
     assert len(lines) == 2 + len(m.bodies)
     assert repr(made) == f"<Contributions to U, V, W of rojas_t3: {', '.join(made.sources)}>"
-    pytest.importorskip("matplotlib")
     assert len(made.plot().axes) == 3
     with pytest.raises(es.ModelError, match="no contribution of 'link9'; did you mean"):
         made.of("link9")

@@ -445,7 +445,7 @@ def test_a_mechanism_that_cannot_move_rests():
     m = es.Builder("rock").body("rock", mass=1.0).joint("hold", "fixed", "ground", "rock").actuate().build()
     eq = m.equilibrium()
     assert eq.q.shape == (0,)
-    assert eq.stability == "marginal"
+    assert eq.stability == "stable"
     assert m.equilibrium([]).tau.shape == (0,)
 
 

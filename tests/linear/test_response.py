@@ -85,7 +85,6 @@ def test_along_a_path_of_the_hand():
     assert lines[0].split() == ["W", "dq", "V", "dv", "U", "da", "linear", "true", "linear", "-", "true"]
     assert [line.split()[0] for line in lines[1:]] == list(found.coordinates)
     assert repr(found).startswith("<Response of elbow: 11 states, up to")
-    pytest.importorskip("matplotlib")
     assert len(found.plot().axes) == 2
 
 

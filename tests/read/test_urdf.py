@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,6 @@ from eslabon.kinematics.tree import placements
 DATA = Path(__file__).parent / "data"
 FILES = sorted(p.name for p in DATA.glob("*.urdf"))
 TREES = ["branches", "ground", "joints", "mimic", "world"]
-pin = pytest.importorskip("pinocchio")
 
 
 def load(name: str, **options) -> es.Mechanism:

@@ -84,7 +84,8 @@ def test_a_universal_joint_is_two_revolutes_in_a_row(beside, axes):
     m = beside(f"joint_name: [hooke]\njoint_type: [UJOINT_{axes}]\n", urdf="legs")
     q = m.neutral()
     q[m.coordinates["hooke"]] = 0.7, -0.4
-    pin = pytest.importorskip("pinocchio")
+    import pinocchio as pin
+
     at, model = m.joint("hooke").at, pin.Model()
     place = pin.SE3(at.rotation(), np.array(at.position))
     for k, letter in enumerate(axes):

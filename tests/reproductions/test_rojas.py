@@ -108,7 +108,6 @@ def test_the_response_of_the_whole_motion_holds_the_table():
 
 def test_figures_are_drawn(tmp_path, monkeypatch):
     """One of a kind: each takes a second."""
-    pytest.importorskip("matplotlib")
     monkeypatch.setattr(histories, "JOINTS", range(5, 6))
     made = figures(tmp_path)
     assert [path.stem for path in made] == [

@@ -38,7 +38,7 @@ class MechanismDrawing(TreeDrawing):
         pairs: list[tuple[End, End]] = [(x.first, x.second) for x in m.springs] + [(x.first, x.second) for x in m.loops]
         ends = {end.body for pair in pairs for end in pair} | {w.body for w in m.wrenches}
         super().__init__(m, ends - {GROUND}, gravity)
-        self.told = m.description
+        self.described = m.description
         driven = {identifier(name) for name in drives}
         for name, drive in drives.items():
             self._drive(name, drive)
@@ -55,27 +55,27 @@ class MechanismDrawing(TreeDrawing):
 
     def _joint_elements(self, place: int, joint: Joint, driven: set[str]) -> None:
         """Actuator, motor behind its gear, and friction of each velocity."""
-        told = self.told.joints[place]
+        described = self.described.joints[place]
         for k, junction in enumerate(self.joint_junctions[joint.name]):
             own = junction.removeprefix("speed_")
             if joint.name in self.plain.actuated and own not in driven:
                 self.bond(self.element(f"actuator_{own}", "Se"), junction, own)
-            if told.motor_inertia is not None and not _zero(told.motor_inertia[k]):
-                rotor = self.element(f"rotor_{own}", "I", ((told.motor_inertia[k],),))
-                ratio = told.gear_ratio[k] if told.gear_ratio else 1.0
+            if described.motor_inertia is not None and not _zero(described.motor_inertia[k]):
+                rotor = self.element(f"rotor_{own}", "I", ((described.motor_inertia[k],),))
+                ratio = described.gear_ratio[k] if described.gear_ratio else 1.0
                 gear = self.element(f"gear_{own}", "TF", ratio)
                 self.bond(junction, gear)
                 self.bond(gear, rotor)
-            viscous, coulomb = (x[k] if x else 0.0 for x in (told.viscous, told.coulomb))
+            viscous, coulomb = (x[k] if x else 0.0 for x in (described.viscous, described.coulomb))
             self._friction(own, viscous, coulomb)
 
     def spring_laws(self, place: int, joint: Joint) -> list[Number]:
-        told = self.plain.description.joints[place]
-        if told.stiffness is None:
+        described = self.plain.description.joints[place]
+        if described.stiffness is None:
             return super().spring_laws(place, joint)
-        rest = told.rest or (0.0,) * joint.nq
+        rest = described.rest or (0.0,) * joint.nq
         own = [f"{identifier(joint.name)}_{k}" for k in range(joint.nq)]
-        stiffness = [self.constant(f"stiffness_{name}", k) for name, k in zip(own, told.stiffness, strict=True)]
+        stiffness = [self.constant(f"stiffness_{name}", k) for name, k in zip(own, described.stiffness, strict=True)]
         rests = [self.constant(f"rest_{name}", x) for name, x in zip(own, rest, strict=True)]
         return [k * (parameter("q") - x) for k, x in zip(stiffness, rests, strict=True)]
 
@@ -110,8 +110,8 @@ class MechanismDrawing(TreeDrawing):
 
     def _spring(self, place: int, spring: Spring) -> None:
         """A compliance and a resistor on the rate of the distance between two points."""
-        told, name = self.told.springs[place], identifier(spring.name)
-        stiff, damped = not _zero(told.stiffness), not _zero(told.damping)
+        described, name = self.described.springs[place], identifier(spring.name)
+        stiff, damped = not _zero(described.stiffness), not _zero(described.damping)
         ends = [self._point(end) for end in (spring.first, spring.second)]
         span = ends[1] - ends[0]
         along = (span / casadi.sqrt(casadi.dot(span, span) + TOUCHING)).T
@@ -122,13 +122,13 @@ class MechanismDrawing(TreeDrawing):
         parts = []
         if stiff:
             stiffness, rest = (
-                self.constant(f"stiffness_{name}", told.stiffness),
-                self.constant(f"rest_{name}", told.length),
+                self.constant(f"stiffness_{name}", described.stiffness),
+                self.constant(f"rest_{name}", described.length),
             )
             law = stiffness * (parameter("q") - rest)
             parts.append(self.element(f"spring_{name}", "C", law=law, state=(f"length_{name}",)))
         if damped:
-            parts.append(self.element(f"damper_{name}", "R", told.damping))
+            parts.append(self.element(f"damper_{name}", "R", described.damping))
         if len(parts) == 2:
             junction = self.element(f"stretch_{name}", "1", domain="translation")
             for part in parts:
@@ -143,11 +143,13 @@ class MechanismDrawing(TreeDrawing):
 
     def _wrench(self, place: int, wrench: Wrench) -> None:
         """Sources of a moment and a force, or inputs, on the twist of a body's point in the axes of the wrench."""
-        told, name = self.told.wrenches[place], identifier(wrench.name)
+        described, name = self.described.wrenches[place], identifier(wrench.name)
         R = self.placed[wrench.body][0] if wrench.axes == GROUND else casadi.SX.eye(3)
         rows = casadi.blockcat([[R, casadi.SX(3, 3)], [-R @ skew(casadi.SX(casadi.vertcat(*wrench.at))), R]])
         zero = (0.0, 0.0, 0.0)
-        efforts: list[Number | None] = [None] * 6 if wrench.given else [*(told.moment or zero), *(told.force or zero)]
+        efforts: list[Number | None] = (
+            [None] * 6 if wrench.given else [*(described.moment or zero), *(described.force or zero)]
+        )
         used = [k for k, x in enumerate(efforts) if not _zero(x)]
         names = [f"{name}_{AXES[k]}" for k in used]
         self.act({wrench.body: casadi.sparsify(rows)[used, :]}, names, [efforts[k] for k in used], "at_")

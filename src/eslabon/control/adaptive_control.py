@@ -26,7 +26,7 @@ from eslabon.errors import ModelError
 from eslabon.formulations.lagrange import virtual_work
 from eslabon.model import Model
 from eslabon.model.configuration import difference
-from eslabon.solvers.identification import BaseParameters, base_parameters
+from eslabon.solvers.inertial_parameters import BaseParameters, base_parameters
 
 
 @dataclass(frozen=True, eq=False, repr=False)

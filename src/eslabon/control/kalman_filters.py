@@ -6,6 +6,7 @@ noise has the intensity V in continuous time, and the covariance V of one sample
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,25 +75,25 @@ def _stepwise(plant: Plant, W: Floats, period: float | None) -> tuple[Plant, Flo
 def _settled(plant: Plant, W: Floats, V: Floats) -> Observer:
     from scipy.linalg import solve_continuous_are
 
+    P = _covariance(plant, W, V, solve_continuous_are)
+    gains = np.asarray(np.linalg.solve(V, plant.C @ P).T, dtype=np.float64)
+    return _checked(full_order("Kalman-Bucy filter", plant, gains, P))
+
+
+def _covariance(plant: Plant, W: Floats, V: Floats, riccati: Callable[..., Floats]) -> Floats:
+    """The settled covariance, by Riccati's equation of the dual system."""
     plant.require_observable(decaying=True)
     _require_driven(plant, W)
     try:
-        P = solve_continuous_are(plant.A.T, plant.C.T, W, V)
+        return riccati(plant.A.T, plant.C.T, W, V)
     except (np.linalg.LinAlgError, ValueError):
         raise _unsettled() from None
-    made = full_order("Kalman-Bucy filter", plant, np.linalg.solve(V, plant.C @ P).T, P)
-    return _checked(made)
 
 
 def _settled_steps(plant: Plant, W: Floats, V: Floats) -> Observer:
     from scipy.linalg import solve_discrete_are
 
-    plant.require_observable(decaying=True)
-    _require_driven(plant, W)
-    try:
-        P = solve_discrete_are(plant.A.T, plant.C.T, W, V)
-    except (np.linalg.LinAlgError, ValueError):
-        raise _unsettled() from None
+    P = _covariance(plant, W, V, solve_discrete_are)
     now = np.linalg.solve(plant.C @ P @ plant.C.T + V, plant.C @ P).T
     return _checked(full_order("Kalman filter", plant, plant.A @ now, P - now @ plant.C @ P))
 

@@ -44,7 +44,7 @@ class Reference:
     ----------
     m : the mechanism that is to move so.
     whole : whether it tells all coordinates; if not, those of the actuated joints.
-    span : the times between which it is told; before and after it stays where it is then.
+    span : the times between which it is defined; before and after it stays where it is then.
     """
 
     m: Model
@@ -76,26 +76,26 @@ class Reference:
         slack = 0.0 if self.span == ENDLESS else 1e-9 * max(end - start, 1e-300)
         if times.size and not (start - slack <= times.min() and times.max() <= end + slack):
             outside = times.min() if times.min() < start else times.max()
-            raise InputError(f"the reference is told from {start:g} to {end:g} s; t = {outside:g} s lies outside.")
+            raise InputError(f"the reference is defined from {start:g} to {end:g} s; t = {outside:g} s lies outside.")
         return self.numbers(np.clip(times, start, end))
 
     def beside(self, t: Any, q: Any, v: Any) -> State:
         """What is to be followed at a symbolic time, for all joints: what the reference does not tell is as it is."""
         import casadi
 
-        told, m = self.motion(t), self.m
+        given, m = self.motion(t), self.m
         if self.whole:
-            return told
+            return given
         places, own = list(m.actuated_coordinates), list(m.actuated_velocities)
         qd, vd, ad = casadi.SX(q), casadi.SX(v), casadi.SX.zeros(m.nv)
-        qd[places], vd[own], ad[own] = told.q, told.v, told.a
+        qd[places], vd[own], ad[own] = given.q, given.v, given.a
         return State(qd, vd, ad)
 
     def completed(self, t: Floats, guess: Any = None) -> State:
         """q, v and a of all joints at times, passive ones by continuation along the motion."""
-        told, m = self.at(t), self.m
+        given, m = self.at(t), self.m
         if self.whole:
-            return told
+            return given
         if not m.closed or m.rheonomic:
             raise ModelError(
                 f"the reference tells the actuated joints of {m.name} alone, and the others do not follow from them; give "
@@ -103,7 +103,7 @@ class Reference:
             )
         from eslabon.solvers.assembly.complete import complete
 
-        return State(*complete(m, told.q, told.v, told.a, guess, continuation=True))
+        return State(*complete(m, given.q, given.v, given.a, guess, continuation=True))
 
 
 def reference(m: Model, motion: Any) -> Reference:
@@ -163,7 +163,7 @@ def _whole(m: Model, count: int) -> bool:
 
 
 def _plain(m: Model, whole: bool) -> bool:
-    """Whether the coordinates that are told are numbers whose rates are velocities."""
+    """Whether the coordinates that are given are numbers whose rates are velocities."""
     return all(j.kind.plain for j in (m.joints if whole else [m.joint(name) for name in m.actuated]))
 
 

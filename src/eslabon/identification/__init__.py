@@ -10,7 +10,7 @@ from eslabon.identification.excitation import Excitation, excitation
 from eslabon.identification.identified import CrossValidation, Identification, identify
 from eslabon.identification.parameters import parameter_names, pseudo_inertias
 from eslabon.identification.recordings import Recording, read_recording
-from eslabon.solvers.identification import BaseParameters, inertial_parameters
+from eslabon.solvers.inertial_parameters import BaseParameters, inertial_parameters
 
 __all__ = [
     "BaseParameters",

@@ -13,7 +13,7 @@ from eslabon.identification.parameters import NO_TERMS, Terms, model_parameters,
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
-from eslabon.solvers.identification import BaseParameters, regrouped
+from eslabon.solvers.inertial_parameters import BaseParameters, regrouped
 
 SINGULAR = 1e-6  # of the reciprocal condition number squared: configurations nearer to singular tell less of all others
 

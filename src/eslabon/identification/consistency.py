@@ -24,7 +24,7 @@ from eslabon.errors import EslabonError, InputError, MissingDependencyError, Mod
 from eslabon.identification.estimation import Estimate
 from eslabon.identification.parameters import UNITS, Terms, model_parameters, pseudo_inertias, reference_inertias
 from eslabon.model import Model
-from eslabon.solvers.identification import BaseParameters
+from eslabon.solvers.inertial_parameters import BaseParameters
 
 KNOWN = 10.0  # times its size: how well the model's own parameters are known
 LEAST = 1e-6  # of the reference's pseudo-inertia: what is less is no body's

@@ -24,7 +24,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.quantities import quantity
 from eslabon.solvers.closure_checks import checked
-from eslabon.solvers.identification import BaseParameters
+from eslabon.solvers.inertial_parameters import BaseParameters
 
 ITERATIONS = 30
 AT_ONCE = 20_000  # samples

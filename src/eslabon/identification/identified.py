@@ -33,7 +33,7 @@ from eslabon.identification.residual_tests import ResidualTest, chi_squared, mis
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.plotting import new_figure
-from eslabon.solvers.identification import BaseParameters
+from eslabon.solvers.inertial_parameters import BaseParameters
 
 
 class Settings(NamedTuple):

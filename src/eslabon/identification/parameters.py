@@ -20,8 +20,8 @@ from eslabon.errors import ModelError, shown, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.items import Body, Description, Joint
-from eslabon.solvers import identification
-from eslabon.solvers.identification import inertial_parameters
+from eslabon.solvers.inertial_parameters import inertial_parameters
+from eslabon.solvers.inertial_parameters import parameter_names as inertial_names
 
 PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of the last six in a matrix
 FRICTION = ("viscous", "coulomb", "offset")
@@ -74,7 +74,7 @@ def _places(m: Model, joints: Any, kind: str) -> tuple[int, ...]:
 def parameter_names(m: Model, terms: Terms = NO_TERMS) -> list[str]:
     """A name for each parameter, such as 'mx(link2)' and 'viscous(joint2)'."""
     own = velocity_names(m)
-    return identification.parameter_names(m) + [f"{kind.replace('_', ' ')}({own[k]})" for kind, k in terms.listed()]
+    return inertial_names(m) + [f"{kind.replace('_', ' ')}({own[k]})" for kind, k in terms.listed()]
 
 
 # -- numbers of a model -----------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def stability(s: Small, found: Any, singular: Any) -> Any:
     """A word for each lane: "stable", "unstable", "marginal" (neutral to first order), "gyroscopic" (held by the motion alone:
     poles on the imaginary axis without a minimum of the potential, which damping upsets in time), or "undetermined" at a
     singular configuration."""
-    words = np.full(len(s.M), MARGINAL, dtype=object)
+    words = np.full(len(s.M), STABLE, dtype=object)  # what has no degree of freedom stays
     if s.M.shape[-1]:
         largest = np.abs(s.K).max(axis=(1, 2), initial=0.0)
         skew = np.abs(s.K - np.swapaxes(s.K, 1, 2)).max(axis=(1, 2), initial=0.0)
