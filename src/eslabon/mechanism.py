@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import model, read
-from eslabon.arguments import flag, known_options, renamed
+from eslabon.arguments import known_options, renamed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes
 from eslabon.quantities import quantity as quantity_of
@@ -225,32 +225,10 @@ class Mechanism(model.Model):
         >>> m.pose(q)[:3, 3].round(6) + 0.0
         array([0.05, 0.08, 0.  ])
         """
-        flag(report, "report")
-        partial = any(x is not None for x in (position, orientation, planar, rows)) or (
-            pose is None and axis is not None
-        )
-        several = _are_targets(pose)
-        if partial or several or (self.closed and (report or axis is not None or set(options) - {"limits"})):
-            from eslabon.solvers.targets import Target, reach
+        from eslabon.solvers.requests import inverse_kinematics
 
-            if several and (partial or axis is not None or frame is not None):
-                raise ModelError("a list of targets says all by itself; leave frame and the words for one target out.")
-            asked = pose if several else Target(frame, pose, position, orientation, axis, planar, rows)
-            known_options("inverse_kinematics", reach, options)
-            made = reach(self, _listed(asked), guess, **{"strict": not report, **options})
-            return made if report else _found(made, options)
-        if pose is None:
-            raise ModelError(
-                "inverse_kinematics takes the pose that a frame is to have, (..., 4, 4), or a part: position=..."
-            )
-        if self.closed:
-            return self.assemble(pose=pose, guess=guess, frame=frame, **options)
-        from eslabon.solvers.inverse import inverse_kinematics
-
-        options = options if axis is None else {"axis": axis, **options}
-        known_options("inverse_kinematics", inverse_kinematics, options)
-        found = inverse_kinematics(self, pose, guess, frame, **{"strict": not report, **options})
-        return found if report else _found(found, options)
+        words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
+        return inverse_kinematics(self, pose, guess, frame, report, words, options)
 
     def follow(
         self,
@@ -267,17 +245,9 @@ class Mechanism(model.Model):
         `part` says what of the path counts: "pose", "position", "orientation", "planar" or "axis". Options: `times`, `axis`,
         `limits`, `tolerance`, `strict`, `singular`. Limits and singular configurations are told with their time.
         """
-        if part == "pose" and options.get("axis") is not None:
-            part = "axis"
-        if self.closed or part != "pose" or self._is_redundant(frame):
-            from eslabon.solvers.targets.following import follow_target
+        from eslabon.solvers.requests import follow
 
-            known_options("follow", follow_target, options)
-            return follow_target(self, path, guess, frame, part=part, **options)
-        from eslabon.solvers.inverse import follow
-
-        known_options("follow", follow, options)
-        return follow(self, path, guess, frame=frame, **options)
+        return follow(self, path, guess, frame, part, options)
 
     def inverse_motion(
         self, pose: ArrayLike, twist: ArrayLike, acceleration: ArrayLike, guess: ArrayLike | None = None,
@@ -338,13 +308,6 @@ class Mechanism(model.Model):
 
         return well_conditioned(self, frame, limits=limits)
 
-    def _is_redundant(self, frame: str | None) -> bool:
-        """Whether more than six velocities move a frame."""
-        from eslabon.kinematics.frames import chosen_frame
-        from eslabon.kinematics.tree import chain
-
-        return sum(j.nv for j in chain(self, chosen_frame(self, frame).body)) > 6
-
     def at_time(self, t: float) -> Self:
         """A driven mechanism with its constraints as they are at an instant: for questions about configurations alone."""
         from eslabon.solvers.assembly.driven import at_time, instants
@@ -384,24 +347,11 @@ class Mechanism(model.Model):
         >>> m.assemble([2.0, 1.0]).round(6)
         array([ 2.      , -1.212281,  1.      ,  1.314632])
         """
-        from eslabon.solvers import assembly
+        from eslabon.solvers.requests import assemble
 
-        if any(x is not None for x in (position, orientation, axis, planar, rows)):
-            from eslabon.solvers.targets import Target, reach, reach_along
-
-            if actuated is not None or joints is not None:
-                raise ModelError("assemble takes joint values or a target of a frame, not both.")
-            target = Target(frame, pose, position, orientation, axis, planar, rows)
-            if flag(_continuation(along, continuation), "continuation"):
-                return reach_along(self, [target], guess, limits=limits, strict=strict, singular=singular).q
-            return reach(self, [target], guess, limits=limits, strict=strict).q
-        if self.rheonomic or t is not None:
-            from eslabon.solvers.assembly.driven import assemble_at
-
-            return assemble_at(self, actuated, guess, t, joints, _continuation(along, continuation), pose=pose, frame=frame,
-                strict=strict, singular=singular, limits=limits)  # fmt: skip
-        return assembly.assemble(self, actuated, guess, joints=joints, pose=pose, frame=frame, strict=strict,
-            continuation=_continuation(along, continuation), singular=singular, limits=limits)  # fmt: skip
+        words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
+        return assemble(self, actuated, guess, joints, pose, frame, words, t, strict=strict, singular=singular, limits=limits,
+            continuation=_continuation(along, continuation))  # fmt: skip
 
     def complete(
         self, qa: ArrayLike | None = None, va: ArrayLike | None = None, aa: ArrayLike | None = None,
@@ -428,31 +378,15 @@ class Mechanism(model.Model):
         >>> m.velocity(q, v, axes="aligned")[3:].round(9) + 0.0
         array([0.1, 0. , 0. ])
         """
-        from eslabon.solvers import assembly
+        from eslabon.solvers.requests import complete
 
         if idle is not None:
             renamed("idle='rest'", "passive='minimum_norm'")
             passive = {"rest": "minimum_norm"}.get(idle, idle)
-        continuation = _continuation(along, continuation)
-        if any(x is not None for x in (pose, position, orientation, axis, planar, rows)):
-            from eslabon.solvers.targets import Target
-            from eslabon.solvers.targets.following import complete_target
-
-            if any(x is not None for x in (qa, va, aa, joints)):
-                raise ModelError("complete takes the motion of joints or that of a frame, not both.")
-            if passive != "refuse":
-                raise ModelError("what a frame leaves open moves as little as it can by itself; leave passive out.")
-            target = Target(frame, pose, position, orientation, axis, planar, rows)
-            return complete_target(self, [target], guess, twist=twist, velocity=velocity, acceleration=acceleration,
-                continuation=continuation, singular=singular or "error", limits=limits)  # fmt: skip
-        if any(x is not None for x in (frame, twist, velocity, acceleration)):
-            raise ModelError("frame, twist, velocity and acceleration go with a target, such as pose= or position=.")
-        if self.rheonomic or t is not None:
-            from eslabon.solvers.assembly.driven import complete_at
-
-            return complete_at(self, qa, va, aa, guess, t, joints, continuation, limits, passive, singular or "error")
-        return assembly.complete(self, qa, va, aa, guess, joints=joints, continuation=continuation,
-            passive=passive, singular=singular, limits=limits)  # fmt: skip
+        words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
+        rates = {"twist": twist, "velocity": velocity, "acceleration": acceleration}
+        return complete(self, (qa, va, aa), guess, joints, pose, frame, words, rates, t, passive=passive, singular=singular,
+            limits=limits, continuation=_continuation(along, continuation))  # fmt: skip
 
     @overload
     def project(self, q: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...) -> Floats: ...
@@ -485,15 +419,10 @@ class Mechanism(model.Model):
     ) -> Floats:  # fmt: skip
         """The assembly modes: the different ways the mechanism closes for the same actuated values, or for the same pose
         of a frame or a part of it, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name."""
-        from eslabon.solvers import assembly
+        from eslabon.solvers.requests import assembly_modes
 
-        if any(x is not None for x in (position, orientation, axis, planar, rows)):
-            from eslabon.solvers.targets import Target, modes_of
-
-            if actuated is not None or joints is not None:
-                raise ModelError("assembly_modes takes joint values or a target of a frame, not both.")
-            return modes_of(self, Target(frame, pose, position, orientation, axis, planar, rows), limits)
-        return assembly.assembly_modes(self, actuated, joints=joints, pose=pose, frame=frame, limits=limits)
+        words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
+        return assembly_modes(self, actuated, joints, pose, frame, words, limits)
 
     def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
         """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
@@ -927,26 +856,6 @@ class Mechanism(model.Model):
         from eslabon.textbook import graph
 
         return graph(self, quantity_of(self, quantity), options)
-
-
-def _are_targets(x: Any) -> bool:
-    """Whether something is a target, or a list of them."""
-    if x is None or isinstance(x, np.ndarray):
-        return False  # without loading what knows targets
-    from eslabon.solvers.targets import Target
-
-    return isinstance(x, Target) or (isinstance(x, list | tuple) and any(isinstance(y, Target) for y in x))
-
-
-def _found(made: Configurations, options: Mapping[str, Any]) -> Floats:
-    """The configurations; of several asked for, those that are not there are NaN."""
-    if options.get("solutions", 1) == 1:
-        return made.q
-    return np.where(np.asarray(made.converged)[..., None], made.q, np.nan)
-
-
-def _listed(targets: Any) -> list[Any]:
-    return list(targets) if isinstance(targets, list | tuple) else [targets]
 
 
 def _continuation(along: bool | None, continuation: bool) -> bool:
