@@ -36,7 +36,7 @@ def test_every_figure_says_what_to_install(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("without_matplotlib")
 def test_the_demo_says_that_it_draws_no_curves(tmp_path: Path) -> None:
-    from eslabon.study.demo import run
+    from eslabon.studies.demo import run
 
     console = Console(record=True, width=200)
     run(tmp_path, console)

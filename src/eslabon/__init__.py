@@ -70,7 +70,7 @@ _LATER = {
     "linear": "",
     "Motion": "simulate",
     "Target": "solvers.targets",
-    "check": "study.file_check",
+    "check": "studies.file_check",
     "control": "",
     "simulate": "",
     "reproductions": "",

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from eslabon.mechanism import Mechanism
 from eslabon.structure import topology_text
-from eslabon.study.describe import describe
+from eslabon.studies.describe import describe
 from small_mechanisms import SMALL, random_locked, random_with_fixed
 
 DOF = {

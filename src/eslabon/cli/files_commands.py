@@ -29,7 +29,7 @@ def check(
     ] = None,
 ) -> Answer:
     """Everything that is wrong or odd in a file at once, with line numbers. The exit code is 1 if it cannot be loaded."""
-    from eslabon.study.file_check import check as findings
+    from eslabon.studies.file_check import check as findings
 
     found = findings(file, packages)
     errors = sum(f.level == "error" for f in found)

@@ -35,7 +35,7 @@ def show(
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the topology into this file.")] = None,
 ) -> Answer:
     """Tables of a mechanism's bodies, joints, loops and parameters, its mobility, and warnings about its data."""
-    from eslabon.study.describe import describe, sheets
+    from eslabon.studies.describe import describe, sheets
 
     m = load(source)
     parts: list[Any] = [describe(m)]
@@ -90,7 +90,7 @@ def reproduce(
 @command("demo", "eslabon demo", data=False)
 def demo(folder: Annotated[Path, typer.Option(help="Where the figures go.")] = Path("out")) -> Answer:
     """Inverse dynamics, reactions and free motion of a parallel robot, planar_3rrr, with figures: nothing to set."""
-    from eslabon.study.demo import run
+    from eslabon.studies.demo import run
 
     run(folder, Console())
     return Answer(["\nNext: `eslabon list`, `eslabon show stewart_gough`, `eslabon reproduce yime`, or docs/guide.md."])

@@ -20,7 +20,7 @@ SPEED = np.radians(6.0)  # Yime, 7.3: each motor turns at a steady six degrees a
 
 def run(folder: Path, console: Console) -> None:
     """Yime's planar 3-RRR robot: structure, inverse dynamics along his motion, and ten seconds of free swinging."""
-    from eslabon.study.describe import describe
+    from eslabon.studies.describe import describe
 
     robot = load("planar_3rrr")
     console.print(describe(robot))
