@@ -112,6 +112,8 @@ def _reach(j: Joint, free: Freedom, size: float) -> tuple[float, float]:
     if j.limits is not None and np.isfinite(np.array(j.limits[k], dtype=float)).all():
         return float(j.limits[k][0]), float(j.limits[k][1])
     home = float((j.kind.neutral() if j.home is None else j.home)[k])
+    if abs(home) > 0.1 * size:
+        return 0.6 * home, 1.2 * home
     return min(0.0, home) - 0.15 * size, max(0.0, home) + 0.15 * size
 
 

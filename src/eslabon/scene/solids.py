@@ -164,16 +164,20 @@ def _joint(mark: Mark, radius: float) -> Iterator[tuple[str, Any]]:
 
 
 def _slider(mark: Mark, radius: float) -> Iterator[tuple[str, Any]]:
-    """A block, or a sleeve where it turns too, on a thin rail of the parent."""
+    """A cylinder with its rod, where the two stay apart; else a block, or a sleeve if it turns too, on a thin rail."""
     outer, inner = mark.on_child, mark.on_parent
-    direction = outer[:3, :3] @ mark.translations[0]
+    out, along = outer[:3, :3] @ mark.translations[0], inner[:3, :3] @ mark.translations[0]
+    start, end, (low, high) = inner[:3, 3], outer[:3, 3], mark.reach
+    if min(abs(low), abs(high)) > 8 * radius and low * high > 0:  # a leg, or a hydraulic cylinder
+        near, stroke = (low, high - low) if low > 0 else (high, low - high)
+        yield mark.parent, bar(start, start + near * along, 1.25 * radius)
+        yield mark.child, bar(end, end - (stroke + 3 * radius * np.sign(stroke)) * out, 0.75 * radius)
+        return
     if len(mark.rotations):
-        yield mark.child, tube(outer[:3, 3], direction, 1.5 * radius, 6 * radius)
+        yield mark.child, tube(end, out, 1.5 * radius, 6 * radius)
     else:
-        yield mark.child, block(outer[:3, 3], radius * np.array([2.6, 2.6, 5.0]), _along(direction))
-    along = inner[:3, :3] @ mark.translations[0]
-    low, high = mark.reach
-    yield mark.parent, bar(inner[:3, 3] + low * along, inner[:3, 3] + high * along, 0.55 * radius)
+        yield mark.child, block(end, radius * np.array([2.6, 2.6, 5.0]), _along(out))
+    yield mark.parent, bar(start + low * along, start + high * along, 0.55 * radius)
 
 
 # -- shapes of the model ----------------------------------------------------------------------------------------------
