@@ -28,7 +28,7 @@ table.es-table { border-collapse: collapse; margin: 1rem 0; font-size: .93rem; f
 .es-table th, .es-table td { padding: .22rem 1.1rem .22rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); overflow-wrap: normal; }
 .es-table .number { text-align: right; white-space: nowrap; } .es-table th { white-space: nowrap; }
-.es-table th small { color: var(--quiet); font-weight: 400; }
+.es-table td.es-prose, th.es-prose { min-width: 16rem; } .es-table th small { color: var(--quiet); font-weight: 400; }
 details.es-folded { margin: 1rem 0; } .es-folded summary { cursor: pointer; font-weight: 600; font-size: .93rem; }
 figure.es-figure { margin: 1.3rem 0; break-inside: avoid; } .es-figure svg, .es-figure img { max-width: 100%; height: auto; }
 .es-figure > svg, .es-figure > img { background: #fff; border-radius: 6px; }

@@ -17,6 +17,12 @@ NUMBERS = (int, float)
 HEAVY = 300_000  # letters of an SVG, above which pixels are lighter
 
 
+class Markup(str):
+    """A cell that is HTML already, such as a small curve."""
+
+    __slots__ = ()
+
+
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of plain text; what stands between backticks is code."""
     return f'<p class="{kind}">{_inline(text)}</p>' if kind else f"<p>{_inline(text)}</p>"
@@ -45,13 +51,12 @@ def folded(summary: str, inside: str) -> str:
 def table(sheet: Sheet, language: str = "en", fold: int | None = None) -> str:
     """A sheet as a table; numbers stand at the right, units small in the headings. One of more rows than `fold` opens by a
     click."""
-    right = [all(isinstance(row[k], NUMBERS) for row in sheet.rows) for k in range(len(sheet.columns))]
+    kinds = [_kind_of(sheet, k) for k in range(len(sheet.columns))]
     headings = "".join(
-        _heading(translated(column, language), at_right) for column, at_right in zip(sheet.columns, right, strict=True)
+        _heading(translated(column, language), kind) for column, kind in zip(sheet.columns, kinds, strict=True)
     )
     rows = "".join(
-        "<tr>" + "".join(_cell(x, at_right) for x, at_right in zip(row, right, strict=True)) + "</tr>"
-        for row in sheet.rows
+        "<tr>" + "".join(_cell(x, kind) for x, kind in zip(row, kinds, strict=True)) + "</tr>" for row in sheet.rows
     )
     title = translated(sheet.title, language)
     long = fold is not None and len(sheet.rows) > fold
@@ -61,16 +66,21 @@ def table(sheet: Sheet, language: str = "en", fold: int | None = None) -> str:
     return folded(f"{title} ({len(sheet.rows)})", made) if long else made
 
 
-def _heading(column: str, right: bool) -> str:
+def _kind_of(sheet: Sheet, k: int) -> str:
+    """The class of a column's cells: numbers, sentences, or neither."""
+    if sheet.columns[k] in sheet.prose:
+        return ' class="es-prose"'
+    numbers = sheet.rows and all(isinstance(row[k], NUMBERS) for row in sheet.rows)
+    return ' class="number"' if numbers else ""
+
+
+def _heading(column: str, kind: str) -> str:
     name, _, unit = column.partition(" [")
-    small = f" <small>{escape(unit[:-1])}</small>" if unit else ""
-    kind = ' class="number"' if right else ""
-    return f"<th{kind}>{escape(name)}{small}</th>"
+    return f"<th{kind}>{escape(name)}{f' <small>{escape(unit[:-1])}</small>' if unit else ''}</th>"
 
 
-def _cell(value: Any, right: bool) -> str:
-    text = escape(shown(value)).replace("-", "−") if right else _inline(shown(value))
-    return f'<td class="number">{text}</td>' if right else f"<td>{text}</td>"
+def _cell(value: Any, kind: str) -> str:
+    return f"<td{kind}>{value if isinstance(value, Markup) else _inline(shown(value))}</td>"
 
 
 def listing(items: Iterable[str]) -> str:
