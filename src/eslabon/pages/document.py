@@ -17,7 +17,7 @@ pre { overflow-x: auto; } .es-caption, figcaption { color: var(--quiet); font-si
 table.es-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; display: block;
   overflow-x: auto; } .es-table caption { text-align: left; font-weight: 600; padding: .2rem 0; }
 .es-table th, .es-table td { padding: .2rem .8rem .2rem 0; text-align: left; border-bottom: 1px solid var(--line); }
-.es-table td.number { text-align: right; } .es-table th small { color: var(--quiet); font-weight: 400; }
+.es-table td.number, .es-table th.number { text-align: right; } .es-table td.es-prose { min-width: 16rem; } .es-table th small { color: var(--quiet); font-weight: 400; }
 figure.es-figure { margin: 1.2rem 0; } .es-figure svg, .es-figure img { max-width: 100%; height: auto; }
 .es-figure > svg, .es-figure > img { background: #fff; border-radius: 6px; }
 .es-figure iframe { width: 100%; border: 1px solid var(--line); border-radius: 6px; }

@@ -14,31 +14,46 @@ from eslabon.sheets import Sheet, shown
 NUMBERS = (int, float)
 
 
+class Markup(str):
+    """A cell that is HTML already, such as a small curve."""
+
+    __slots__ = ()
+
+
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of plain text."""
     return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
 
 
 def table(sheet: Sheet, language: str = "en") -> str:
-    """A sheet as a table; numbers stand at the right, units small in the headings."""
-    right = [all(isinstance(row[k], NUMBERS) for row in sheet.rows) for k in range(len(sheet.columns))]
-    headings = "".join(_heading(translated(column, language)) for column in sheet.columns)
+    """A sheet as a table; numbers stand at the right, units small in the headings, sentences wrap."""
+    kinds = [_kind_of(sheet, k) for k in range(len(sheet.columns))]
+    headings = "".join(
+        _heading(translated(column, language), kind) for column, kind in zip(sheet.columns, kinds, strict=True)
+    )
     rows = "".join(
-        "<tr>" + "".join(_cell(x, at_right) for x, at_right in zip(row, right, strict=True)) + "</tr>"
-        for row in sheet.rows
+        "<tr>" + "".join(_cell(x, kind) for x, kind in zip(row, kinds, strict=True)) + "</tr>" for row in sheet.rows
     )
     title = f"<caption>{escape(translated(sheet.title, language))}</caption>" if sheet.title else ""
     made = f'<table class="es-table">{title}<thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>'
     return made + (paragraph(translated(sheet.caption, language), "es-caption") if sheet.caption else "")
 
 
-def _heading(column: str) -> str:
+def _kind_of(sheet: Sheet, k: int) -> str:
+    """The class of a column's cells: numbers, sentences, or neither."""
+    if sheet.columns[k] in sheet.prose:
+        return ' class="es-prose"'
+    numbers = sheet.rows and all(isinstance(row[k], NUMBERS) for row in sheet.rows)
+    return ' class="number"' if numbers else ""
+
+
+def _heading(column: str, kind: str) -> str:
     name, _, unit = column.partition(" [")
-    return f"<th>{escape(name)}{f' <small>{escape(unit[:-1])}</small>' if unit else ''}</th>"
+    return f"<th{kind}>{escape(name)}{f' <small>{escape(unit[:-1])}</small>' if unit else ''}</th>"
 
 
-def _cell(value: Any, right: bool) -> str:
-    return f'<td class="number">{escape(shown(value))}</td>' if right else f"<td>{escape(shown(value))}</td>"
+def _cell(value: Any, kind: str) -> str:
+    return f"<td{kind}>{value if isinstance(value, Markup) else escape(shown(value))}</td>"
 
 
 def listing(items: Iterable[str]) -> str:
