@@ -6,6 +6,7 @@ f = evaluate(m, "jacobian", frame="tool")    # the native function that the verb
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -130,6 +131,9 @@ QUANTITIES = {
         _formula("regressor", "trees", "q v a", lambda m: (m.nv, 10 * len(m.bodies))),
         _formula("state_matrix", "linearized", "q v tau", _state_matrix, PARTITION, True, CLOSURE),
         _formula("input_matrix", "linearized", "q v tau", _input_matrix, PARTITION, True, CLOSURE),
+        _formula("configuration", "frames", "q", lambda m: (m.nq,)),
+        _formula("velocities", "frames", "q v", lambda m: (m.nv,), function="velocities_of_joints"),
+        _formula("accelerations", "frames", "q v a", lambda m: (m.nv,), function="accelerations_of_joints"),
         _formula("constraint", "closure", "q", lambda m: (constraints(m),)),
         _formula("constraint_jacobian", "closure", "q", lambda m: (constraints(m), m.nv)),
     )
@@ -188,6 +192,23 @@ def quantity(m: Model, name: str) -> Formula:
     if name.startswith("coupling_forces") and not m.couplings:
         raise ModelError(f"{m.name} has no couplings; the forces of its loops are among its reactions.")
     return known[name]
+
+
+def along_closed(m: Model, of: Formula, parameter: str, held: Any) -> Formula:
+    """The formula of the derivative of another by a parameter, along the closed configuration: `held` is the partition
+    whose independent velocities are held."""
+
+    def function(*arguments: Any, **options: Any) -> Any:
+        from eslabon.dynamics.closed_derivatives import along_closed
+
+        return along_closed(*arguments, of=of, **options)
+
+    values = of.outputs[: len(of.outputs) - of.checks]
+    function.__qualname__ = f"along_closed.{of.name}"  # which is part of the key
+    return replace(
+        of, name=f"{of.name}_along_closed", function=function, outputs=(*values, *CLOSURE), prepare=structure_of, checks=2,
+        options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
+    )  # fmt: skip
 
 
 def evaluate(m: Model, name: str, **options: Any) -> Callable[..., Any]:

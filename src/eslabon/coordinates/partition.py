@@ -121,6 +121,20 @@ def partition_by(m: Model, independent: Any, constraints: str | None) -> Partiti
     return p
 
 
+def held_velocities(m: Model, names: Any) -> Partition:
+    """The partition whose independent velocities are those of these names; the actuated joints' if none are given."""
+    if names is not None:
+        return partition_by(m, names, "elimination")
+    p = partition(m)
+    if set(p.independent) != set(m.actuated_velocities) and m.closed:
+        raise ModelError(
+            f"the {len(m.actuated)} actuated joints of {m.name} are not the coordinates that determine its "
+            f"{len(p.independent)} degrees of freedom; say which are held, as in "
+            f"held={tuple(velocity_names(m)[k] for k in p.independent)}."
+        )
+    return p
+
+
 def _velocities(m: Model, names: tuple[str, ...]) -> tuple[int, ...]:
     """The places of velocities that are named by their joint or by themselves."""
     single = {name: (k,) for k, name in enumerate(velocity_names(m))}

@@ -136,3 +136,18 @@ def position_hessian(m: Model, q: Array, frame: str | None = None) -> Array:
 
     J, rates = jacobian(m, q, frame, axes="aligned")[3:, :], coordinate_rates(m, q)
     return casadi.vertcat(*(casadi.jacobian(J[i, :].T, q) @ rates for i in range(3)))
+
+
+def configuration(m: Model, q: Array) -> Array:
+    """The coordinates themselves, of which only derivatives along the closed configuration are of interest."""
+    return q
+
+
+def velocities_of_joints(m: Model, q: Array, v: Array) -> Array:
+    """The velocities themselves."""
+    return v
+
+
+def accelerations_of_joints(m: Model, q: Array, v: Array, a: Array) -> Array:
+    """The accelerations themselves."""
+    return a

@@ -101,6 +101,8 @@ class SecondLook:
     @property
     def verb(self) -> str:
         """What users asked for."""
+        if self._chosen == "held":
+            return f"the derivative of {self.name.removesuffix('_along_closed')}"
         return "linearize" if self.name.startswith(("linear", "holding")) else self.name
 
     def __call__(self, arrays: list[Any], results: list[Floats]) -> list[Floats]:
@@ -181,15 +183,20 @@ class SecondLook:
     @property
     def given(self) -> Partition | None:
         """The partition by the caller's choice of independent coordinates, which is kept to."""
-        chosen: Partition | None = dict(self.request.options).get("partition")
+        chosen: Partition | None = dict(self.request.options).get(self._chosen)
         return chosen
+
+    @property
+    def _chosen(self) -> str:
+        """The option that says which velocities are independent."""
+        return "held" if "held" in dict(self.request.options) else "partition"
 
     # -- other independent coordinates ---------------------------------------------------------------------------------
 
     @cached_property
     def reselects(self) -> bool:
         """Whether the answer depends on which rows or velocities count as independent, so that others may do better."""
-        if self.name in (*LINEAR, "holding"):
+        if self.name in (*LINEAR, "holding") or self._chosen == "held":
             return self.given is not None  # the same velocities from other rows; other velocities make another model
         if not redundancy_is_constant(self.m):
             return True
@@ -209,7 +216,7 @@ class SecondLook:
             if self.given is not None and set(chosen.independent) != set(self.given.independent):
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
-            options = {**dict(self.request.options), "partition": chosen}
+            options = {**dict(self.request.options), self._chosen: chosen}
             call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
             found = call.__self__.unchecked(*(x[waiting] for x in states))
             condition = found[len(self.request.formula.outputs) - 1]
