@@ -803,10 +803,17 @@ class Mechanism(model.Model):
         By an argument the result has one more axis, its last. By `q` it is taken along the velocities, so that
         quaternions need no care. The other options are those of the quantity's verb, `external` and `tolerance` among them.
 
+        By a parameter q, v and a are held ("frozen"), although another length may not close with them. `along="closed"`
+        holds the actuated joints' motion, or that of the joints `held`, and lets all others follow, so that the loops stay
+        closed; "configuration", "velocities" and "accelerations" are quantities there too.
+
         >>> import eslabon as es
         >>> m = es.load("elbow")
         >>> m.derivative("pose", "a1", [0.5, 0.0], frame="tool")[:3, 3]
         array([0.87758256, 0.47942554, 0.        ])
+        >>> m = es.load("five_bar")
+        >>> m.derivative("configuration", "L2", m.assemble([2.0, 1.0]), along="closed").round(3)     # rad a metre
+        array([ 0.   , -9.518,  0.   , -3.512])
         """
         key: tuple[Any, ...] = (quantity, by, frame, axes, formulation)
         try:

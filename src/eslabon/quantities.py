@@ -41,6 +41,8 @@ def degrees_of_freedom(m: Model) -> int:
 POOR = 1e-8  # of the reciprocal condition number, squared, of a closed mechanism: there may be better coordinates
 MASSLESS = 1e-13  # of the reciprocal condition number of a mass matrix
 CLOSURE = (Argument("residual", (), bound=("<=", 1e-6)), Argument("condition", (), bound=(">", POOR)))
+OPENED = 1e-6  # the part of a parameter's change that no motion makes up for
+OPENING = Argument("opening", (), bound=("<=", OPENED))
 MASS = (Argument("condition", (), bound=(">", MASSLESS)),)
 
 
@@ -206,7 +208,7 @@ def along_closed(m: Model, of: Formula, parameter: str, held: Any) -> Formula:
     values = of.outputs[: len(of.outputs) - of.checks]
     function.__qualname__ = f"along_closed.{of.name}"  # which is part of the key
     return replace(
-        of, name=f"{of.name}_along_closed", function=function, outputs=(*values, *CLOSURE), prepare=structure_of, checks=2,
+        of, name=f"{of.name}_along_closed", function=function, outputs=(*values, CLOSURE[0], OPENING, CLOSURE[1]), prepare=structure_of, checks=3,
         options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
     )  # fmt: skip
 

@@ -15,14 +15,17 @@ from typing import Any
 
 import casadi
 
-from eslabon.dynamics.loops import residual, violation
+from eslabon.dynamics.loops import violation
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.graph.calls import inlining
 from eslabon.graph.evaluator import Formula
+from eslabon.kinematics import closure
 from eslabon.kinematics.closure import Partition
 from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import Model
+
+SLIGHT = 1e-3  # m or rad a unit of the parameter: less of a change of closure is not judged in proportion
 
 
 def along_closed(m: Model, *own: SX, of: Formula, parameter: str, held: Partition, **options: Any) -> list[SX]:
@@ -47,18 +50,26 @@ def along_closed(m: Model, *own: SX, of: Formula, parameter: str, held: Partitio
 
 
 def following(m: Model, given: dict[str, SX], value: SX, p: Partition) -> tuple[dict[str, SX], list[SX]]:
-    """How the coordinates, velocities and accelerations of a closed state change with a parameter; forces do not. Also the
-    violation of closure and the condition."""
+    """How the coordinates, velocities and accelerations of a closed state change with a parameter; forces do not.
+
+    Also the violation of closure; which part of Phi_p no motion makes up for, as when one length of Bennett's linkage alone
+    changes; and the condition of J_e.
+    """
     steps = {name: zeros(x.numel()) for name, x in given.items()}
     if not m.closed:
-        return steps, [zeros(1), casadi.SX(1)]
-    q, v, a = (given.get(name) for name in "qva")
+        return steps, [zeros(1), zeros(1), casadi.SX(1)]
+    q: Any = given["q"]
+    v: Any = given.get("v")
+    a: Any = given.get("a")
     e, along = list(p.dependent), coordinate_rates(m, q)
-    phi, J, gamma, rate = residual(m, q, zeros(m.nv) if v is None else v, p)
-    dependent, residuals = Square(J[:, e]), [phi]
+    every = closure.equations(m, q, zeros(m.nv) if v is None else v, tuple(range(len(closure.row_names(m)))))
+    J, gamma, rate = (x[list(p.rows), :] for x in every[1:])
+    opened = casadi.densify(casadi.jacobian(every.phi, value))
+    dependent, residuals = Square(J[:, e]), [every.phi]
     moved = zeros(m.nv)
-    moved[e, :] = -dependent.solve(casadi.jacobian(phi[list(p.rows), :], value))
+    moved[e, :] = -dependent.solve(opened[list(p.rows), :])
     steps["q"] = along @ moved
+    opening = casadi.norm_2(opened + every.J @ moved) / casadi.fmax(casadi.norm_2(opened), SLIGHT)
     if v is not None:
         speed = J @ v + rate
         residuals.append(speed)
@@ -70,4 +81,4 @@ def following(m: Model, given: dict[str, SX], value: SX, p: Partition) -> tuple[
         residuals.append(left)
         state, direction = casadi.vertcat(q, v, value), casadi.vertcat(steps["q"], steps["v"], 1)
         steps["a"][e, :] = -dependent.solve(casadi.jtimes(left, state, direction))
-    return steps, [violation(*residuals), dependent.condition]
+    return steps, [violation(*residuals), opening, dependent.condition]

@@ -24,7 +24,7 @@ from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
-from eslabon.quantities import POOR, constraints
+from eslabon.quantities import OPENED, POOR, constraints
 
 Floats = np.ndarray
 SINGULAR = 1e-13  # of a reciprocal condition number, which is squared: below it the answer has no digits
@@ -120,6 +120,8 @@ class SecondLook:
             x[~known] = np.nan
         if m.closed and not np.all(residual.ravel()[known] <= self.tolerance):
             self._refuse_violation(np.where(known, residual.ravel(), 0.0))
+        if self._chosen == "held":
+            self._refuse_opening(np.where(known, np.array(found[count + 1]).ravel(), 0.0))
         self._improve(states, rows, np.where(known, np.nan_to_num(condition.ravel()), np.inf))
         return values
 
@@ -167,6 +169,16 @@ class SecondLook:
             f"{self.verb}: the given motion violates loop closure of {self.m.name} by {np.max(residual):.3g}{at} in position, "
             f"velocity or acceleration, more than the tolerance {self.tolerance:g}; {given}complete it from the actuated "
             "joints with m.complete, or project it onto the constraints with m.project."
+        )
+
+    def _refuse_opening(self, opening: Floats) -> None:
+        """Refuse a parameter that opens redundant loops, whatever the joints do."""
+        if np.all(opening <= OPENED):
+            return
+        raise AssemblyError(
+            f"{self.verb}: {self.m.name} cannot follow a change of '{dict(self.request.options)['parameter']}' alone, since "
+            "its constraints are redundant and would not close any more; differentiate by a parameter that changes all "
+            'the lengths that go together, or take along="frozen".'
         )
 
     def _refuse_massless(self, states: list[Floats], conditions: Floats) -> None:
