@@ -20,11 +20,13 @@ from eslabon.errors import InputError, SingularityError, shown
 from eslabon.graph.evaluator import evaluate
 from eslabon.graph.printed import equations
 from eslabon.model.expressions import Expression, leaves
+from eslabon.pages.notebook import displayed
 
 LIMIT = 2_000
 ENDS = (*STORAGES, RESISTOR, FLOW_SINK)
 
 
+@displayed(only=("bonds", "variables", "elements", "kind", "power"))
 @dataclass(frozen=True, eq=False, repr=False)
 class CausalPath:
     """A causal path (Morales, 5.2), or a loop, which comes back to the variable it begins with.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from eslabon.bonds.equations import BOND_VARIABLES, ENERGIES, storages
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import RESISTOR, SOURCES
 from eslabon.errors import ModelError, suggest
+from eslabon.pages.notebook import displayed, in_time
 from eslabon.plotting import new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ ROLES = {"I": "stored", "C": "stored", RESISTOR: "dissipated", **dict.fromkeys(S
 SHOWN = 12  # elements that a figure's legend still tells apart
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class EnergyBalance:
     """Power into each element and its integral from the start of a run, (..., times, elements), the largest element first.
@@ -93,6 +96,14 @@ class EnergyBalance:
         if path is not None:
             save_figure(made, Path(path))
         return made
+
+    def _pieces(self) -> Iterator[str]:
+        if self.energy.ndim == 2:
+            own = zip(self.elements, self.kinds, strict=True)
+            yield in_time(self.t, ((f"{name} ({kind})", "J", self.energy[:, k]) for k, (name, kind) in enumerate(own)))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.elements)
 
     def __repr__(self) -> str:
         rows = [f"Energy balance of {self.owner}, {self.t[0]:g} to {self.t[-1]:g} s"]

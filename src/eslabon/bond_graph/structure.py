@@ -16,8 +16,10 @@ from eslabon.bonds.equations import DERIVATIVE_FIELDS, FIELDS, STRUCTURE
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import BLOCKS, DERIVATIVE_BLOCKS, JunctionStructure, junction_structure
 from eslabon.graph.evaluator import evaluate
+from eslabon.pages.notebook import displayed
 
 
+@displayed(only=("preference", "key", "blocks", "algebraic_loops"))
 @dataclass(frozen=True, repr=False)
 class Structure:
     """S, or J with derivative causality preferred, in blocks; `key` names what is in each key vector.

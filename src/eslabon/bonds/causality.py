@@ -17,6 +17,7 @@ from eslabon.bonds.items import FLOW_SINK, GYRATORS, RESISTOR, TRANSFORMERS, Bon
 from eslabon.bonds.validation import resistor_input
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
+from eslabon.pages.notebook import displayed
 
 PREFERENCES = ("integral", "derivative")
 PATIENCE = 20_000  # choices, after which the search for an assignment is given up
@@ -24,6 +25,7 @@ PATIENCE = 20_000  # choices, after which the search for an assignment is given 
 Strokes = Mapping[str, bool]  # for each bond: whether the stroke is at the head
 
 
+@displayed
 class Storage(NamedTuple):
     """A storage at a bond: its energy variable."""
 
@@ -38,6 +40,7 @@ class Storage(NamedTuple):
         return ("f", "e") if self.element.kind == "C" else ("e", "f")
 
 
+@displayed(only=("preference", "order", "states", "dependent", "strokes"))
 @dataclass(frozen=True, repr=False)
 class Causality:
     """An assignment of causality.

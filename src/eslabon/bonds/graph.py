@@ -14,10 +14,12 @@ from eslabon.bonds.validation import bond_domains, check_numbers, checked, signa
 from eslabon.errors import ModelError, shown
 from eslabon.model.expressions import Expression, dependency_order, number
 from eslabon.model.memory import Table
+from eslabon.pages.notebook import displayed
 
 WORDS = {"e": "effort", "f": "flow", "p": "momentum", "q": "displacement"}
 
 
+@displayed
 class Port(NamedTuple):
     """An element's end of a bond: the bond, and whether its half arrow points to the element."""
 

@@ -23,6 +23,7 @@ from eslabon.graph.evaluator import evaluate
 from eslabon.linear.measured import state_names
 from eslabon.model import Model
 from eslabon.model.configuration import difference, normalize
+from eslabon.pages.notebook import displayed
 from eslabon.simulate.memory import within
 from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 THROUGH = ("forces", "accelerations", "states")
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class ExtendedKalmanFilter:
     """A filter of the nonlinear mechanism; see `extended_kalman_filter`.
@@ -194,6 +196,7 @@ class ExtendedKalmanFilter:
         return f"<extended Kalman filter of {self.m.name}: {len(self.states)} states from {', '.join(self.outputs)}, every {self.period:g} s>"
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class FollowedState:
     """Estimated configurations, velocities and covariances at times: (..., times, nq), (..., times, nv), (..., times, 2n, 2n)."""

@@ -29,6 +29,7 @@ from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.pages.notebook import displayed
 from eslabon.simulate.memory import within
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from eslabon.simulate.simulated_motion import Motion
 
 
+@displayed(also=("poles", "period"))
 @dataclass(frozen=True, eq=False, repr=False)
 class OutputFeedback:
     """Gains, an observer and what they were designed for; see `output_feedback`."""

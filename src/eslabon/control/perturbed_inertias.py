@@ -11,8 +11,10 @@ from eslabon.arguments import Floats, count, positive
 from eslabon.errors import InputError, ModelError
 from eslabon.model import Body, Model
 from eslabon.model.expressions import parameter
+from eslabon.pages.notebook import displayed
 
 
+@displayed
 class Perturbed(NamedTuple):
     """A mechanism with a parameter for each body's inertia, and random values of these, (samples,) each, by name."""
 

@@ -11,8 +11,10 @@ from eslabon.arguments import Floats, finite, positive
 from eslabon.control.linear_system import System
 from eslabon.control.ranks import kalman_rank
 from eslabon.errors import InputError, SingularityError
+from eslabon.pages.notebook import displayed
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Plant:
     """x' = A x + B u, y = C x + D u; with a period x[k+1] = A x[k] + B u[k]."""

@@ -22,6 +22,7 @@ from eslabon.identification.parameters import Terms, reference_inertias
 from eslabon.identification.recordings import Sampled
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.pages.notebook import displayed
 from eslabon.quantities import quantity
 from eslabon.solvers.closure_checks import checked
 from eslabon.solvers.inertial_parameters import BaseParameters
@@ -128,6 +129,7 @@ def _joint_scales(m: Model, terms: Terms, several: list[Equations]) -> Floats:
 # -- the solution -----------------------------------------------------------------------------------------------------
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """beta - beta_0 and its covariance; `information` is a matrix R with R (beta - beta_0) = z in units of its errors, a row

@@ -18,6 +18,7 @@ from eslabon.identification.estimation import Equations, Estimate
 from eslabon.identification.parameters import Terms
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.pages.notebook import displayed
 
 SURE = 1e-4  # a right model is refused once in ten thousand
 NOTICEABLE = 1.5  # times the noise's power: less is no reason to refuse a model, however sure
@@ -30,6 +31,7 @@ WORDS = {
 }  # fmt: skip
 
 
+@displayed
 class ResidualTest(NamedTuple):
     """What the residuals of one equation say of the model."""
 

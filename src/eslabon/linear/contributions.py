@@ -15,12 +15,14 @@ from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
+from eslabon.pages.notebook import displayed
 from eslabon.plotting import new_figure
 from eslabon.quantities import CLOSURE, structure_of
 
 MATRICES = ("U", "V", "W")
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions:
     """U, V and W of a linear model as sums over their sources.

@@ -19,6 +19,7 @@ from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names, velocity_units
+from eslabon.pages.notebook import displayed
 from eslabon.plotting import new_figure
 from eslabon.simulate.simulated_motion import FORCE
 
@@ -27,6 +28,7 @@ ROUND_OFF = 1e-12  # of the largest force of all coordinates
 COLUMNS = (*TERMS, "linear", "true", "linear - true")
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Response:
     """The forces of a perturbed motion less those of the nominal one: linear, term by term, and true.

@@ -14,6 +14,7 @@ import numpy as np
 from eslabon.algebra.arrays import Array, is_symbolic, joined, transpose
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
+from eslabon.pages.notebook import displayed
 
 
 def coordinates(m: Model, q: Array, joint: Joint) -> Array:
@@ -124,6 +125,7 @@ def lengths(m: Model) -> np.ndarray:
     return np.array([unit == "m" for unit in coordinate_units(m)], dtype=bool)
 
 
+@displayed
 class Column(NamedTuple):
     """One number of a configuration or a velocity: the joint it belongs to, its name beside the joint's, and its unit."""
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
+
+from eslabon.pages import table
+from eslabon.pages.notebook import cell, displayed
+from eslabon.sheets import Sheet
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,6 +32,7 @@ def per_model(function: Callable[P, T]) -> Callable[P, T]:
     return remembered
 
 
+@displayed
 class Table(dict[K, V]):
     """A dictionary that cannot be changed; it can be copied and sent to other processes."""
 
@@ -38,3 +43,6 @@ class Table(dict[K, V]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self),)
+
+    def _pieces(self) -> Iterator[str]:
+        yield table(Sheet("", ("name", "value"), [(str(name), cell(value)) for name, value in self.items()]))

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra import rotation_about, rotation_from_invariants
 from eslabon.errors import suggest
+from eslabon.pages.notebook import displayed
 from eslabon.paths import checks
 from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.curve import (
@@ -32,6 +33,7 @@ from eslabon.paths.curve import (
 from eslabon.paths.quadrature import Indices, Primitive, panel_of
 
 
+@displayed
 class Attitude(NamedTuple):
     """A rotation (..., 3, 3), its rate by s (..., 3) in the ground's axes, and the derivative of that rate by s."""
 
@@ -40,6 +42,7 @@ class Attitude(NamedTuple):
     rate_change: Floats
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Orientation:
     """A rotation that depends on s: call it with parameters of any shape to get its `Attitude`."""

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, choice, finite
 from eslabon.errors import InputError
 from eslabon.model import Model
+from eslabon.pages.notebook import displayed
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Sampling
 from eslabon.simulate.sampling import Sampled, Sampler, sampler_of
@@ -23,6 +24,7 @@ from eslabon.simulate.traced_laws import Law, Traced
 KINDS = {"hold": 0, "linear": 1, "cubic": 3}  # the degree of what lies between samples
 
 
+@displayed
 class Table:
     """Actuator forces given at times, and what holds between them.
 

@@ -14,12 +14,14 @@ from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, count, finite, floats, positive
 from eslabon.errors import InputError
 from eslabon.model import Model
+from eslabon.pages.notebook import displayed
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Memory, Sampling
 from eslabon.simulate.noise import Noise, Sizes
 from eslabon.simulate.traced_laws import Law, Traced, law_at, states_at_start
 
 
+@displayed
 @dataclass(frozen=True)
 class Sampled:
     """A control law that is asked once a period; see `sampled`."""

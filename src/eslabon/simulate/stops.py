@@ -19,6 +19,7 @@ from eslabon.errors import InputError, shown
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.model import Model
 from eslabon.model.configuration import limits
+from eslabon.pages.notebook import displayed
 from eslabon.quantities import evaluate
 
 SWING = 0.3  # rad, by which the spring of a stop swings in a step
@@ -27,6 +28,7 @@ DAMPING = 0.5  # of critical: an impact gives back a sixth of its speed
 LIGHTEST = 1e-6  # of the largest inertia: what a joint that moves less counts as
 
 
+@displayed
 @dataclass(frozen=True)
 class Stops:
     """The stops of the joints that have limits.

@@ -16,9 +16,11 @@ from eslabon.errors import EslabonError, InputError
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
+from eslabon.pages.notebook import displayed
 from eslabon.simulate.called import frozen, pair
 
 
+@displayed
 @dataclass(frozen=True)
 class Traced:
     """A control law to be traced into the graph; see `traced`."""

@@ -13,12 +13,14 @@ from eslabon.coordinates.partition import RANK
 from eslabon.errors import ModelError, SingularityError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
+from eslabon.pages.notebook import displayed
 from eslabon.quantities import evaluate
 from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, reachable_twists
 
 Floats = np.ndarray
 
 
+@displayed(also=("volume", "measure", "forces"))
 @dataclass(frozen=True, eq=False, repr=False)
 class Manipulability:
     """The ellipsoid of a frame's velocities T u, for rates u of the actuators with |u| <= 1.

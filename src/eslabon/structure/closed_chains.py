@@ -24,6 +24,7 @@ import networkx as nx
 import numpy as np
 
 from eslabon.model import GROUND, Joint, Loop, Model
+from eslabon.pages.notebook import displayed
 from eslabon.structure.subgroups import algebra, intersection, span, subgroup
 
 # Shortest loops cost a search from every body for every loop; beyond this many those of the spanning tree will do.
@@ -97,6 +98,7 @@ class Bond:
         return self.basis.shape[1]
 
 
+@displayed
 @dataclass(frozen=True)
 class Meeting:
     """Two bonds between the same bodies."""

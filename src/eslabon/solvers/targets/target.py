@@ -16,6 +16,7 @@ from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.builder import an_axis
 from eslabon.model.constraints import perpendicular
+from eslabon.pages.notebook import displayed
 from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.ranges import reach as reach_of
 from eslabon.solvers.targets.parts import ROWS, AngleInPlane, Axis, InPlane, Orientation, Part, Position, Rows
@@ -23,6 +24,7 @@ from eslabon.solvers.targets.parts import ROWS, AngleInPlane, Axis, InPlane, Ori
 Floats = NDArray[np.float64]
 
 
+@displayed
 @dataclass(frozen=True)
 class Target:
     """What is asked of a frame; what is left out does not count. All values broadcast over leading axes.
