@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.pages.notebook import displayed, said, spark
+from eslabon.displays import displayed
+from eslabon.pages.notebook import said, spark
 
 VOID = {"img", "br", "hr", "meta", "link", "input", "col"}
 

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from eslabon import model, read
 from eslabon.arguments import known_options, renamed
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes
-from eslabon.pages.notebook import displayed
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
 

@@ -14,9 +14,10 @@ from eslabon.bonds import equations as _equations
 from eslabon.bonds import toml, written
 from eslabon.bonds.causality import Causality
 from eslabon.bonds.graph import Graph
+from eslabon.displays import displayed
 from eslabon.errors import MissingDependencyError, ModelError, ReadError, shown
 from eslabon.pages import picture, table
-from eslabon.pages.notebook import displayed, folded, said
+from eslabon.pages.notebook import folded, said
 from eslabon.sheets import Sheet
 
 if TYPE_CHECKING:

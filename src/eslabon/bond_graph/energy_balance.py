@@ -14,8 +14,9 @@ from eslabon.bond_graph.numbers import value
 from eslabon.bonds.equations import BOND_VARIABLES, ENERGIES, storages
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import RESISTOR, SOURCES
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
-from eslabon.pages.notebook import displayed, in_time
+from eslabon.pages.notebook import in_time
 from eslabon.plotting import new_figure, save_figure
 
 if TYPE_CHECKING:

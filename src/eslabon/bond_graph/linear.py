@@ -16,8 +16,9 @@ from eslabon.bonds.equations import BOND_VARIABLES, LINEARIZATION, input_names, 
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import Description
 from eslabon.bonds.linear_graph import COEFFICIENTS, linear_description
+from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError
-from eslabon.pages.notebook import displayed, linear_system
+from eslabon.pages.notebook import linear_system
 
 
 @displayed

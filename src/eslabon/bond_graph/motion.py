@@ -11,7 +11,7 @@ from eslabon.arguments import Floats, finite, states
 from eslabon.bond_graph.numbers import function
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.motion_terms import MOTION_TERMS, displacements, products, velocities
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 
 
 @displayed

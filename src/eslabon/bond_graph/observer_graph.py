@@ -20,8 +20,8 @@ from eslabon.bonds.observer_description import hat, observer_description
 from eslabon.bonds.structural_ranks import detectors
 from eslabon.control.observers import luenberger
 from eslabon.control.ranks import shown_pole
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, shown
-from eslabon.pages.notebook import displayed
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.bond_graph import BondGraph

@@ -22,9 +22,9 @@ from eslabon.bonds.structural_ranks import causal_rank, connections, controls, d
 from eslabon.control.ranks import KalmanRank
 from eslabon.control.ranks import controllability as kalman_controllability
 from eslabon.control.ranks import observability as kalman_observability
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityWarning, depth_of_user
 from eslabon.graph.evaluator import evaluate
-from eslabon.pages.notebook import displayed
 
 
 @displayed

@@ -19,11 +19,12 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import JACOBIAN, RATES, X, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
+from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
 from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
-from eslabon.pages.notebook import displayed, in_time
+from eslabon.pages.notebook import in_time
 from eslabon.simulate.adaptive import IMPLICIT
 from eslabon.simulate.adaptive import METHODS as ADAPTIVE
 from eslabon.simulate.control import Table

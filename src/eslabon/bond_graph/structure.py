@@ -15,8 +15,8 @@ from eslabon.bonds.causality import PREFERENCES
 from eslabon.bonds.equations import DERIVATIVE_FIELDS, FIELDS, STRUCTURE
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import BLOCKS, DERIVATIVE_BLOCKS, JunctionStructure, junction_structure
+from eslabon.displays import displayed
 from eslabon.graph.evaluator import evaluate
-from eslabon.pages.notebook import displayed
 
 
 @displayed(only=("preference", "key", "blocks", "algebraic_loops"))

@@ -15,9 +15,9 @@ from eslabon.arguments import choice
 from eslabon.bonds.graph import Graph, Port
 from eslabon.bonds.items import FLOW_SINK, GYRATORS, RESISTOR, TRANSFORMERS, Bond, Element
 from eslabon.bonds.validation import resistor_input
+from eslabon.displays import displayed
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
-from eslabon.pages.notebook import displayed
 
 PREFERENCES = ("integral", "derivative")
 PATIENCE = 20_000  # choices, after which the search for an assignment is given up

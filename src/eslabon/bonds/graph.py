@@ -11,10 +11,10 @@ from eslabon.arguments import known_words, text
 from eslabon.bonds.items import DOMAINS, PORT, Bond, Description, Element
 from eslabon.bonds.submodels import flatten, with_parameter
 from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, shown
 from eslabon.model.expressions import Expression, dependency_order, number
 from eslabon.model.memory import Table
-from eslabon.pages.notebook import displayed
 
 WORDS = {"e": "effort", "f": "flow", "p": "momentum", "q": "displacement"}
 

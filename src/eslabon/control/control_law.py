@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import finite, positive, states, text
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
-from eslabon.pages.notebook import displayed
 from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Law, Traced, columns, law_at
 

@@ -18,12 +18,12 @@ from eslabon.control.measurements import sensors
 from eslabon.control.stepwise_law import c_source, stepwise
 from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, shown
 from eslabon.graph.evaluator import evaluate
 from eslabon.linear.measured import state_names
 from eslabon.model import Model
 from eslabon.model.configuration import difference, normalize
-from eslabon.pages.notebook import displayed
 from eslabon.simulate.memory import within
 from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits

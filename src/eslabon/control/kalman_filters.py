@@ -21,8 +21,8 @@ from eslabon.control.linear_system import System
 from eslabon.control.observers import Observer, full_order
 from eslabon.control.plant import Plant, gathered, number, plant_of
 from eslabon.control.ranks import kalman_rank
+from eslabon.displays import displayed
 from eslabon.errors import InputError
-from eslabon.pages.notebook import displayed
 
 
 def kalman(

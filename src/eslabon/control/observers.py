@@ -21,8 +21,9 @@ from eslabon.algebra.arrays import times
 from eslabon.arguments import Floats, finite
 from eslabon.control.plant import Plant, number, plant_of
 from eslabon.control.pole_placement import place
+from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError, shown
-from eslabon.pages.notebook import attributes, displayed, folded, matrix
+from eslabon.pages.notebook import attributes, folded, matrix
 
 
 @displayed(also=("poles", "period", "stable"))

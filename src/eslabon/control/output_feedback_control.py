@@ -23,13 +23,13 @@ from eslabon.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.control.observers import Observer
 from eslabon.control.plant import held, transition
 from eslabon.control.stepwise_law import c_source, stepwise
+from eslabon.displays import displayed
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError, MissingDependencyError
 from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.model.configuration import difference
-from eslabon.pages.notebook import displayed
 from eslabon.simulate.memory import within
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, count, positive
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError
 from eslabon.model import Body, Model
 from eslabon.model.expressions import parameter
-from eslabon.pages.notebook import displayed
 
 
 @displayed

@@ -10,8 +10,8 @@ import numpy as np
 from eslabon.arguments import Floats, finite, positive
 from eslabon.control.linear_system import System
 from eslabon.control.ranks import kalman_rank
+from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
-from eslabon.pages.notebook import displayed
 
 
 @displayed

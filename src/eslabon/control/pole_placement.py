@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, choice, count, finite
 from eslabon.control.linear_system import System, with_inputs
 from eslabon.control.ranks import kalman_rank, shown_pole
+from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, shown
-from eslabon.pages.notebook import displayed
 
 METHODS = ("sylvester", "YT", "KNV0")
 TRIALS = 24  # random G, of which the one with the best conditioned T is taken

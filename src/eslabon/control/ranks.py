@@ -9,7 +9,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.control.linear_system import System, with_inputs, with_outputs
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 
 NOTHING = 1e-12  # of the largest singular value of Kalman's matrix: zero but for round-off
 GONE, LITTLE = 1e-10, 1e-7  # distances of a mode from losing rank that are zero but for round-off, and that may be so

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, finite
 from eslabon.control.piecewise import hermite, piecewise
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, shown
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities, difference, integrate, normalize
-from eslabon.pages.notebook import displayed
 from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, finite, flag
 from eslabon.control.linear_system import System, with_inputs
 from eslabon.control.ranks import ModeRank, kalman_rank, shown_pole
+from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
-from eslabon.pages.notebook import displayed
 
 
 @displayed

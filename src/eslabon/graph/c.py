@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eslabon.displays import displayed
 from eslabon.files import write
 from eslabon.graph.calls import Composed
 from eslabon.graph.linking import linked
 from eslabon.graph.lookup import Lookup
 from eslabon.graph.program import GraphError, Instruction, Program, read
-from eslabon.pages.notebook import displayed, folded, source_text
+from eslabon.pages.notebook import folded, source_text
 
 LINE = 72  # characters; what is longer than half of it gets a name before it goes into something else
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 from typing import Any
 
+from eslabon.displays import displayed
 from eslabon.graph.program import read, simplified
 from eslabon.pages import table
-from eslabon.pages.notebook import displayed
 from eslabon.sheets import Sheet
 
 _KINDS = {

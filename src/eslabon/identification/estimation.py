@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite
+from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
 from eslabon.graph.evaluator import evaluate, native, requested
 from eslabon.identification.equations import LINEAR_EQUATIONS, independent
@@ -22,7 +23,6 @@ from eslabon.identification.parameters import Terms, reference_inertias
 from eslabon.identification.recordings import Sampled
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
-from eslabon.pages.notebook import displayed
 from eslabon.quantities import quantity
 from eslabon.solvers.closure_checks import checked
 from eslabon.solvers.inertial_parameters import BaseParameters

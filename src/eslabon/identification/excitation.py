@@ -17,6 +17,7 @@ import numpy as np
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError
 from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import base_parameters, refuse_driven
@@ -26,7 +27,7 @@ from eslabon.identification.fourier_series import Limits, Scaled, Series
 from eslabon.identification.parameters import Terms, terms_of
 from eslabon.model import Joint, Model
 from eslabon.model.configuration import velocity_names, velocity_units
-from eslabon.pages.notebook import displayed, in_time
+from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
 from eslabon.plotting import new_figure
 from eslabon.solvers.assembly import assemble, complete

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, flag, positive
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import base_parameters
@@ -34,7 +35,6 @@ from eslabon.identification.residual_tests import ResidualTest, chi_squared, mis
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.pages import paragraph, table
-from eslabon.pages.notebook import displayed
 from eslabon.plotting import new_figure
 from eslabon.sheets import Sheet
 from eslabon.solvers.inertial_parameters import BaseParameters

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, known_words, positive, states
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
-from eslabon.pages.notebook import displayed, in_time
+from eslabon.pages.notebook import in_time
 from eslabon.simulate.simulated_motion import Motion, columns
 from eslabon.solvers.assembly import complete, project
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
 from eslabon.dynamics.applied import CREEP
 from eslabon.identification.equations import independent
 from eslabon.identification.estimation import Equations, Estimate
 from eslabon.identification.parameters import Terms
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
-from eslabon.pages.notebook import displayed
 
 SURE = 1e-4  # a right model is refused once in ten thousand
 NOTICEABLE = 1.5  # times the noise's power: less is no reason to refuse a model, however sure

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, suggest
 from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
-from eslabon.pages.notebook import displayed
 from eslabon.plotting import new_figure
 from eslabon.quantities import CLOSURE, structure_of
 

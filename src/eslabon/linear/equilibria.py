@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, velocity_names
 from eslabon.pages import paragraph, table
-from eslabon.pages.notebook import displayed
 from eslabon.sheets import Sheet
 
 Floats = NDArray[np.float64]

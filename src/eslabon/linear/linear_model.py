@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, positive
+from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.pages import paragraph
-from eslabon.pages.notebook import displayed, linear_system
+from eslabon.pages.notebook import linear_system
 
 if TYPE_CHECKING:
     from eslabon.linear.contributions import Contributions

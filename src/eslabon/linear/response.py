@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, states
+from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names, velocity_units
-from eslabon.pages.notebook import displayed
 from eslabon.plotting import new_figure
 from eslabon.simulate.simulated_motion import FORCE
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from eslabon.algebra.arrays import Array, matrix, vector
 from eslabon.algebra.rotations import rotation_from_rpy
+from eslabon.displays import displayed
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import JointKind
-from eslabon.pages.notebook import displayed
 
 GROUND = "ground"
 

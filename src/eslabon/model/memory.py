@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from eslabon.pages import table
-from eslabon.pages.notebook import cell, displayed
-from eslabon.sheets import Sheet
+from eslabon.displays import displayed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,4 +43,8 @@ class Table(dict[K, V]):
         return type(self), (dict(self),)
 
     def _pieces(self) -> Iterator[str]:
+        from eslabon.pages import table
+        from eslabon.pages.notebook import cell
+        from eslabon.sheets import Sheet
+
         yield table(Sheet("", ("name", "value"), [(str(name), cell(value)) for name, value in self.items()]))

@@ -1,15 +1,6 @@
 """How things show themselves in a notebook: one frame around the pieces of a page, for light and dark alike.
 
-A class marked `displayed` gets `_repr_html_`. What it shows are the pieces that its method `_pieces` gives, each a text of
-HTML; without one, its attributes in a table. Colours are the notebook's own, and no rule of the style reaches beyond it.
-
->>> from dataclasses import dataclass
->>> @displayed
-... @dataclass
-... class Spring:
-...     stiffness: float
->>> "stiffness" in Spring(200.0)._repr_html_()
-True
+Colours are the notebook's own, and no rule of the style reaches beyond the frame. `eslabon.displays` marks the classes.
 """
 
 from __future__ import annotations
@@ -20,15 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from io import BytesIO
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numpy as np
 
 from eslabon.errors import MissingDependencyError
 from eslabon.pages.pieces import Markup, table
 from eslabon.sheets import Sheet, shown
-
-C = TypeVar("C", bound=type)
 
 STYLE = """
 .es-shown { max-width: 100%; overflow-x: auto; color: inherit; line-height: 1.35; }
@@ -62,22 +51,7 @@ POINTS = 160  # of a small curve
 LONG = 240  # letters of a text that are shown
 
 
-# -- what is marked ----------------------------------------------------------------------------------------------------
-
-
-@overload
-def displayed(cls: C, /) -> C: ...
-@overload
-def displayed(*, also: Sequence[str] = ..., only: Sequence[str] = ...) -> Callable[[C], C]: ...
-def displayed(cls: Any = None, /, *, also: Sequence[str] = (), only: Sequence[str] = ()) -> Any:
-    """A class whose objects show themselves in a notebook; `also` are properties to show beside its fields, or `only` those."""
-
-    def marked(own: C) -> C:
-        own._repr_html_ = shown_in_notebook  # type: ignore[attr-defined]
-        own._shown_names = (tuple(also), tuple(only))  # type: ignore[attr-defined]
-        return own
-
-    return marked if cls is None else marked(cls)
+# -- the frame ----------------------------------------------------------------------------------------------------------
 
 
 def shown_in_notebook(thing: Any) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 from eslabon.paths.checks import Floats, PathError, numbers, place
 from eslabon.paths.quadrature import Primitive, panels
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 from eslabon.paths import checks
 from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.laws import Law

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 from eslabon.paths.checks import Floats, PathError, increasing, limits, numbers, positive, waiting
 from eslabon.paths.splines import interpolate
 

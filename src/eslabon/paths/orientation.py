@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra import rotation_about, rotation_from_invariants
+from eslabon.displays import displayed
 from eslabon.errors import suggest
-from eslabon.pages.notebook import displayed
 from eslabon.paths import checks
 from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.curve import (

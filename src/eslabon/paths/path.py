@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra import check_pose
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 from eslabon.paths.checks import SAME, Floats, PathError, numbers
 from eslabon.paths.curve import Curve
 from eslabon.paths.curves import line, point, spline

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 from eslabon.paths.checks import Floats, PathError, numbers, positive, waiting
 from eslabon.paths.laws import Law
 from eslabon.paths.quadrature import panel_of

@@ -17,9 +17,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from eslabon.displays import displayed
 from eslabon.files import write
 from eslabon.pages import paragraph, table
-from eslabon.pages.notebook import displayed, folded
+from eslabon.pages.notebook import folded
 from eslabon.sheets import Sheet
 
 WIDTH = 100

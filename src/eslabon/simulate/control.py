@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, finite
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
-from eslabon.pages.notebook import displayed
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Sampling
 from eslabon.simulate.sampling import Sampled, Sampler, sampler_of

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, count, finite, floats, positive
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
-from eslabon.pages.notebook import displayed
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Memory, Sampling
 from eslabon.simulate.noise import Noise, Sizes

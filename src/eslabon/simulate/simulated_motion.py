@@ -11,11 +11,12 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from eslabon.arguments import Floats, floats
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
 from eslabon.pages import paragraph
-from eslabon.pages.notebook import displayed, in_time
+from eslabon.pages.notebook import in_time
 from eslabon.simulate.memory import Memory
 from eslabon.simulate.motion_equations import ACCELERATIONS, COUPLING_FORCES
 from eslabon.simulate.system import System

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
 from eslabon.coordinates.closing import close
+from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.model import Model
 from eslabon.model.configuration import limits
-from eslabon.pages.notebook import displayed
 from eslabon.quantities import evaluate
 
 SWING = 0.3  # rad, by which the spring of a stop swings in a step

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
+from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
-from eslabon.pages.notebook import displayed
 from eslabon.simulate.called import frozen, pair
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
 from eslabon.pages import table
-from eslabon.pages.notebook import displayed
 from eslabon.quantities import evaluate
 from eslabon.sheets import Sheet
 

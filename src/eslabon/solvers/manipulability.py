@@ -10,10 +10,10 @@ import numpy as np
 
 from eslabon.arguments import choice, states, text
 from eslabon.coordinates.partition import RANK
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
-from eslabon.pages.notebook import displayed
 from eslabon.quantities import evaluate
 from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, reachable_twists
 

@@ -26,12 +26,12 @@ from eslabon.coordinates.partition import (
     redundancy_is_constant,
     retained_rows,
 )
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model
-from eslabon.pages.notebook import displayed
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales, size
 

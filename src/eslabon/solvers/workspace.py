@@ -11,11 +11,12 @@ import numpy as np
 from eslabon.arguments import choice, count, flag, mapping, text
 from eslabon.arguments import floats as as_floats
 from eslabon.coordinates.partition import partition
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Joint, Model
 from eslabon.pages import table
-from eslabon.pages.notebook import displayed, drawn
+from eslabon.pages.notebook import drawn
 from eslabon.plotting import new_figure
 from eslabon.progress import Progress
 from eslabon.quantities import evaluate

@@ -23,8 +23,8 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 
+from eslabon.displays import displayed
 from eslabon.model import GROUND, Joint, Loop, Model
-from eslabon.pages.notebook import displayed
 from eslabon.structure.subgroups import algebra, intersection, span, subgroup
 
 # Shortest loops cost a search from every body for every loop; beyond this many those of the spanning tree will do.

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError
 from eslabon.model import Model
 from eslabon.model.memory import per_model
 from eslabon.pages import listing, table
-from eslabon.pages.notebook import displayed
 from eslabon.sheets import Sheet
 from eslabon.structure.closed_chains import Meeting, Network, all_joints, by_groups
 from eslabon.structure.passive import Passive, passive_motions

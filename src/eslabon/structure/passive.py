@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 from eslabon.structure.closed_chains import Network, all_joints, ends
 from eslabon.structure.screws import JointScrews, incidence
 from eslabon.structure.subgroups import NONZERO, Subgroup, intersection, span, subgroup

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from eslabon.algebra import bracket, hat, vee
-from eslabon.pages.notebook import displayed
+from eslabon.displays import displayed
 
 Vector = tuple[float, float, float]
 

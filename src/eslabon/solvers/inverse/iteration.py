@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from eslabon.arguments import choice, count, positive, states, text
+from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.model.configuration import integrate
-from eslabon.pages.notebook import displayed
 from eslabon.quantities import evaluate
 from eslabon.solvers.batches import flattened
 from eslabon.solvers.inverse.arm import Arm, prepared

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from eslabon.arguments import choice, states, text
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK
+from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_WORDS, ModelError, tell_of_singularity
 from eslabon.graph import evaluator
 from eslabon.kinematics.frames import chosen_frame
-from eslabon.pages.notebook import attributes, displayed, in_time
+from eslabon.pages.notebook import attributes, in_time
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import ALL_ROWS

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, positive, text
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, RotationError, shown
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.builder import an_axis
 from eslabon.model.constraints import perpendicular
-from eslabon.pages.notebook import displayed
 from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.ranges import reach as reach_of
 from eslabon.solvers.targets.parts import ROWS, AngleInPlane, Axis, InPlane, Orientation, Part, Position, Rows
