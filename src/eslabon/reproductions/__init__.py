@@ -32,3 +32,8 @@ def figures_of(name: str, folder: Path) -> list[Path]:
     module = import_module(f"eslabon.reproductions.{name}")
     made: list[Path] = module.figures(folder) if hasattr(module, "figures") else []
     return made
+
+
+def __dir__() -> list[str]:
+    """What the Tab key offers: names to use, not files."""
+    return sorted(__all__)
