@@ -7,7 +7,7 @@ This is the only place that knows both the data and the rooms that work on it; a
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from eslabon import model, read
 from eslabon.arguments import known_options, renamed
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes
 from eslabon.quantities import quantity as quantity_of
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
+@displayed
 class Mechanism(model.Model):
     """An articulated system and all that can be asked of it.
 
@@ -57,6 +59,11 @@ class Mechanism(model.Model):
     def __init__(self, description: model.Description, symbols: Mapping[str, Any] | None = None) -> None:
         super().__init__(description, symbols)
         self.__dict__.update(_verbs=Verbs(self), _derivatives=Verbs(self))
+
+    def _pieces(self) -> Iterator[str]:
+        from eslabon.structure.notebook_page import mechanism_pieces
+
+        return mechanism_pieces(self)
 
     # -- files and pictures -------------------------------------------------------------------------------------
 

@@ -17,7 +17,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from eslabon.displays import displayed
 from eslabon.files import write
+from eslabon.pages import paragraph, table
+from eslabon.pages.notebook import folded
+from eslabon.sheets import Sheet
 
 WIDTH = 100
 
@@ -47,6 +51,7 @@ STYLES = {
 }
 
 
+@displayed
 @dataclass(frozen=True)
 class Row:
     """One comparison: what it is about, both values as text, their difference, the verdict and a sentence on it."""
@@ -59,6 +64,7 @@ class Row:
     remark: str = ""
 
 
+@displayed
 @dataclass(frozen=True)
 class Exhibit:
     """A table that is shown and not judged."""
@@ -68,6 +74,7 @@ class Exhibit:
     title: str = ""
 
 
+@displayed
 @dataclass(frozen=True)
 class Section:
     """Rows on one subject, with what must be known to read them."""
@@ -77,6 +84,14 @@ class Section:
     rows: tuple[Row, ...] = ()
     headings: tuple[str, str, str] = ("", "printed", "computed")
     exhibits: tuple[Exhibit, ...] = ()
+
+    def _pieces(self) -> Iterator[str]:
+        yield paragraph(self.text)
+        if self.rows:
+            yield table(Sheet("", self.columns, [self.cells(row) for row in self.rows]))
+        for k, remark in enumerate(self.remarks(), start=1):
+            yield paragraph(f"[{k}] {remark}", "es-caption")
+        yield from map(_notebook_exhibit, self.exhibits)
 
     def remarks(self) -> list[str]:
         """The sentences on the rows, each once, in order."""
@@ -92,6 +107,7 @@ class Section:
         return (*self.headings, "difference", "verdict")
 
 
+@displayed
 @dataclass(frozen=True)
 class Report:
     """The reproduction of one document."""
@@ -100,6 +116,17 @@ class Report:
     title: str
     text: str
     sections: tuple[Section, ...]
+
+    def __repr__(self) -> str:
+        found = Counter(str(row.verdict) for _, row in self.rows())
+        return f"<Report on {self.name}: {', '.join(f'{number} {verdict}' for verdict, number in found.items())}>"
+
+    def _pieces(self) -> Iterator[str]:
+        yield paragraph(self.title)
+        yield paragraph(self.text, "es-caption")
+        yield _notebook_exhibit(self.summary())
+        for section in self.sections:
+            yield folded(section.title, *section._pieces())
 
     def rows(self) -> Iterator[tuple[Section, Row]]:
         for section in self.sections:
@@ -208,6 +235,10 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _notebook_exhibit(exhibit: Exhibit) -> str:
+    return table(Sheet(exhibit.title, exhibit.columns, exhibit.lines))
 
 
 def _markdown_table(columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:
