@@ -8,8 +8,10 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
 
+# Without a Chromium, and without leave to install one, the tests in a browser are skipped and say so.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	@$(BIN)/python tests/browser.py
+	$(BIN)/python -m pytest -n auto -rs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

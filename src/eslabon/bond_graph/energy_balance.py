@@ -17,7 +17,7 @@ from eslabon.bonds.items import RESISTOR, SOURCES
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
 from eslabon.pages.notebook import in_time
-from eslabon.plotting import new_figure, save_figure
+from eslabon.plotting import axis_label, curves, panels, save_figure
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.simulation import Response
@@ -73,27 +73,16 @@ class EnergyBalance:
         """The largest difference between what was supplied and what was stored and dissipated, in joules."""
         return float(np.abs(self.energy.sum(axis=-1)).max(initial=0.0))
 
-    def plot(self, path: str | Path | None = None, most: int = SHOWN) -> Any:
+    def plot(self, path: str | Path | None = None, most: int = SHOWN, theme: str | None = None) -> Any:
         """A figure: what was supplied, stored and dissipated, and the energies of the largest elements; saved if a path is given."""
         if self.energy.ndim > 2:
             raise ModelError("a figure of energies shows one run; take one of the many.")
-        made = new_figure(figsize=(8.0, 6.0), dpi=110)
-        above, below = made.subplots(2, 1, sharex=True)
-        for name, style in (("supplied", "-"), ("stored", "--"), ("dissipated", ":")):
-            above.plot(self.t, getattr(self, name), style, color="0.15", linewidth=1.4, label=name)
-        for k, name in enumerate(self.elements[: count(most, "most", 1)]):
-            label = f"{name} ({self.kinds[k]})"
-            below.plot(
-                self.t, self.energy[:, k], "-" if k < 10 else "--", color=f"C{k % 10}", linewidth=1.4, label=label
-            )
-        for ax, title in ((above, "all elements"), (below, "energy into the largest elements")):
-            ax.set_title(title, loc="left", fontsize=10)
-            ax.set_ylabel("[J]")
-            ax.grid(True, color="0.92", linewidth=0.8)
-            ax.spines[["top", "right"]].set_visible(False)
-            ax.margins(x=0)
-            ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
-        below.set_xlabel("t  [s]")
+        made, (above, below) = panels(2, across=1, size=(8.0, 2.8), theme=theme, bottom=axis_label("t", "s"))
+        sums = {name: getattr(self, name) for name in ("supplied", "stored", "dissipated")}
+        curves(above, self.t, sums, name="energy", unit="J", title="all elements")
+        largest = self.elements[: count(most, "most", 1)]
+        each = {f"{name} ({self.kinds[k]})": self.energy[:, k] for k, name in enumerate(largest)}
+        curves(below, self.t, each, name="energy", unit="J", title="energy into the largest elements")
         if path is not None:
             save_figure(made, Path(path))
         return made

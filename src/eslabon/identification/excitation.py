@@ -26,10 +26,10 @@ from eslabon.identification.estimation import model_forces, scaled_condition
 from eslabon.identification.fourier_series import Limits, Scaled, Series
 from eslabon.identification.parameters import Terms, terms_of
 from eslabon.model import Joint, Model
-from eslabon.model.configuration import velocity_names, velocity_units
+from eslabon.model.configuration import velocity_columns, velocity_names, velocity_units
 from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
-from eslabon.plotting import new_figure
+from eslabon.plotting import axis_label, curves, panels
 from eslabon.solvers.assembly import assemble, complete
 
 CRITERIA = ("condition", "determinant")
@@ -166,17 +166,19 @@ class Excitation:
             f"(random {self.random:.3g})>"
         )
 
-    def plot(self) -> Any:
+    def plot(self, theme: str | None = None) -> Any:
         """A matplotlib figure of coordinates, velocities and accelerations in time."""
-        figure = new_figure(figsize=(7.5, 6.0), dpi=110)
         t, *values = self.path.sample(n=401)
-        for ax, x, name in zip(figure.subplots(3, 1, sharex=True), values, ("q", "v", "a"), strict=True):
-            ax.plot(t, x, linewidth=1.2, label=self.coordinates)
-            ax.set_ylabel(name)
-            ax.grid(True, color="0.92", linewidth=0.8)
-            ax.spines[["top", "right"]].set_visible(False)
-        ax.set_xlabel("t  [s]")
-        figure.axes[0].legend(fontsize=8, frameon=False, ncols=4)
+        columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
+        units = list(dict.fromkeys(column.unit for column in columns))
+        figure, axes = panels(
+            3 * len(units), across=len(units), theme=theme, bottom=axis_label("t", "s"), title=repr(self)[1:-1]
+        )
+        for k, ax in enumerate(axes):
+            order, unit = divmod(k, len(units))
+            own = {str(c): values[order][:, i] for i, c in enumerate(columns) if c.unit == units[unit]}
+            name, of = (("coordinates", ""), ("velocities", "/s"), ("accelerations", "/s²"))[order]
+            curves(ax, t, own, unit=units[unit].removesuffix("/s") + of, title=name)
         return figure
 
 

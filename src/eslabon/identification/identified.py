@@ -33,10 +33,11 @@ from eslabon.identification.parameters import Terms, described, terms_of
 from eslabon.identification.recordings import recordings, sampled
 from eslabon.identification.residual_tests import ResidualTest, chi_squared, missing_term, tests
 from eslabon.model import Model
-from eslabon.model.configuration import velocity_names
+from eslabon.model.configuration import velocity_columns, velocity_names
 from eslabon.pages import paragraph, table
-from eslabon.plotting import new_figure
+from eslabon.plotting import axis_label, curves, panels
 from eslabon.sheets import Sheet
+from eslabon.simulate.simulated_motion import FORCE
 from eslabon.solvers.inertial_parameters import BaseParameters
 
 
@@ -245,25 +246,31 @@ class Identification:
         names = tuple(velocity_names(self.m)[k] for k in independent(self.m))
         return CrossValidation(names, force, error, error / size)
 
-    def plot(self) -> Any:
-        """A matplotlib figure: for each equation the measured force, the model's and what is left."""
-        names, rows = velocity_names(self.m), independent(self.m)
-        figure = new_figure(figsize=(7.5, 1.9 * len(rows) + 0.6), dpi=110)
-        axes = np.atleast_1d(figure.subplots(len(rows), 1, sharex=True))
-        for k, (ax, place) in enumerate(zip(axes, rows, strict=True)):
-            start = 0.0
-            for e, r in zip(self.several, self.residuals, strict=True):
-                t = e.t - e.t[0] + start
-                measured = (e.left + e.Y @ self.base.values)[:, k]
-                for values, label, colour in ((measured, "measured", "0.6"), (measured - r[:, k], "identified", "C0"), (r[:, k], "residual", "C3")):  # fmt: skip
-                    ax.plot(t, values, color=colour, linewidth=1.0, label=label if not start else None)
-                start = float(t[-1])
-            ax.set_title(names[place], loc="left", fontsize=10)
-            ax.grid(True, color="0.92", linewidth=0.8)
-            ax.spines[["top", "right"]].set_visible(False)
-        axes[0].legend(fontsize=8, frameon=False, ncols=3, loc="upper right")
-        axes[-1].set_xlabel("t  [s]")
+    def plot(self, theme: str | None = None) -> Any:
+        """A matplotlib figure: for each equation the measured force, the model's and what is left; motions one after another."""
+        columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
+        title = f"{self.m.name}: forces as measured and as identified"
+        figure, axes = panels(
+            len(columns), across=1, size=(7.5, 1.9), theme=theme, title=title, bottom=axis_label("t", "s")
+        )
+        t, measured, left = self._in_time()
+        styles = {"measured": {"color": figure.theme.quiet, "linewidth": 2.4, "alpha": 0.6}}
+        for k, (ax, column) in enumerate(zip(axes, columns, strict=True)):
+            both = {"measured": measured[:, k], "identified": measured[:, k] - left[:, k], "residual": left[:, k]}
+            curves(ax, t, both, unit=FORCE[column.unit], title=str(column), styles=styles)
         return figure
+
+    def _in_time(self) -> tuple[Floats, Floats, Floats]:
+        """Times, measured forces and residuals of all motions one after another, a gap between them."""
+        rows, start = [], 0.0
+        for e, r in zip(self.several, self.residuals, strict=True):
+            t = e.t - e.t[0] + start
+            values = np.concatenate([t[:, None], e.left + e.Y @ self.base.values, r], axis=1)
+            rows += [values, np.full((1, values.shape[1]), np.nan)]
+            start = float(t[-1])
+        whole = np.concatenate(rows[:-1])
+        measured, left = np.split(whole[:, 1:], 2, axis=1)
+        return whole[:, 0], measured, left
 
 
 def _short(name: str, most: int = 48) -> str:

@@ -168,6 +168,24 @@ class Frame:
 
 @displayed
 @dataclass(frozen=True)
+class Shape:
+    """What a body looks like, or a part of it: it is drawn, and nothing else depends on it.
+
+    `size` is, by kind, box: the lengths along x, y, z; cylinder and capsule: the radius, and the length along z (of a capsule
+    between the centres of its ends); sphere: the radius; mesh: the scale along x, y, z of what is in the file. All stand with
+    their middle at `at`, a mesh with its file's origin. `colour` is "#rrggbb", or "" for that of the drawing.
+    """
+
+    name: str
+    body: str
+    kind: str
+    size: tuple[Number, ...]
+    at: Pose = Pose()
+    colour: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
 class Mode:
     """A named configuration: the assembly mode that is meant, or any other worth a name. Joints that are left out stand
     at home."""
@@ -191,5 +209,6 @@ class Description:
     wrenches: tuple[Wrench, ...] = ()
     frames: tuple[Frame, ...] = ()
     modes: tuple[Mode, ...] = ()
+    shapes: tuple[Shape, ...] = ()
     actuated: tuple[str, ...] = ()
     note: str = field(default="", compare=False)

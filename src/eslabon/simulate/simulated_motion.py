@@ -165,6 +165,20 @@ class Motion:
         return _read_only(self.system.along(COUPLING_FORCES, self.t, self.q, self.v, self.tau))
 
     @cached_property
+    def reactions(self) -> Floats:
+        """The wrench that every joint, then every cut joint, transmits, (..., times, joints, 6): moment first, as
+        `Mechanism.reactions` has it.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> m.simulate([0.0, 0.0], None, 0.1).reactions[0, 0, 3:].round(3) + 0.0      # it carries both bars
+        array([ 0.  , 19.62,  0.  ])
+        """
+        if self.system is None:
+            raise ModelError(f"{self!r} has no reactions: it comes from a file, which does not hold its mechanism.")
+        return _read_only(self.system.reactions(self.t, self.q, self.v, self.a, self.tau))
+
+    @cached_property
     def energy(self) -> Energy:
         """Kinetic, potential and `.total` energy, (..., times) each."""
         assert self.system is not None
@@ -280,8 +294,20 @@ class Motion:
 
         return motion_files.load(motion_files.as_path(path))
 
-    def plot(self) -> Any:
-        """A matplotlib figure of coordinates, velocities, forces and energy in time."""
+    def plot(self, *what: str, joints: Any = None, theme: str | None = None) -> Any:
+        """A matplotlib figure of what is asked for, in one or more panels each:
+
+        "coordinates", "velocities", "accelerations", "forces" (of the actuators), "energy", "power", "closure" (constraint
+        violation), "reactions" (sizes of the forces and moments that joints transmit), all in time; "phase" (velocities over
+        coordinates) and "torque_speed" (each actuator's force over its velocity, in the box of its limits, and how far beyond
+        them it goes). Left out, it is coordinates, velocities, forces and energy. Only some `joints` may be shown; `theme` is
+        "light" or "dark".
+
+        >>> import eslabon as es
+        >>> motion = es.load("double_pendulum").simulate([0.5, 0.2], None, 1.0)
+        >>> [ax.get_xlabel() for ax in motion.plot("phase", joints="q1").axes]
+        ['q1 [rad]']
+        """
         from eslabon.simulate.motion_plot import figure
 
-        return figure(self)
+        return figure(self, what, joints, theme)

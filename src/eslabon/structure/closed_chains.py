@@ -116,6 +116,11 @@ class Meeting:
         """The algebra of the motions that both allow."""
         return intersection(self.first.basis, self.second.basis)
 
+    def letters(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The letters of both sides, with their joints, and that of what is common to them."""
+        sides = [(subgroup(b.basis).symbol, b.joints) for b in (self.first, self.second)]
+        return [*sides, (subgroup(self.common).symbol, ())]
+
     def __str__(self) -> str:
         sides = [f"{'-'.join(b.joints)} in {subgroup(b.basis).brief}" for b in (self.first, self.second)]
         return f"{sides[0]} meets {sides[1]}; common to both is {subgroup(self.common).brief}"

@@ -126,10 +126,10 @@ def figure(path: Path) -> Path:
     _, theta2, theta3 = printed_angles(q).T
     off = {"": departure(samples)[1:]}
     panels = [
-        Panel("Angle of bar 1 (figure 2)", "θ1 / rad", t, {"forward dynamics": theta1, "0.785 + t": 0.785 + t}),
-        Panel("Torque from inverse dynamics", "torque / N m", t, {"τ1": tau[:, 0]}),
-        Panel("The other angles", "angle / rad", t, {"θ2": theta2, "θ3": theta3}),
-        Panel("θ1 less the straight line, 251 samples", "|departure| / rad", samples.t[1:], off, logarithmic="y"),
+        Panel("Angle of bar 1 (figure 2)", "θ1 [rad]", t, {"forward dynamics": theta1, "0.785 + t": 0.785 + t}),
+        Panel("Torque from inverse dynamics", "torque [N m]", t, {"τ1": tau[:, 0]}),
+        Panel("The other angles", "angle [rad]", t, {"θ2": theta2, "θ3": theta3}),
+        Panel("θ1 less the straight line, 251 samples", "|departure| [rad]", samples.t[1:], off, logarithmic="y"),
     ]
     line = (("bar1", ORIGIN), ("bar2", ORIGIN), ("bar2", (3.0, 0.0, 0.0)), ("bar3", ORIGIN))
     drawing = moved("Four-bar", m, t, q, (0, 100, 250), [line], pivots=("bar1", "bar3"))

@@ -170,10 +170,10 @@ def figure(path: Path) -> Path:
         return {f"θ{k}": x[:, k - 1] for k in range(1, 8)}
 
     panels = [
-        Panel("Angles since the start (figure 4)", "change / rad", t, each(q - home)),
-        Panel("Rates", "rate / (rad/s)", t, each(v)),
-        Panel("Accelerations", "acceleration / (rad/s²)", t, each(a)),
-        Panel("Energy", "energy / mJ", t, energies),
+        Panel("Angles since the start (figure 4)", "change [rad]", t, each(q - home)),
+        Panel("Rates", "rate [rad/s]", t, each(v)),
+        Panel("Accelerations", "acceleration [rad/s²]", t, each(a)),
+        Panel("Energy", "energy [mJ]", t, energies),
     ]
     drawing = moved("Planar 3-RRR", m, t, q, (0, -1), three_legs(m, "bar"), pivots=("bar1", "bar4", "bar6"))
     return sheet(path, "Example 2: 0.1, 0.1, -0.1 N m from rest", panels, drawing)

@@ -107,8 +107,8 @@ def figure(path: Path) -> Path:
 
     panels = [
         panel("Function evaluations", "evaluations", lambda c: c.evaluations, "x"),
-        panel("Time on this machine", "time / ms", lambda c: 1e3 * c.seconds, "xy"),
-        panel("Error of the angles after 1 s", "error / rad", lambda c: c.error, "xy"),
-        panel("Loop closure violation", "gap / m", lambda c: c.gap, "xy"),
+        panel("Time on this machine", "time [ms]", lambda c: 1e3 * c.seconds, "xy"),
+        panel("Error of the angles after 1 s", "error [rad]", lambda c: c.error, "xy"),
+        panel("Loop closure violation", "gap [m]", lambda c: c.gap, "xy"),
     ]
     return sheet(path, "Table 1 redone: 1 s of example 2 with Runge-Kutta 5(4)", panels)

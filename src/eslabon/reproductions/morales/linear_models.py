@@ -12,6 +12,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.bond_graph import BondGraph
 from eslabon.bond_graph.linear import LinearGraph
+from eslabon.plotting import axis_label
 from eslabon.reproductions.figures import Panel, sheet
 from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.verdicts import figures as figures_of
@@ -284,7 +285,7 @@ def _compared(path: Path, title: str, g: BondGraph, t: Floats, runs: dict[str, F
     panels = []
     for k, name in enumerate(g.states):
         if name != "p31":  # the platform's velocity, which does not change
-            panels.append(Panel(name, g.unit(name), t, {title: x[:, k] for title, x in runs.items()}))
+            panels.append(Panel(name, axis_label(name, g.unit(name)), t, {title: x[:, k] for title, x in runs.items()}))
     return sheet(path, title, panels)
 
 

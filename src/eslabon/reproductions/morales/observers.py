@@ -17,6 +17,7 @@ from eslabon.bond_graph.simulation import Response
 from eslabon.bonds.equations import DEPENDENCE
 from eslabon.control.observers import luenberger
 from eslabon.control.ranks import observability
+from eslabon.plotting import axis_label
 from eslabon.reproductions.figures import Panel, sheet
 from eslabon.reproductions.morales.linear_models import (
     STANFORD_A,
@@ -267,5 +268,5 @@ def _sheet(path: Path, title: str, made: ObserverGraph, A: Floats) -> Path:
                 "graph": run[name] - first[k],
                 "its observer": run[hat] - first[k],
             }
-            panels.append(Panel(name, made.plant.unit(name), t, curves))
+            panels.append(Panel(name, axis_label(name, made.plant.unit(name)), t, curves))
     return sheet(path, title, panels)

@@ -212,9 +212,9 @@ def case_b() -> Section:
 
 def figures(folder: Path, suffix: str) -> list[Path]:
     run = puma_run()
-    torque = Panel("Torques of the springs", "N m", run.t, {"e3, joint 2": run["e3"], "e23, joint 1": run["e23"]},
+    torque = Panel("Torques of the springs", "torque [N m]", run.t, {"e3, joint 2": run["e3"], "e23, joint 1": run["e23"]},
                    printed=([6, 6, 15, 15], [2, 1, 4, 3]))  # fmt: skip
-    speed = Panel("Joint velocities", "rad/s", run.t, {"f2, joint 2": run["f2"], "f24, joint 1": run["f24"]})
+    speed = Panel("Joint velocities", "rate [rad/s]", run.t, {"f2, joint 2": run["f2"], "f24, joint 1": run["f24"]})
     made = [sheet(folder / f"figure_4_24_puma.{suffix}", "Figure 4.24: steady states of the PUMA", [torque, speed])]
     for label, title, u, printed in (
         ("4_26", "Figure 4.26: Stanford arm, case A", np.array(CASE_A), ((), ())),
@@ -222,7 +222,7 @@ def figures(folder: Path, suffix: str) -> list[Path]:
     ):
         r = stanford_run(u)
         curves = {"q25, joint 1": r["q23"], "q3, joint 2": r["q3"], "q46, joint 3": r["q53"]}
-        panels = [Panel("Joint positions", "rad, m", r.t, curves, printed=printed)]
-        panels.append(Panel("Platform velocity f31", "m/s", r.t, {"f31": r["f31"]}))
+        panels = [Panel("Joint positions", "position [rad, m]", r.t, curves, printed=printed)]
+        panels.append(Panel("Platform velocity f31", "velocity [m/s]", r.t, {"f31": r["f31"]}))
         made.append(sheet(folder / f"figure_{label}_stanford.{suffix}", title, panels))
     return made

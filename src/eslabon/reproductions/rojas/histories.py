@@ -33,9 +33,9 @@ def _printed(texts: Sequence[str]) -> tuple[Sequence[float], Sequence[float]]:
 
 def _law(path: Path) -> Path:
     t = np.linspace(0.0, 1.0, 401)
-    labels = ("beta / m", "beta' / (m/s)", "beta'' / (m/s²)")
+    labels = ("beta [m]", "beta' [m/s]", "beta'' [m/s²]")
     panels = [
-        Panel(label.split(" /")[0], label, t, {"law": law()(t, order)}, printed=_printed((START.hand[order], MIDDLE.hand[order])))
+        Panel(label.split(" [")[0], label, t, {"law": law()(t, order)}, printed=_printed((START.hand[order], MIDDLE.hand[order])))
         for order, label in enumerate(labels)
     ]  # fmt: skip
     return sheet(path, "Figure 4.4.2: the motion law, a cycloid carried by a spline with 21 nodes (inferred)", panels)
@@ -46,10 +46,10 @@ def _panels(k: int, motions: Mapping[str, Any], torques: Mapping[str, Floats]) -
     t = whole().t
     at = (START, MIDDLE)
     return [
-        Panel("angle", "deg", t, {n: np.degrees(x.q[:, k]) for n, x in motions.items()}, printed=_printed([x.angle[k] for x in at])),
-        Panel("rate", "rad/s", t, {n: x.v[:, k] for n, x in motions.items()}, printed=_printed([x.rate[k] for x in at])),
-        Panel("acceleration", "rad/s²", t, {n: x.a[:, k] for n, x in motions.items()}, printed=_printed([x.acceleration[k] for x in at])),
-        Panel("torque", "N m", t, {n: x[:, k] for n, x in torques.items()}, printed=_printed([x.torque[k] for x in at])),
+        Panel("angle", "angle [deg]", t, {n: np.degrees(x.q[:, k]) for n, x in motions.items()}, printed=_printed([x.angle[k] for x in at])),
+        Panel("rate", "rate [rad/s]", t, {n: x.v[:, k] for n, x in motions.items()}, printed=_printed([x.rate[k] for x in at])),
+        Panel("acceleration", "acceleration [rad/s²]", t, {n: x.a[:, k] for n, x in motions.items()}, printed=_printed([x.acceleration[k] for x in at])),
+        Panel("torque", "torque [N m]", t, {n: x[:, k] for n, x in torques.items()}, printed=_printed([x.torque[k] for x in at])),
     ]  # fmt: skip
 
 

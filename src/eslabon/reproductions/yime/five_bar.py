@@ -101,7 +101,7 @@ def figure(path: Path) -> Path:
     torques = {"τ2": r.tau[:, 0] * 1e6, "τ5": r.tau[:, 1] * 1e6}
     panels = [
         *motion_panels(r, {f"θ{k}": r.column(f"theta{k}") for k in (2, 3, 4, 5)}, first=4),
-        Panel("Torques, no gravity (figure 7)", "torque / µN m", r.t, torques),
+        Panel("Torques, no gravity (figure 7)", "torque [µN m]", r.t, torques),
     ]
     tip = (0.1, 0.0, 0.0)
     line = (("link2", ORIGIN), ("link3", ORIGIN), ("link3", tip), ("link4", ORIGIN), ("link5", ORIGIN))

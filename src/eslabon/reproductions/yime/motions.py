@@ -86,9 +86,9 @@ def motion_table(
 def motion_panels(r: Run, columns: Mapping[str, int], first: int) -> list[Panel]:
     """Angles, rates and accelerations of some joints: three figures of the paper, by the number of the first."""
     kinds = (
-        ("Positions", "angle / °", r.q),
-        ("Velocities", "rate / (°/s)", r.v),
-        ("Accelerations", "acceleration / (°/s²)", r.a),
+        ("Positions", "angle [°]", r.q),
+        ("Velocities", "rate [°/s]", r.v),
+        ("Accelerations", "acceleration [°/s²]", r.a),
     )
     return [
         Panel(f"{kind} (figure {n})", label, r.t, {name: np.degrees(x[:, k]) for name, k in columns.items()})

@@ -71,7 +71,7 @@ def figure(path: Path) -> Path:
     r = motion()
     panels = [
         *motion_panels(r, {"θ2": r.column("theta2"), "θ3": r.column("theta3")}, first=14),
-        Panel("Torque of each motor (figure 17)", "torque / mN m", r.t, {"τ1 = τ4 = τ6": r.tau[:, 0] * 1e3}),
+        Panel("Torque of each motor (figure 17)", "torque [mN m]", r.t, {"τ1 = τ4 = τ6": r.tau[:, 0] * 1e3}),
     ]
     at, pivots = r.at(0, 1.5, 3), ("link1", "link4", "link6")
     drawing = moved("Planar 3-RRR", r.m, r.t, r.q, at, three_legs(r.m, "link"), pivots)

@@ -82,9 +82,9 @@ def figure(path: Path) -> Path:
     heavy = five.tau * 1e3
     errors = {name: x - curves["right"] for name, x in curves.items()}  # the right one too: colours stay the same
     panels = [
-        Panel("Spatial four-bar: the published torque", "torque / µN m (= kg mm²/s²)", t, curves),
-        Panel("The same, less the right one", "torque / µN m", t, errors),
-        Panel("Five-bar with gravity along -y", "torque / mN m", five.t, {"τ2": heavy[:, 0], "τ5": heavy[:, 1]}),
-        Panel("Spatial four-bar with gravity", "torque / N m", t, spatial_four_bar.with_gravity()),
+        Panel("Spatial four-bar: the published torque", "torque [µN m = kg mm²/s²]", t, curves),
+        Panel("The same, less the right one", "torque [µN m]", t, errors),
+        Panel("Five-bar with gravity along -y", "torque [mN m]", five.t, {"τ2": heavy[:, 0], "τ5": heavy[:, 1]}),
+        Panel("Spatial four-bar with gravity", "torque [N m]", t, spatial_four_bar.with_gravity()),
     ]
     return sheet(path, "Torques: published mistakes put back, and gravity, which the paper leaves out", panels)

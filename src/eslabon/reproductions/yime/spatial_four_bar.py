@@ -101,7 +101,7 @@ def figure(path: Path) -> Path:
     columns = {"θ4": r.column("theta4"), "θ3u": r.column("theta3"), "θ3": r.column("theta3", 1)}
     panels = [
         *motion_panels(r, columns, first=9),
-        Panel("Torque, no gravity (figure 12)", "torque / µN m", r.t, {"τ2": r.tau[:, 0] * 1e6}),
+        Panel("Torque, no gravity (figure 12)", "torque [µN m]", r.t, {"τ2": r.tau[:, 0] * 1e6}),
     ]
     line = (("crank", ORIGIN), ("crank", (0.05, 0.0, 0.0)), ("coupler", ORIGIN), ("rocker", ORIGIN))
     at, pivots = r.at(0, 15, 30, 45), ("crank", "rocker")

@@ -1,0 +1,40 @@
+"""Figures with one look: themes and colours, figures and files, panels and curves.
+
+    figure, axes = panels(2, theme="dark", bottom=axis_label("t", "s"), title="my robot")
+    curves(axes[0], t, {"theta1": q[:, 0], "theta2": q[:, 1]}, name="angles", unit="rad")
+    save_figure(figure, "angles.svg")
+
+Colours are those of Okabe and Ito, which the colour-blind tell apart. A unit stands in brackets behind what it measures, as in
+"t [s]". Curves that coincide are drawn once, and named together. This room knows axes and arrays, and no mechanisms.
+"""
+
+from eslabon.plotting.axes import axis_label, colour_bar, colour_map, equal_axes, mark, panel_title
+from eslabon.plotting.curves import coinciding, curves, legend
+from eslabon.plotting.figures import look, new_figure, panels, save_figure, svg_text
+from eslabon.plotting.themes import DARK, LIGHT, PALETTE, ROLES, THEMES, Theme, set_theme, theme_at, theme_of
+
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "PALETTE",
+    "ROLES",
+    "THEMES",
+    "Theme",
+    "axis_label",
+    "coinciding",
+    "colour_bar",
+    "colour_map",
+    "curves",
+    "equal_axes",
+    "legend",
+    "look",
+    "mark",
+    "new_figure",
+    "panel_title",
+    "panels",
+    "save_figure",
+    "set_theme",
+    "svg_text",
+    "theme_at",
+    "theme_of",
+]

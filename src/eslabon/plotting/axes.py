@@ -1,0 +1,80 @@
+"""Axes: labels with units, equal scales, colours of a third quantity, and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.plotting.themes import Theme, theme_at
+
+
+def axis_label(name: str, unit: str = "") -> str:
+    """What is measured along an axis, and its unit: the one style of all figures.
+
+    >>> axis_label("t", "s"), axis_label("", "rad"), axis_label("ratio")
+    ('t [s]', '[rad]', 'ratio')
+    """
+    return " ".join(filter(None, (name, f"[{unit}]" if unit else "")))
+
+
+def panel_title(ax: Any, text: str) -> None:
+    """What a panel shows, above its left end."""
+    if text:
+        ax.set_title(text, loc="left", fontsize=10, color=theme_at(ax).ink)
+
+
+def equal_axes(
+    ax: Any, points: Floats, names: tuple[str, ...] = ("x", "y", "z"), unit: str = "m", margin: float = 0.05
+) -> None:
+    """Equal scales around points `(..., 2)` or `(..., 3)`, and labels of the axes: a circle looks like one.
+
+    In space the box has the proportions of what is in it, though no side is shorter than a third of the longest: a flat cloud
+    still has a place for its ticks.
+    """
+    flat = np.asarray(points, dtype=float).reshape(-1, np.shape(points)[-1])
+    flat = flat[np.isfinite(flat).all(axis=1)]
+    low, high = (flat.min(axis=0), flat.max(axis=0)) if len(flat) else (np.zeros(flat.shape[1]), np.ones(flat.shape[1]))
+    middle, extent = (low + high) / 2, high - low
+    longest = extent.max() if extent.max() > 0 else 1.0
+    half = np.maximum(extent, longest / (3 if len(extent) == 3 else 100)) / 2 * (1 + 2 * margin)
+    for axis, name, a, b in zip("xyz", names, middle - half, middle + half, strict=False):
+        getattr(ax, f"set_{axis}lim")(a, b)
+        getattr(ax, f"set_{axis}label")(axis_label(name, unit))
+    if len(extent) == 2:
+        ax.set_aspect("equal", adjustable="box")
+    else:
+        ax.set_box_aspect(half / half.max(), zoom=0.86)
+        for axis, width in zip((ax.xaxis, ax.yaxis, ax.zaxis), half / half.max(), strict=True):
+            axis.set_major_locator(_ticks(2 + round(3 * width)))
+
+
+def _ticks(most: int) -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(most, steps=[1, 2, 2.5, 5, 10])
+
+
+def colour_map(theme: Theme) -> Any:
+    """Viridis, as far as it stands out from the theme's paper: from dark to bright it is read without colours, too."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["viridis"](np.linspace(*theme.shades, 256)), f"viridis_{theme.name}")
+
+
+def colour_bar(ax: Any, drawn: Any, label: str) -> Any:
+    """What the colours of `drawn` mean, beside the axes."""
+    bar = ax.get_figure(root=True).colorbar(
+        drawn, ax=ax, label=label, shrink=0.85, pad=0.1 if hasattr(ax, "zaxis") else 0.02
+    )
+    bar.outline.set_visible(False)
+    return bar
+
+
+def mark(ax: Any, places: Iterable[float], label: str = "") -> None:
+    """Thin upright lines at some places, such as the times of events."""
+    for k, x in enumerate(places):
+        ax.axvline(x, color=theme_at(ax).quiet, linewidth=0.8, linestyle=":", label=label if label and not k else None)

@@ -1,0 +1,93 @@
+"""Figures and their files: the one place that asks for matplotlib, which an installation may be without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from eslabon.arguments import choice, flag
+from eslabon.errors import MissingDependencyError, ReadError
+from eslabon.files import write
+from eslabon.plotting.themes import Theme, theme_of
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+        import matplotlib.figure
+    except ImportError:
+        raise MissingDependencyError("figures need matplotlib; pip install 'eslabon[plot]' brings it.") from None
+    return matplotlib
+
+
+def new_figure(theme: str | Theme | None = None, **options: Any) -> Any:
+    """A matplotlib `Figure` that needs no window and is forgotten with its last name.
+
+    What is added to it looks as its theme, "light" or "dark", says; options are those of `Figure`.
+    """
+    _matplotlib()
+    from eslabon.plotting.themed_figure import ThemedFigure
+
+    return ThemedFigure(theme_of(theme), **{"layout": "constrained", "dpi": 110, **options})
+
+
+@contextmanager
+def look(theme: str | Theme | None = None) -> Iterator[Theme]:
+    """Within it, all that matplotlib makes has the look of a theme, in figures of anybody."""
+    with _matplotlib().rc_context(theme_of(theme).parameters):
+        yield theme_of(theme)
+
+
+def panels(
+    count: int, *, size: tuple[float, float] = (5.4, 2.5), across: int | None = None, theme: str | Theme | None = None,
+    title: str = "", bottom: str = "", shared: bool = True,
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """A figure of so many panels, each about `size` inches, in two columns if `across` is left out, and their axes.
+
+    `shared` panels have one horizontal axis, labelled under the lowest of each column by `bottom`.
+    """
+    across = min(count, 2) if across is None else across
+    down = -(-count // across)
+    figure = new_figure(theme, figsize=(size[0] * across, size[1] * down + (0.6 if title else 0.3)))
+    grid = figure.subplots(down, across, sharex=shared, squeeze=False).ravel()
+    for ax in grid[count:]:
+        ax.remove()
+    for k, ax in enumerate(grid[:count]):
+        if not shared or k + across >= count:
+            ax.set_xlabel(bottom)
+            ax.tick_params(labelbottom=True)
+    if title:
+        figure.suptitle(title, color=figure.theme.quiet)
+    return figure, list(grid[:count])
+
+
+def save_figure(figure: Any, path: str | Path, dpi: int = 130, transparent: bool = False) -> Path:
+    """Write a figure in the format that the file's name ends in: .png, .svg or .pdf, on paper of its theme or on none.
+
+    The same figure gives the same file, run by run.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower() or ".png"  # of /dev/stdout, for one
+    if suffix not in FORMATS:
+        raise ReadError(f"{path}: figures are written as .png, .svg or .pdf; let the name end so.")
+    return write(path, _content(figure, suffix[1:], dpi, flag(transparent, "transparent")))
+
+
+def svg_text(figure: Any, transparent: bool = False) -> str:
+    """A figure as the text of an SVG, for a page."""
+    return _content(figure, "svg", 130, transparent).decode()
+
+
+def _content(figure: Any, kind: str, dpi: int, transparent: bool) -> bytes:
+    dates: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    picture = BytesIO()
+    with _matplotlib().rc_context({"svg.hashsalt": "eslabon", "svg.fonttype": "none"}):
+        figure.savefig(
+            picture, dpi=dpi, format=choice(kind, "format", dates), transparent=transparent, metadata=dates[kind]
+        )
+    return picture.getvalue()
