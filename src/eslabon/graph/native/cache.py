@@ -23,7 +23,9 @@ from eslabon.graph.native.machine import host
 
 MAGIC = b"eslabon native 1\n"
 LIMIT = 512 * 2**20  # bytes; the oldest files go first
-SELDOM = "04"  # names are random: one file in 64 looks whether there are too many, which takes as long as there are files
+SELDOM = (
+    "04"  # names are random: one file in 64 looks whether there are too many, which takes as long as there are files
+)
 ABANDONED = 3600  # seconds after which a file half written belongs to a process that was killed
 
 
