@@ -93,8 +93,20 @@ def test_the_other_examples_of_the_page(folder):
     with pytest.warns(es.ModelWarning):
         exec(code[4], names)
     assert names["arm"].nv == 3
-    exec(code[6], names)
+    exec(code[7], names)
     assert [names[x].nv for x in ("stiff", "short", "hand", "again", "both")] == [4, 4, 2, 6, 8]
+
+
+def test_shapes_of_the_page(folder):
+    page = "docs/describe_your_mechanism.md"
+    code, toml = blocks(page, "python"), blocks(page, "toml")
+    names = {"es": es}
+    exec(code[0], names)
+    exec(code[6], names)
+    (folder / "shaped.toml").write_text(toml[0] + toml[-1])
+    m = es.load("shaped.toml")
+    assert m.shape("bucket") == names["b"].build().shape("bucket")
+    assert m.shape("hand").size == (0.001, 0.001, 0.001)
 
 
 def test_the_four_bar_in_mjcf(folder):

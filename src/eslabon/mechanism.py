@@ -7,7 +7,7 @@ This is the only place that knows both the data and the rooms that work on it; a
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from eslabon import model, read
 from eslabon.arguments import known_options, renamed
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes
 from eslabon.quantities import quantity as quantity_of
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
+@displayed
 class Mechanism(model.Model):
     """An articulated system and all that can be asked of it.
 
@@ -57,6 +59,11 @@ class Mechanism(model.Model):
     def __init__(self, description: model.Description, symbols: Mapping[str, Any] | None = None) -> None:
         super().__init__(description, symbols)
         self.__dict__.update(_verbs=Verbs(self), _derivatives=Verbs(self))
+
+    def _pieces(self) -> Iterator[str]:
+        from eslabon.structure.notebook_page import mechanism_pieces
+
+        return mechanism_pieces(self)
 
     # -- files and pictures -------------------------------------------------------------------------------------
 
@@ -71,10 +78,10 @@ class Mechanism(model.Model):
         if suffix not in (".toml", ".urdf"):
             raise ReadError(f"{path}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf.")
         if suffix == ".toml":
-            return write(path, to_toml(self.description))
+            return write(path, to_toml(self.description, Path(path).parent))
         if lost := "; ".join(not_written(self)):
             warnings.warn(f"{path}: URDF has no place for {lost}.", ModelWarning, stacklevel=depth_of_user())
-        return write(path, to_urdf(self))
+        return write(path, to_urdf(self, Path(path).parent))
 
     def topology_svg(self) -> str:
         """A drawing of the bodies and of what joins them, as SVG text."""
@@ -102,6 +109,16 @@ class Mechanism(model.Model):
     def with_frame(self, name: str, body: str | None = None, at: Any = None) -> Self:
         """The mechanism with a frame more, or with one of its frames elsewhere."""
         return self._changed(changes.with_frame(self, name, body, at))
+
+    def with_shape(self, name: str, **given: Any) -> Self:
+        """The mechanism with a shape more, or with other data of one of its shapes, named as in `Builder.shape`.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow").with_shape("ball", body="link2", kind="sphere", size=0.1)
+        >>> m.with_shape("ball", colour="#d55e00").shape("ball").colour
+        '#d55e00'
+        """
+        return self._changed(changes.with_shape(self, name, given))
 
     def with_actuated(self, joints: Sequence[str]) -> Self:
         """The mechanism with motors at these joints and at no other."""

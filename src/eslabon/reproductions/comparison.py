@@ -6,10 +6,11 @@ Rows are made in `verdicts`, which judges them; `report` and `handout` write the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from eslabon.displays import displayed
 from eslabon.language import translated
 
 # The headings of what stands beside what.
@@ -39,6 +40,7 @@ MEANING = {
 }
 
 
+@displayed
 @dataclass(frozen=True)
 class Row:
     """One comparison: what it is about, both values as text, their difference, the verdict and a sentence on it."""
@@ -57,6 +59,7 @@ class Row:
         return replace(self, what=what, printed=printed, computed=computed, remark=remark)
 
 
+@displayed
 @dataclass(frozen=True)
 class Exhibit:
     """A table that is shown and not judged."""
@@ -70,6 +73,7 @@ class Exhibit:
         return Exhibit(columns, tuple(lines), translated(self.title, language))
 
 
+@displayed
 @dataclass(frozen=True)
 class Section:
     """Rows on one subject, with what must be known to read them."""
@@ -92,6 +96,12 @@ class Section:
             exhibits=tuple(exhibit.in_language(language) for exhibit in self.exhibits),
             language=language,
         )
+
+    def _pieces(self) -> Iterator[str]:
+        """For notebooks."""
+        from eslabon.reproductions.html_tables import STYLE, section_table
+
+        yield STYLE + section_table(self)
 
     def remarks(self) -> list[str]:
         """The sentences on the rows, each once, in order."""
@@ -126,11 +136,3 @@ def small(difference: float) -> str:
     """A difference to two digits, or as the whole number it is."""
     whole = difference == round(difference) and abs(difference) < 1e6
     return f"{difference:.0f}" if whole else f"{difference:.1e}"
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -16,8 +16,7 @@ from eslabon.bond_graph import BondGraph
 from eslabon.language import translated
 from eslabon.mechanism import Floats, Mechanism
 from eslabon.plotting import (
-    axis_label,
-    coinciding,
+    curves,
     equal_axes,
     legend,
     new_figure,
@@ -131,7 +130,7 @@ class Figure:
         axes = figure.subplot_mosaic(rows, per_subplot_kw=solid, width_ratios=widths)
         figure.suptitle(translated(self.title, language), fontsize=11)
         if self.drawing is not None:
-            (_draw_in_space if self.drawing.solid else _draw_in_plane)(axes["drawing"], self.drawing, language)
+            _draw(axes["drawing"], self.drawing, language)
         for name, panel in zip(names, self.panels, strict=True):
             _plot(axes[name], panel, language)
         return figure
@@ -177,25 +176,19 @@ def _label(text: str, language: str) -> str:
 
 
 def _plot(ax: Any, panel: Panel, language: str) -> None:
-    theme, order = theme_at(ax), list(panel.curves)
     named = {translated(name, language): y for name, y in panel.curves.items()}
-    names = coinciding({name: np.log10(y) if "y" in panel.logarithmic else y for name, y in named.items()})
-    for label, together in names.items():
-        look = theme.curve(list(named).index(together[0]))
-        ax.plot(panel.x, named[together[0]], label=label, **look)
+    title = translated(panel.title, language)
+    curves(ax, panel.x, named, title=title, log="y" in panel.logarithmic, where="none")
     if len(panel.printed[0]):
-        ax.plot(*panel.printed, "o", color=theme.ink, markersize=4.5, zorder=5, label=translated("printed", language))
-    panel_title(ax, translated(panel.title, language))
+        label, ink = translated("printed", language), theme_at(ax).ink
+        ax.plot(*panel.printed, "o", color=ink, markersize=4.5, zorder=5, label=label)
     ax.set(xlabel=_label(panel.across, language), ylabel=_label(panel.label, language))
     ax.set_xlim(panel.x[0], panel.x[-1])
     _span_constants(ax, panel)
     if "x" in panel.logarithmic:
         ax.set_xscale("log")
-    if "y" in panel.logarithmic:
-        ax.set_yscale("log")
     ax.minorticks_off()
-    if len(order) + bool(len(panel.printed[0])) > 1:
-        ax.margins(y=0.12)
+    if len(named) + bool(len(panel.printed[0])) > 1:
         legend(ax, "below")
 
 
@@ -207,31 +200,18 @@ def _span_constants(ax: Any, panel: Panel) -> None:
         ax.set_ylim(values.mean() - size / 10, values.mean() + size / 10)
 
 
-def _draw_in_plane(ax: Any, drawing: Drawing, language: str) -> None:
+def _draw(ax: Any, drawing: Drawing, language: str) -> None:
+    """All lines, and the pivots."""
+    count = 3 if drawing.solid else 2
+    points = [drawing.pivots[:, :count]]
     for name, lines, look in _looks(ax, drawing):
         for j, line in enumerate(lines):
-            ax.plot(line[:, 0], line[:, 1], label=translated(name, language) if j == 0 else None, **look)
-    ax.plot(drawing.pivots[:, 0], drawing.pivots[:, 1], "^", color=theme_at(ax).role("ground"), markersize=8, zorder=5)
+            ax.plot(*line[:, :count].T, label=translated(name, language) if j == 0 else None, **look)
+            points.append(line[:, :count])
+    ax.plot(*drawing.pivots[:, :count].T, "^", color=theme_at(ax).role("ground"), markersize=7, zorder=5)
     panel_title(ax, translated(drawing.title, language))
-    ax.set(xlabel=axis_label("x", drawing.unit), ylabel=axis_label("y", drawing.unit))
-    ax.set_aspect("equal")
-    _legend_below(ax)
-
-
-def _draw_in_space(ax: Any, drawing: Drawing, language: str) -> None:
-    for name, lines, look in _looks(ax, drawing):
-        for j, line in enumerate(lines):
-            ax.plot(*line.T, label=translated(name, language) if j == 0 else None, **look)
-    ax.plot(*drawing.pivots.T, "^", color=theme_at(ax).role("ground"), markersize=7)
-    panel_title(ax, translated(drawing.title, language))
-    points = np.concatenate([line for lines in drawing.instants.values() for line in lines])
-    equal_axes(ax, points, unit=drawing.unit)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.04), ncols=2, frameon=False)
-
-
-def _legend_below(ax: Any) -> None:
-    """The legend of a drawing, with instants as faint as they are drawn."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.4, ncols=2)
+    equal_axes(ax, np.concatenate(points), unit=drawing.unit)
+    legend(ax, "below", keep=True)
 
 
 def _looks(ax: Any, drawing: Drawing) -> Iterator[tuple[str, Sequence[Floats], dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +13,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from eslabon.displays import displayed
 from eslabon.files import write
 from eslabon.language import checked, phrase, translated
-from eslabon.reproductions.comparison import Exhibit, Row, Section, Verdict, counted, is_number
+from eslabon.reproductions.comparison import Exhibit, Row, Section, Verdict, counted
 from eslabon.reproductions.document import Document
+from eslabon.sheets import is_number
 
 if TYPE_CHECKING:
     from eslabon.reproductions.figures import Picture
@@ -31,6 +34,7 @@ STYLES = {
 }
 
 
+@displayed
 @dataclass(frozen=True)
 class Report:
     """The reproduction of one document: sections of rows, and figures, which are computed when they are asked for."""
@@ -123,11 +127,15 @@ class Report:
 
         return handout(self, figures)
 
-    def _repr_html_(self) -> str:
-        """For notebooks: the summary, and each section to open by a click."""
-        from eslabon.reproductions.handout import displayed
+    def __repr__(self) -> str:
+        found = Counter(row.verdict.value for _, row in self.rows())
+        return f"<Report on {self.name}: {', '.join(f'{number} {verdict}' for verdict, number in found.items())}>"
 
-        return displayed(self)
+    def _pieces(self) -> Iterator[str]:
+        """For notebooks: the summary, and each section to open by a click."""
+        from eslabon.reproductions.handout import notebook_pieces
+
+        return notebook_pieces(self)
 
     def save(self, path: str | Path, language: str | None = None) -> Path:
         """Write the report: a handout with its figures if the name ends in .html, Markdown if in .md, else text of 100 columns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import PurePath
 from typing import Any
 
 from eslabon.model import Expression, Joint, Model, Pose
@@ -37,6 +38,8 @@ def sheets(m: Model) -> Iterator[Sheet]:
         Sheet("wrenches", ("name", "body", "at [m]", "axes", "force [N]", "moment [N m]"),
             [(w.name, w.body, w.at, w.axes, "given by the caller" if w.given else w.force or (), w.moment or ()) for w in m.wrenches]),
         Sheet("frames", ("name", "body", "at [m]", "rpy [deg]"), [(f.name, f.body, *_pose(f.at)) for f in m.frames]),
+        Sheet("shapes", ("name", "body", "kind", "size [m]", "at [m]", "rpy [deg]", "colour", "file"),
+            [(x.name, x.body, x.kind, x.size, *_pose(x.at), x.colour, PurePath(x.file).name) for x in m.shapes]),
         Sheet("modes", ("name", "coordinates"), [(name, tuple(q.tolist())) for name, q in m.modes.items()], prose=("coordinates",)),
         Sheet("totals", ("gravity [m/s²]", "coordinates", "velocities", "actuators", "mass [kg]"),
             [(shown(m.gravity) or "0 0 0", m.nq, m.nv, m.nu, sum(b.mass for b in m.bodies))]),
