@@ -201,11 +201,13 @@ def test_symbolic(elbow):
 
 def test_reports():
     from eslabon.reproductions import Report, Row, Section, Verdict
+    from eslabon.reproductions.document import Document
 
     rows = (Row("M11", "1.5", "1.5", 0.0, Verdict.AGREES), Row("M12", "2", "3", 1.0, Verdict.WRONG, "a slip of sign"))
-    report = Report("paper", "A paper on arms", "What it says", (Section("Table 1", "masses", rows),))
+    document = Document(("A. Author",), "A paper on arms", "2026")
+    report = Report("paper", document, "What it says", (Section("Table 1", "masses", rows),))
     text = text_of(report)
-    for word in ("A paper on arms", "print is wrong", "Table 1", "M12 2 3 1 print is wrong [1]", "[1] a slip of sign"):
+    for word in ("A paper on arms", "print is wrong", "Table 1", "M12 2 3 1 ✗ print is wrong 1", "a slip of sign"):
         assert word in text
     assert repr(report) == "<Report on paper: 1 agrees, 1 print is wrong>"
     assert "masses" in text_of(report.sections[0])
