@@ -46,7 +46,10 @@ def along_closed(m: Model, *own: SX, of: Formula, parameter: str, held: Partitio
     count = len(of.outputs) - of.checks
     made = [casadi.jtimes(casadi.vec(x), arguments, direction).reshape(x.shape) for x in values[:count]]
     made += checks
-    return made if known else list(casadi.substitute(made, [value], [casadi.SX(m.parameters[parameter])]))
+    if not known:
+        put: Any = casadi.substitute
+        made = put(made, [value], [casadi.SX(m.parameters[parameter])])
+    return made
 
 
 def following(m: Model, given: dict[str, SX], value: SX, p: Partition) -> tuple[dict[str, SX], list[SX]]:
