@@ -31,9 +31,8 @@ SLIGHT = 1e-3  # m or rad a unit of the parameter: less of a change of closure i
 def along_closed(m: Model, *own: SX, of: Formula, parameter: str, held: Partition, **options: Any) -> list[SX]:
     """The values of a formula differentiated by a parameter along the closed configuration; then by how much the state
     violates closure, and how far it is from one at which what is held determines nothing."""
-    value, given = m.symbols.get(parameter), dict(zip(of.input_names, own, strict=True))
-    known = value is not None
-    value = value if known else casadi.SX.sym(parameter)
+    given, known = dict(zip(of.input_names, own, strict=True)), parameter in m.symbols
+    value: Any = m.symbols[parameter] if known else casadi.SX.sym(parameter)
     varied = m.with_symbols({**m.symbols, parameter: value})
     if of.prepare is None:
         options.pop("structure")
