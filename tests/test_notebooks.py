@@ -21,7 +21,9 @@ def test_kept_without_outputs(path):
     book = json.loads(path.read_text("utf-8"))
     assert set(book["metadata"]) == {"kernelspec", "language_info"}
     for cell in book["cells"]:
-        assert not cell.get("outputs"), f"{path.name}: clear its outputs, with jupyter nbconvert --clear-output --inplace"
+        assert not cell.get("outputs"), (
+            f"{path.name}: clear its outputs, with jupyter nbconvert --clear-output --inplace"
+        )
         assert cell.get("execution_count") is None
     first = "".join(book["cells"][0]["source"])
     assert first.startswith("# ")
@@ -34,7 +36,9 @@ def test_runs(path, tmp_path):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     book = nbformat.read(path, as_version=4)
     nbformat.validate(book)
-    nbclient.NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    nbclient.NotebookClient(
+        book, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+    ).execute()
     outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
     said = [output.text for output in outputs if output.get("name") == "stderr"]
     assert said == []
