@@ -20,7 +20,14 @@ __all__ = ["DOCUMENTS", "Report", "Row", "Section", "Verdict", "figures_of", "re
 
 
 def reproduce(name: str) -> Report:
-    """The report on a document, by its short name."""
+    """The report on a document, by its short name.
+
+    >>> import eslabon as es
+    >>> es.reproductions.reproduce("rojaz")
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.ReadError: there is no reproduction 'rojaz'; did you mean 'rojas'?
+    """
     if name not in DOCUMENTS:
         raise ReadError(f"there is no reproduction '{name}'{suggest(name, DOCUMENTS)}")
     made: Report = import_module(f"eslabon.reproductions.{name}").report()
@@ -28,7 +35,14 @@ def reproduce(name: str) -> Report:
 
 
 def figures_of(name: str, folder: Path) -> list[Path]:
-    """Draw a document's figures into a folder, if it has any."""
+    """Draw a document's figures into a folder, if it has any.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import eslabon as es
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = es.reproductions.figures_of("mendez", Path(folder))
+    """
     module = import_module(f"eslabon.reproductions.{name}")
     made: list[Path] = module.figures(folder) if hasattr(module, "figures") else []
     return made

@@ -29,6 +29,12 @@ class Manipulability:
         6 for the whole twist (angular part first), and k the number of directions that the frame has in general.
     lengths : of the semi-axes, `(..., k)`: rad/s or m/s for a unit rate.
     matrix : T itself, `(..., d, inputs)`.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> ellipsoid = es.load("elbow").manipulability([0.0, np.pi / 2], "tool", part="translation")
+    >>> ellipsoid.lengths.round(3), ellipsoid.forces.round(3)
+    (array([1.618, 0.618]), array([0.618, 1.618]))
     """
 
     axes: Floats
