@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,10 @@ from eslabon.bond_graph.numbers import value
 from eslabon.bonds.equations import BOND_VARIABLES, ENERGIES, storages
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import RESISTOR, SOURCES
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
-from eslabon.plotting import new_figure, save_figure
+from eslabon.pages.notebook import in_time
+from eslabon.plotting import axis_label, curves, panels, save_figure
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.simulation import Response
@@ -23,6 +26,7 @@ ROLES = {"I": "stored", "C": "stored", RESISTOR: "dissipated", **dict.fromkeys(S
 SHOWN = 12  # elements that a figure's legend still tells apart
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class EnergyBalance:
     """Power into each element and its integral from the start of a run, (..., times, elements), the largest element first.
@@ -69,30 +73,27 @@ class EnergyBalance:
         """The largest difference between what was supplied and what was stored and dissipated, in joules."""
         return float(np.abs(self.energy.sum(axis=-1)).max(initial=0.0))
 
-    def plot(self, path: str | Path | None = None, most: int = SHOWN) -> Any:
+    def plot(self, path: str | Path | None = None, most: int = SHOWN, theme: str | None = None) -> Any:
         """A figure: what was supplied, stored and dissipated, and the energies of the largest elements; saved if a path is given."""
         if self.energy.ndim > 2:
             raise ModelError("a figure of energies shows one run; take one of the many.")
-        made = new_figure(figsize=(8.0, 6.0), dpi=110)
-        above, below = made.subplots(2, 1, sharex=True)
-        for name, style in (("supplied", "-"), ("stored", "--"), ("dissipated", ":")):
-            above.plot(self.t, getattr(self, name), style, color="0.15", linewidth=1.4, label=name)
-        for k, name in enumerate(self.elements[: count(most, "most", 1)]):
-            label = f"{name} ({self.kinds[k]})"
-            below.plot(
-                self.t, self.energy[:, k], "-" if k < 10 else "--", color=f"C{k % 10}", linewidth=1.4, label=label
-            )
-        for ax, title in ((above, "all elements"), (below, "energy into the largest elements")):
-            ax.set_title(title, loc="left", fontsize=10)
-            ax.set_ylabel("[J]")
-            ax.grid(True, color="0.92", linewidth=0.8)
-            ax.spines[["top", "right"]].set_visible(False)
-            ax.margins(x=0)
-            ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
-        below.set_xlabel("t  [s]")
+        made, (above, below) = panels(2, across=1, size=(8.0, 2.8), theme=theme, bottom=axis_label("t", "s"))
+        sums = {name: getattr(self, name) for name in ("supplied", "stored", "dissipated")}
+        curves(above, self.t, sums, name="energy", unit="J", title="all elements")
+        largest = self.elements[: count(most, "most", 1)]
+        each = {f"{name} ({self.kinds[k]})": self.energy[:, k] for k, name in enumerate(largest)}
+        curves(below, self.t, each, name="energy", unit="J", title="energy into the largest elements")
         if path is not None:
             save_figure(made, Path(path))
         return made
+
+    def _pieces(self) -> Iterator[str]:
+        if self.energy.ndim == 2:
+            own = zip(self.elements, self.kinds, strict=True)
+            yield in_time(self.t, ((f"{name} ({kind})", "J", self.energy[:, k]) for k, (name, kind) in enumerate(own)))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.elements)
 
     def __repr__(self) -> str:
         rows = [f"Energy balance of {self.owner}, {self.t[0]:g} to {self.t[-1]:g} s"]

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinates, difference, velocity_units
-from eslabon.plotting import new_figure
+from eslabon.pages.notebook import in_time
+from eslabon.plotting import axis_label, curves, panels
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from eslabon.simulate.simulated_motion import Motion
 
 POSITION = {"rad/s": "rad", "m/s": "m"}  # the units that go with a velocity's
 TITLES = {"rad": "angles", "m": "positions", "rad/s": "angular rates", "m/s": "speeds"}
-SHOWN = 30  # trajectories of many, evenly chosen
 # What a run adds to an observer's law: options of `simulate.sampled`.
 SENSING = ("noise", "velocity_noise", "force_noise", "seed", "quantisation", "rate_limit")
 
@@ -41,6 +41,7 @@ def at_samples(motion: Motion, period: float) -> Samples:
     return Samples(motion.t[own], motion.q[..., own, :], motion.v[..., own, :], motion.x[..., own, :])
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates:
     """Estimates in time, with the truth and the error x - x_hat: each (..., times, states).
@@ -80,10 +81,18 @@ class Estimates:
         own = self.error[..., self.t >= after, :]
         return np.sqrt((own**2).mean(axis=tuple(range(own.ndim - 1))))
 
-    def plot(self) -> Any:
+    def plot(self, theme: str | None = None) -> Any:
         """A matplotlib figure: in the left column states, true and estimated, in the right one errors, in three standard
         deviations if the filter gives them."""
-        return _figure(self)
+        return _figure(self, theme)
+
+    def _pieces(self) -> Iterator[str]:
+        first = (0,) * (self.error.ndim - 2)
+        curves = (
+            (f"error of {name}", unit, self.error[first][:, k])
+            for k, (name, unit) in enumerate(zip(self.states, self.units, strict=True))
+        )
+        yield in_time(self.t, curves)
 
     def __repr__(self) -> str:
         many = f"{int(np.prod(self.x.shape[:-2])):,} trajectories, " if self.x.ndim > 2 else ""
@@ -105,45 +114,30 @@ def positions(m: Model, q: Floats) -> Floats:
     return made
 
 
-def _figure(e: Estimates) -> Any:
+def _figure(e: Estimates, theme: str | None) -> Any:
     units = list(dict.fromkeys(e.units))
-    made = new_figure(figsize=(10.4, 2.5 * len(units) + 0.6), dpi=110)
-    axes = made.subplots(len(units), 2, sharex=True, squeeze=False)
-    for (left, right), unit in zip(axes, units, strict=True):
+    made, axes = panels(2 * len(units), theme=theme, title=repr(e)[1:-1], bottom=axis_label("t", "s"))
+    for unit, left, right in zip(units, axes[::2], axes[1::2], strict=True):
         places = [k for k, u in enumerate(e.units) if u == unit]
-        for colour, k in enumerate(places):
-            _lines(left, e.t, e.x[..., k], f"C{colour % 10}", e.states[k], linestyle="-")
-            _lines(left, e.t, e.x_hat[..., k], f"C{colour % 10}", "", linestyle="--")
-            _lines(right, e.t, e.error[..., k], f"C{colour % 10}", e.states[k], linestyle="-")
-            if e.deviation is not None:
-                band = 3 * e.deviation[..., k].reshape(-1, len(e.t)).mean(axis=0)
-                for sign in (1, -1):
-                    right.plot(e.t, sign * band, color=f"C{colour % 10}", linewidth=0.8, linestyle=":")
-        _dress(left, f"{TITLES[unit]}: true, and dashed as estimated", unit)
-        bands = ", dotted: three standard deviations" if e.deviation is not None else ""
-        _dress(right, f"errors{bands}", unit)
-    for ax in axes[-1]:
-        ax.set_xlabel("t  [s]")
-    made.suptitle(repr(e)[1:-1], fontsize=10, color="0.3")
+        colours = {e.states[k]: made.theme.curve(n)["color"] for n, k in enumerate(places)}
+        _states(left, e, places, colours, f"{TITLES[unit]}: true, and dashed as estimated", unit)
+        _errors(right, e, places, colours, unit)
     return made
 
 
-def _lines(ax: Axes, t: Floats, values: Floats, colour: str, label: str, **style: Any) -> None:
-    flat = values.reshape(-1, len(t))
-    flat = flat[np.unique(np.linspace(0, len(flat) - 1, min(SHOWN, len(flat))).astype(int))]
-    width, alpha = (1.3, 1.0) if len(flat) == 1 else (0.7, max(0.15, 3 / len(flat)))
-    lines = ax.plot(t, flat.T, color=colour, linewidth=width, alpha=alpha, **style)
-    if label:
-        lines[0].set_label(label)
+def _states(ax: Any, e: Estimates, places: list[int], colours: dict[str, str], title: str, unit: str) -> None:
+    """Each state as it is, and dashed as estimated: that they coincide is what is looked for."""
+    true, estimated = ({e.states[k]: x[..., k] for k in places} for x in (e.x, e.x_hat))
+    styles = {name: {"color": colour, "linestyle": (0, (5, 2))} for name, colour in colours.items()}
+    curves(ax, e.t, true, styles={name: {"color": colour, "alpha": 0.55} for name, colour in colours.items()})
+    curves(ax, e.t, estimated, unit=unit, title=title, styles=styles, where="none")
 
 
-def _dress(ax: Axes, title: str, unit: str) -> None:
-    ax.set_title(title, loc="left", fontsize=10)
-    ax.set_ylabel(f"[{unit}]")
-    ax.grid(True, color="0.92", linewidth=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.margins(x=0)
-    legend = ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2)
-    for line in legend.get_lines():
-        line.set(alpha=1.0, linewidth=1.8)
+def _errors(ax: Any, e: Estimates, places: list[int], colours: dict[str, str], unit: str) -> None:
+    bands = ", dotted: three standard deviations" if e.deviation is not None else ""
+    curves(ax, e.t, {e.states[k]: e.error[..., k] for k in places}, unit=unit, title=f"errors{bands}")
+    if e.deviation is None:
+        return
+    for k in places:
+        band = 3 * e.deviation[..., k].reshape(-1, len(e.t)).mean(axis=0)
+        ax.plot(e.t, np.stack([band, -band], axis=1), color=colours[e.states[k]], linewidth=0.8, linestyle=":")

@@ -8,7 +8,7 @@ the forms with exact derivatives, which one native call gives for all samples (`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError
 from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import base_parameters, refuse_driven
@@ -25,9 +26,10 @@ from eslabon.identification.estimation import model_forces, scaled_condition
 from eslabon.identification.fourier_series import Limits, Scaled, Series
 from eslabon.identification.parameters import Terms, terms_of
 from eslabon.model import Joint, Model
-from eslabon.model.configuration import velocity_names, velocity_units
+from eslabon.model.configuration import velocity_columns, velocity_names, velocity_units
+from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
-from eslabon.plotting import new_figure
+from eslabon.plotting import axis_label, curves, panels
 from eslabon.solvers.assembly import assemble, complete
 
 CRITERIA = ("condition", "determinant")
@@ -115,6 +117,7 @@ class Cost:
 # -- the motion -------------------------------------------------------------------------------------------------------
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation:
     """A motion for identification: the path of the independent coordinates, the condition number of the scaled regressor along
@@ -158,23 +161,31 @@ class Excitation:
         """The actuators' forces that the motion takes by the model, (n, nu), at increasing times."""
         return model_forces(self.m, *self.states(t))
 
+    def _pieces(self) -> Iterator[str]:
+        t = np.linspace(0.0, self.duration, 201)
+        q, v, _ = self.path(t)
+        own = [(word, k, x) for word, x in (("q", q), ("v", v)) for k in range(len(self.coordinates))]
+        yield in_time(t, ((f"{word} {self.coordinates[k]}", "", x[:, k]) for word, k, x in own))
+
     def __repr__(self) -> str:
         return (
             f"<Excitation of {self.m.name}: {self.path.title}, {self.duration:.4g} s, condition {self.condition:.3g} "
             f"(random {self.random:.3g})>"
         )
 
-    def plot(self) -> Any:
+    def plot(self, theme: str | None = None) -> Any:
         """A matplotlib figure of coordinates, velocities and accelerations in time."""
-        figure = new_figure(figsize=(7.5, 6.0), dpi=110)
         t, *values = self.path.sample(n=401)
-        for ax, x, name in zip(figure.subplots(3, 1, sharex=True), values, ("q", "v", "a"), strict=True):
-            ax.plot(t, x, linewidth=1.2, label=self.coordinates)
-            ax.set_ylabel(name)
-            ax.grid(True, color="0.92", linewidth=0.8)
-            ax.spines[["top", "right"]].set_visible(False)
-        ax.set_xlabel("t  [s]")
-        figure.axes[0].legend(fontsize=8, frameon=False, ncols=4)
+        columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
+        units = list(dict.fromkeys(column.unit for column in columns))
+        figure, axes = panels(
+            3 * len(units), across=len(units), theme=theme, bottom=axis_label("t", "s"), title=repr(self)[1:-1]
+        )
+        for k, ax in enumerate(axes):
+            order, unit = divmod(k, len(units))
+            own = {str(c): values[order][:, i] for i, c in enumerate(columns) if c.unit == units[unit]}
+            name, of = (("coordinates", ""), ("velocities", "/s"), ("accelerations", "/s²"))[order]
+            curves(ax, t, own, unit=units[unit].removesuffix("/s") + of, title=name)
         return figure
 
 

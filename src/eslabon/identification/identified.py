@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, flag, positive
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import base_parameters
@@ -31,8 +33,11 @@ from eslabon.identification.parameters import Terms, described, terms_of
 from eslabon.identification.recordings import recordings, sampled
 from eslabon.identification.residual_tests import ResidualTest, chi_squared, missing_term, tests
 from eslabon.model import Model
-from eslabon.model.configuration import velocity_names
-from eslabon.plotting import new_figure
+from eslabon.model.configuration import velocity_columns, velocity_names
+from eslabon.pages import paragraph, table
+from eslabon.plotting import axis_label, curves, panels
+from eslabon.sheets import Sheet
+from eslabon.simulate.simulated_motion import FORCE
 from eslabon.solvers.inertial_parameters import BaseParameters
 
 
@@ -44,6 +49,7 @@ class Settings(NamedTuple):
     guess: Any
 
 
+@displayed
 class CrossValidation(NamedTuple):
     """How well identified parameters predict the forces of another motion: for each equation the root mean square of the
     measured force and of the error, and their ratio.
@@ -63,12 +69,18 @@ class CrossValidation(NamedTuple):
     error: Floats
     relative: Floats
 
+    def _pieces(self) -> Iterator[str]:
+        rows = zip(self.coordinates, self.force, self.error, self.relative, strict=True)
+        columns = ("coordinate", "force, root mean square", "error, root mean square", "relative")
+        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows]))
+
     def __repr__(self) -> str:
         rows = zip(self.coordinates, self.force, self.error, self.relative, strict=True)
         lines = [f"  {name:<16} force {f:10.4g}   error {e:10.4g}   {r:7.2%}" for name, f, e, r in rows]
         return "\n".join([f"<CrossValidation: errors up to {self.relative.max():.2%}>", *lines])
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification:
     """Base parameters found from recorded motions.
@@ -199,6 +211,12 @@ class Identification:
         guess = missing_term(self.m, self.several, self.found, self.terms)
         return f"the model is rejected: the residuals {why} (p = {p:.1g})" + (f"; {guess}" if guess else "")
 
+    def _pieces(self) -> Iterator[str]:
+        rows = zip(self.names, self.values, self.standard_errors, self.base.values, strict=True)
+        yield paragraph(f"{self.verdict[0].upper()}{self.verdict[1:]}.")
+        columns = ("combination of parameters", "value", "standard error", "of the model before")
+        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows]))
+
     def __repr__(self) -> str:
         samples = sum(len(e.t) for e in self.several)
         head = f"<Identification of {self.m.name}: {len(self.values)} parameters from {samples:,} samples, condition {self.condition:.3g}>"
@@ -247,25 +265,31 @@ class Identification:
         names = tuple(velocity_names(self.m)[k] for k in independent(self.m))
         return CrossValidation(names, force, error, error / size)
 
-    def plot(self) -> Any:
-        """A matplotlib figure: for each equation the measured force, the model's and what is left."""
-        names, rows = velocity_names(self.m), independent(self.m)
-        figure = new_figure(figsize=(7.5, 1.9 * len(rows) + 0.6), dpi=110)
-        axes = np.atleast_1d(figure.subplots(len(rows), 1, sharex=True))
-        for k, (ax, place) in enumerate(zip(axes, rows, strict=True)):
-            start = 0.0
-            for e, r in zip(self.several, self.residuals, strict=True):
-                t = e.t - e.t[0] + start
-                measured = (e.left + e.Y @ self.base.values)[:, k]
-                for values, label, colour in ((measured, "measured", "0.6"), (measured - r[:, k], "identified", "C0"), (r[:, k], "residual", "C3")):  # fmt: skip
-                    ax.plot(t, values, color=colour, linewidth=1.0, label=label if not start else None)
-                start = float(t[-1])
-            ax.set_title(names[place], loc="left", fontsize=10)
-            ax.grid(True, color="0.92", linewidth=0.8)
-            ax.spines[["top", "right"]].set_visible(False)
-        axes[0].legend(fontsize=8, frameon=False, ncols=3, loc="upper right")
-        axes[-1].set_xlabel("t  [s]")
+    def plot(self, theme: str | None = None) -> Any:
+        """A matplotlib figure: for each equation the measured force, the model's and what is left; motions one after another."""
+        columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
+        title = f"{self.m.name}: forces as measured and as identified"
+        figure, axes = panels(
+            len(columns), across=1, size=(7.5, 1.9), theme=theme, title=title, bottom=axis_label("t", "s")
+        )
+        t, measured, left = self._in_time()
+        styles = {"measured": {"color": figure.theme.quiet, "linewidth": 2.4, "alpha": 0.6}}
+        for k, (ax, column) in enumerate(zip(axes, columns, strict=True)):
+            both = {"measured": measured[:, k], "identified": measured[:, k] - left[:, k], "residual": left[:, k]}
+            curves(ax, t, both, unit=FORCE[column.unit], title=str(column), styles=styles)
         return figure
+
+    def _in_time(self) -> tuple[Floats, Floats, Floats]:
+        """Times, measured forces and residuals of all motions one after another, a gap between them."""
+        rows, start = [], 0.0
+        for e, r in zip(self.several, self.residuals, strict=True):
+            t = e.t - e.t[0] + start
+            values = np.concatenate([t[:, None], e.left + e.Y @ self.base.values, r], axis=1)
+            rows += [values, np.full((1, values.shape[1]), np.nan)]
+            start = float(t[-1])
+        whole = np.concatenate(rows[:-1])
+        measured, left = np.split(whole[:, 1:], 2, axis=1)
+        return whole[:, 0], measured, left
 
 
 def _short(name: str, most: int = 48) -> str:

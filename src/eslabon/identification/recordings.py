@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, known_words, positive, states
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
+from eslabon.pages.notebook import in_time
 from eslabon.simulate.simulated_motion import Motion, columns
 from eslabon.solvers.assembly import complete, project
 
@@ -44,6 +46,7 @@ _HEADING = re.compile(r"(?P<joint>.+)\.(?P<what>q|v|a|tau)(?:\.(?P<name>\w+))?\s
 _TIME = re.compile(r"(?:t|time)\s*(?:\[(?P<unit>.*)\])?", re.IGNORECASE)
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Recording:
     """One recorded motion: times (n,), coordinates (n, nq), or with loops those of the actuated joints alone, and actuators'
@@ -74,6 +77,10 @@ class Recording:
                         f"{name} has the shape {array.shape}; a recording of {len(t)} times has ({len(t)}, n)."
                     )
                 object.__setattr__(self, name, array)
+
+    def _pieces(self) -> Iterator[str]:
+        own = {word: x for word in ("q", "v", "a", "tau") if (x := getattr(self, word)) is not None}
+        yield in_time(self.t, ((f"{word}[{k}]", "", x[:, k]) for word, x in own.items() for k in range(x.shape[1])))
 
     def __repr__(self) -> str:
         known = ", ".join(f.name for f in fields(self)[1:] if getattr(self, f.name) is not None)

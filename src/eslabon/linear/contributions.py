@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, suggest
 from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
-from eslabon.plotting import new_figure
+from eslabon.plotting import legend, panel_title, panels
 from eslabon.quantities import CLOSURE, structure_of
 
 MATRICES = ("U", "V", "W")
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions:
     """U, V and W of a linear model as sums over their sources.
@@ -96,10 +98,10 @@ class Contributions:
             )
         return self.coordinates.index(name)
 
-    def plot(self) -> Any:
+    def plot(self, theme: str | None = None) -> Any:
         """A matplotlib figure: for U, V and W a bar for each source, as long as its largest entry; of W also that of its weight
         alone."""
-        return _figure(self)
+        return _figure(self, theme)
 
     def __repr__(self) -> str:
         shape = self.U.shape[:-3]
@@ -185,21 +187,19 @@ def _sizes(values: Floats) -> Floats:
     return sizes
 
 
-def _figure(c: Contributions) -> Any:
+def _figure(c: Contributions, theme: str | None) -> Any:
     if c.U.ndim > 3:
         raise InputError(f"{c!r}: choose one state first, as contributions[3], then plot it.")
-    made = new_figure(figsize=(3.8 * len(MATRICES), 1.5 + 0.32 * len(c.sources)), dpi=110)
-    axes = made.subplots(1, len(MATRICES), sharey=True)
+    size, title = (3.8, 1.3 + 0.32 * len(c.sources)), f"{c.name}: contributions to the linear model"
+    made, axes = panels(len(MATRICES), across=len(MATRICES), size=size, theme=theme, title=title, shared=False)
+    both = made.theme.curves[:2]
     for ax, name, values in zip(axes, MATRICES, (c.U, c.V, c.W), strict=True):
-        ax.barh(range(len(c.sources)), _sizes(values), color="C0", height=0.7)
+        ax.barh(range(len(c.sources)), _sizes(values), color=both[0], height=0.7, label="all of it")
         if name == "W":
-            ax.barh(range(len(c.weight)), _sizes(c.weight), color="C1", height=0.25, label="of its weight alone")
-            ax.legend(fontsize=8, frameon=False)
-        ax.set_title(f"largest entry of {name}", loc="left", fontsize=10)
-        ax.set_yticks(range(len(c.sources)), c.sources)
-        ax.grid(True, axis="x", color="0.92", linewidth=0.8)
-        ax.set_axisbelow(True)
-        ax.spines[["top", "right"]].set_visible(False)
-    axes[0].invert_yaxis()
-    made.suptitle(f"{c.name}: contributions to the linear model", fontsize=10, color="0.3")
+            ax.barh(range(len(c.weight)), _sizes(c.weight), color=both[1], height=0.25, label="its weight alone")
+            legend(ax)
+        panel_title(ax, f"largest entry of {name}")
+        ax.set_yticks(range(len(c.sources)), c.sources if ax is axes[0] else [""] * len(c.sources))
+        ax.grid(False, axis="y")
+        ax.invert_yaxis()
     return made

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, states
+from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names, velocity_units
-from eslabon.plotting import new_figure
+from eslabon.plotting import axis_label, curves, panels
 from eslabon.simulate.simulated_motion import FORCE
 
 TERMS = ("W dq", "V dv", "U da")
@@ -27,6 +28,7 @@ ROUND_OFF = 1e-12  # of the largest force of all coordinates
 COLUMNS = (*TERMS, "linear", "true", "linear - true")
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Response:
     """The forces of a perturbed motion less those of the nominal one: linear, term by term, and true.
@@ -119,9 +121,9 @@ class Response:
             )
         return self[int(np.abs(self.t - at).argmin())]
 
-    def plot(self) -> Any:
+    def plot(self, theme: str | None = None) -> Any:
         """A matplotlib figure: for each coordinate the true and the linear response, and what is left between them."""
-        return _figure(self)
+        return _figure(self, theme)
 
     def __repr__(self) -> str:
         shape = self.dq.shape[:-1]
@@ -222,31 +224,16 @@ def _unit(r: Response, coordinate: str) -> str:
 # -- the figure -------------------------------------------------------------------------------------------------------
 
 
-def _figure(r: Response) -> Any:
+def _figure(r: Response, theme: str | None) -> Any:
     if r.t is None or r.dq.ndim != 2:
         raise InputError(f"{r!r} is drawn over time: of one trajectory with its times.")
-    n, largest = len(r.coordinates), float(np.abs([r.true, r.linear]).max(initial=0.0))
-    across = 1 if n == 1 else 2
-    down = -(-n // across)
-    made = new_figure(figsize=(5.4 * across, 2.4 * down + 0.6), dpi=110)
-    axes = np.atleast_1d(made.subplots(down, across, sharex=True)).ravel()
-    for k, (ax, name) in enumerate(zip(axes, r.coordinates, strict=False)):
-        ax.plot(r.t, r.true[:, k], color="C0", linewidth=2.2, alpha=0.6, label="true")
-        ax.plot(r.t, r.linear[:, k], color="0.15", linewidth=1.1, linestyle="--", label="linear")
-        ax.plot(r.t, r.residual[:, k], color="C3", linewidth=1.1, label="linear - true")
-        ax.set_title(name, loc="left", fontsize=10)
-        ax.set_ylabel(f"[{_unit(r, name)}]")
-        ax.grid(True, color="0.92", linewidth=0.8)
-        ax.set_axisbelow(True)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.margins(x=0)
+    largest = float(np.abs([r.true, r.linear]).max(initial=0.0))
+    title = f"{r.model.name}: forces of the perturbed motion less the nominal"
+    made, axes = panels(len(r.coordinates), size=(5.4, 2.4), theme=theme, title=title, bottom=axis_label("t", "s"))
+    styles = {"true": {"linewidth": 2.6}, "linear": {"linestyle": (0, (5, 2)), "color": made.theme.ink}}
+    for k, (ax, name) in enumerate(zip(axes, r.coordinates, strict=True)):
+        values = {"true": r.true[:, k], "linear": r.linear[:, k], "linear - true": r.residual[:, k]}
+        curves(ax, r.t, values, unit=_unit(r, name), title=name, styles=styles)
         if max(np.abs(x[:, k]).max(initial=0.0) for x in (r.true, r.linear)) < ROUND_OFF * largest:
             ax.set_ylim(-1e-3 * largest, 1e-3 * largest)  # nothing, and not its digits
-    for ax in axes[n:]:
-        ax.set_axis_off()
-    for ax in axes[max(0, n - across) : n]:
-        ax.set_xlabel("t  [s]")
-        ax.tick_params(labelbottom=True)
-    made.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    made.suptitle(f"{r.model.name}: forces of the perturbed motion less the nominal", fontsize=10, color="0.3")
     return made

@@ -44,9 +44,9 @@ def equal_axes(
         getattr(ax, f"set_{axis}lim")(a, b)
         getattr(ax, f"set_{axis}label")(axis_label(name, unit))
     if len(extent) == 2:
-        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_aspect("equal", adjustable="box")
     else:
-        ax.set_box_aspect(half / half.max(), zoom=0.9)
+        ax.set_box_aspect(half / half.max(), zoom=0.86)
         for axis, width in zip((ax.xaxis, ax.yaxis, ax.zaxis), half / half.max(), strict=True):
             axis.set_major_locator(_ticks(2 + round(3 * width)))
 

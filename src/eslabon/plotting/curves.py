@@ -15,9 +15,10 @@ from eslabon.plotting.themes import theme_at
 ROUND_OFF = 1e-9  # of the largest value: curves that differ by less are equal
 HALF_A_LINE = 3e-3  # of the panel's height, about: curves that differ by less are seen as one
 NOTHING = 1e-15  # what varies by less is drawn as a constant, and not as its digits
-LETTERS = 34  # of a line of a legend
+LETTERS = 28  # of a line of a legend
 NAMED, COLUMN = 24, 12  # curves that a legend tells apart, and those in a column of it
 TOGETHER = 8  # names of curves that coincide, until the middle of the list is left out
+MANY = 40  # curves of one name that are drawn
 WHERE = ("right", "below", "none")
 
 
@@ -75,7 +76,7 @@ def curves(
     Parameters
     ----------
     x : `(n,)`, or by name if each curve has its own.
-    values : `(n,)` each, or `(many, n)` for many of the same name, which are drawn thin.
+    values : `(n,)` each, or `(..., n)` for many of the same name, which are drawn thin: forty of them, evenly chosen.
     name, unit : of the vertical axis, as in "theta [rad]".
     title : of the panel.
     log : whether the vertical axis is logarithmic.
@@ -88,11 +89,11 @@ def curves(
     groups = coinciding(_paired(own, seen) if isinstance(x, Mapping) else seen)
     lines = []
     for label, names in groups.items():
-        flat = np.asarray(values[names[0]], dtype=float).reshape(-1, np.shape(values[names[0]])[-1])
-        thin = {"linewidth": 0.7, "alpha": max(0.2, 3 / len(flat))} if len(flat) > 1 else {}
+        over, flat = _some(own[names[0]], values[names[0]])
+        thin = {"linewidth": 0.7, "alpha": min(1.0, max(0.2, 3 / len(flat)))} if len(flat) > 1 else {}
         style = {**theme.curve(order.index(names[0])), **thin, **(styles or {}).get(names[0], {})}
-        drawn = ax.plot(np.broadcast_to(own[names[0]], flat.shape).T, flat.T, **style)
-        drawn[0].set_label("\n".join(wrap(label, LETTERS, break_long_words=False)))
+        drawn = ax.plot(over.T, flat.T, **style)
+        drawn[0].set_label(_in_lines(label))
         lines += drawn
     panel_title(ax, title)
     ax.set_ylabel(axis_label(name, unit))
@@ -101,6 +102,21 @@ def curves(
     if len(order) > 1:
         legend(ax, where)
     return lines
+
+
+def _some(x: Any, y: Any) -> tuple[Floats, Floats]:
+    """Some curves of many, (some, n), evenly chosen."""
+    values = np.asarray(y, dtype=float)
+    flat = values.reshape(int(np.prod(values.shape[:-1])), values.shape[-1])
+    over = np.broadcast_to(np.asarray(x, dtype=float), values.shape).reshape(flat.shape)
+    rows = np.unique(np.linspace(0, len(flat) - 1, min(MANY, len(flat))).astype(int))
+    return over[rows], flat[rows]
+
+
+def _in_lines(label: str) -> str:
+    """A label in lines of not too many letters, broken before a sign between names."""
+    joined = label.replace(" ", "\u00a0").replace("\u00a0=\u00a0", " =\u00a0").replace("\u00a0≈\u00a0", " ≈\u00a0")
+    return "\n".join(wrap(joined, LETTERS, break_long_words=False, break_on_hyphens=False)).replace("\u00a0", " ")
 
 
 def _seen(values: Any, log: bool) -> Floats:
@@ -135,8 +151,11 @@ def _scaled(ax: Any, values: Mapping[str, Any], log: bool) -> None:
         ax.set_ylim(known.mean() - half, known.mean() + half)
 
 
-def legend(ax: Any, where: str = "right", **options: Any) -> Any:
-    """The legend of what is labelled in the axes, beside or below them: it never covers what is drawn."""
+def legend(ax: Any, where: str = "right", keep: bool = False, **options: Any) -> Any:
+    """The legend of what is labelled in the axes, beside or below them: it never covers what is drawn.
+
+    Lines are shown full, unless they `keep` their opacity and width, where these say something.
+    """
     from eslabon.plotting.figures import look
 
     handles, labels = ax.get_legend_handles_labels()
@@ -149,11 +168,13 @@ def legend(ax: Any, where: str = "right", **options: Any) -> Any:
         "loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": 4.4}  # fmt: skip
     with look(theme_at(ax)):
         made = ax.legend(handles, labels, **{**place, "ncols": columns, **options})
-    for line in made.get_lines():
+    for line in () if keep else made.get_lines():
         line.set(alpha=1.0, linewidth=max(1.5, line.get_linewidth()))
     return made
 
 
 def _columns(labels: Sequence[str]) -> int:
-    """As many as a panel is wide."""
-    return max(1, min(len(labels), 48 // (6 + max(map(len, labels)))))
+    """No more than a panel is wide, and rows of about the same length."""
+    longest = max(len(line) for label in labels for line in label.split("\n"))
+    rows = -(-len(labels) // max(1, 48 // (6 + longest)))
+    return -(-len(labels) // rows)

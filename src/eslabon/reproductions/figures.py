@@ -1,48 +1,61 @@
-"""Sheets of curves for reproductions: a drawing of the mechanism, if there is one, and panels beside it."""
+"""Figures of reproductions: a drawing of the mechanism, if there is one, and panels of curves beside it; or a bond graph.
+
+A figure is data, computed once; it is drawn in the reader's language when it is shown or saved.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from eslabon.bond_graph import BondGraph
+from eslabon.language import translated
 from eslabon.mechanism import Floats, Mechanism
-from eslabon.plotting import new_figure, save_figure
+from eslabon.plotting import (
+    curves,
+    equal_axes,
+    legend,
+    new_figure,
+    panel_title,
+    save_figure,
+    svg_text,
+    theme_at,
+)
 
-STYLE: Any = {
-    "font.size": 9,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "lines.linewidth": 1.6,
-    "svg.fonttype": "none",
-}
-COLOURS = ("#1f5fa8", "#d1622b", "#2f8f4e", "#8a4fa3", "#b8902a", "#3c9fb0", "#7a7a7a")
 CONSTANT = 1e-6  # of a curve's size: what varies by less is drawn as a constant, not as its round-off
-WORDY = 25  # letters: a longer legend stands below its panel
-DASHES = ("-", "--", "-.", ":", "-", "--", "-.")
 ORIGIN = (0.0, 0.0, 0.0)
 
 Line = Sequence[tuple[str, tuple[float, float, float]]]  # bodies, each with a point in its own frame
 
 
+class Picture(Protocol):
+    """What a report shows: a name for its file, a title, a sentence below it, and the picture."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def caption(self) -> str: ...
+
+    def svg(self, language: str = "en") -> str: ...
+    def save(self, folder: Path, suffix: str = "png", language: str = "en") -> Path: ...
+
+
 @dataclass(frozen=True)
 class Panel:
-    """Curves over one axis: names and values, `(n,)` each; `printed` are places and values that the document prints."""
+    """Curves over one axis: names and values, `(n,)` each; `printed` are places and values that the document prints. Labels of
+    axes have their unit in brackets, as in "t [s]"."""
 
     title: str
     label: str
     x: Floats
     curves: Mapping[str, Floats]
-    across: str = "t / s"
+    across: str = "t [s]"
     logarithmic: str = ""  # the axes that are: "x", "y" or "xy"
     printed: tuple[Sequence[float], Sequence[float]] = ((), ())
 
@@ -55,6 +68,8 @@ class Drawing:
     instants: Mapping[str, Sequence[Floats]]
     pivots: Floats
     solid: bool = False  # whether it needs three dimensions
+    coloured: bool = False  # whether the names are of different things, and not of instants
+    unit: str = "m"
 
 
 # -- the mechanism ----------------------------------------------------------------------------------------------------
@@ -71,7 +86,7 @@ def moved(
     solid: bool = False,
 ) -> Drawing:
     """A mechanism at some instants of a motion, given by their places in `t`; pivots are bodies whose origins rest."""
-    instants = {f"t = {t[k]:g} s": [_points(m, q[k], line) for line in lines] for k in at}
+    instants: dict[str, Any] = {f"t = {t[k]:g} s": [_points(m, q[k], line) for line in lines] for k in at}
     return Drawing(title, instants, _points(m, q[0], [(body, ORIGIN) for body in pivots]), solid)
 
 
@@ -88,53 +103,93 @@ def three_legs(m: Mechanism, bar: str) -> list[Line]:
     return [*([(f"{bar}{j}", ORIGIN), (f"{bar}{k}", ORIGIN), end] for j, k, end in legs), [*platform, platform[0]]]
 
 
-# -- the page ---------------------------------------------------------------------------------------------------------
+# -- the figure -------------------------------------------------------------------------------------------------------
 
 
-def sheet(path: Path, title: str, panels: Sequence[Panel], drawing: Drawing | None = None) -> Path:
-    """Write a page with the panels in two columns, and the drawing to their left."""
-    names = [str(k) for k in range(len(panels))]
-    rows: Any = [names[k : k + 2] for k in range(0, len(names), 2)]
-    rows = [row if len(row) == len(rows[0]) else row * 2 for row in rows]
-    if drawing is not None:
-        rows = [["drawing", *row] for row in rows]
-    widths = ([1.15] if drawing is not None else []) + [1.0] * len(rows[0] if drawing is None else rows[0][1:])
-    solid: Any = {"drawing": {"projection": "3d"}} if drawing is not None and drawing.solid else {}
-    figure = new_figure(figsize=(3.9 * sum(widths), 2.9 * len(rows)))
-    from matplotlib import rc_context  # the figure has seen that it is there
+@dataclass(frozen=True)
+class Figure:
+    """Panels in two columns, and a drawing to their left."""
 
-    with rc_context(STYLE):
+    name: str
+    title: str
+    panels: Sequence[Panel]
+    drawing: Drawing | None = None
+    caption: str = ""
+
+    def draw(self, language: str = "en", theme: str | None = None) -> Any:
+        """A matplotlib figure; its theme is the session's if left out."""
+        names = [str(k) for k in range(len(self.panels))]
+        rows: Any = [names[k : k + 2] for k in range(0, len(names), 2)]
+        rows = [row if len(row) == len(rows[0]) else row * 2 for row in rows]
+        if self.drawing is not None:
+            rows = [["drawing", *row] for row in rows] or [["drawing"]]
+        beside = len(rows[0]) - (self.drawing is not None)
+        widths = ([1.15] if self.drawing is not None else []) + [1.0] * beside
+        solid: Any = {"drawing": {"projection": "3d"}} if self.drawing is not None and self.drawing.solid else {}
+        figure = new_figure(theme, figsize=(3.9 * sum(widths), max(2.9 * len(rows), 3.6 if self.drawing else 0)))
         axes = figure.subplot_mosaic(rows, per_subplot_kw=solid, width_ratios=widths)
-        figure.suptitle(title, fontsize=11)
-        if drawing is not None:
-            (_draw_in_space if drawing.solid else _draw_in_plane)(axes["drawing"], drawing)
-        for name, panel in zip(names, panels, strict=True):
-            _plot(axes[name], panel)
-        return save_figure(figure, path, dpi=150)
+        figure.suptitle(translated(self.title, language), fontsize=11)
+        if self.drawing is not None:
+            _draw(axes["drawing"], self.drawing, language)
+        for name, panel in zip(names, self.panels, strict=True):
+            _plot(axes[name], panel, language)
+        return figure
+
+    def svg(self, language: str = "en") -> str:
+        return svg_text(self.draw(language, "light"))
+
+    def save(self, folder: Path, suffix: str = "png", language: str = "en") -> Path:
+        return save_figure(self.draw(language), folder / f"{self.name}.{suffix}", dpi=150)
 
 
-def _plot(ax: Any, panel: Panel) -> None:
-    for k, (name, y) in enumerate(panel.curves.items()):
-        ax.plot(panel.x, y, label=name, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)])
+@dataclass(frozen=True)
+class GraphFigure:
+    """A bond graph of the library, with integral or derivative causality preferred."""
+
+    name: str
+    title: str
+    graph: str
+    causality: str
+    caption: str = ""
+
+    def svg(self, language: str = "en") -> str:
+        from eslabon.bond_graph.picture import picture
+        from eslabon.bond_graph.picture_files import svg
+
+        return svg(picture(BondGraph.load(self.graph), self.causality))
+
+    def save(self, folder: Path, suffix: str = "png", language: str = "en") -> Path:
+        return BondGraph.load(self.graph).draw(folder / f"{self.name}.{suffix}", self.causality)
+
+
+# -- panels -----------------------------------------------------------------------------------------------------------
+
+
+def _label(text: str, language: str) -> str:
+    """The label of an axis; its unit is not translated.
+
+    >>> _label("torque [N m]", "es")
+    'par [N m]'
+    """
+    name, bracket, unit = text.partition(" [")
+    return translated(name, language) + bracket + unit
+
+
+def _plot(ax: Any, panel: Panel, language: str) -> None:
+    named = {translated(name, language): y for name, y in panel.curves.items()}
+    title = translated(panel.title, language)
+    curves(ax, panel.x, named, title=title, log="y" in panel.logarithmic, where="none")
     if len(panel.printed[0]):
-        ax.plot(*panel.printed, "o", color="black", markersize=4.5, zorder=5, label="printed")
-    ax.set(title=panel.title, xlabel=panel.across, ylabel=panel.label)
+        label, ink = translated("printed", language), theme_at(ax).ink
+        ax.plot(*panel.printed, "o", color=ink, markersize=4.5, zorder=5, label=label)
+    ax.set(xlabel=_label(panel.across, language), ylabel=_label(panel.label, language))
     ax.set_xlim(panel.x[0], panel.x[-1])
     _span_constants(ax, panel)
     if "x" in panel.logarithmic:
         ax.set_xscale("log")
-    if "y" in panel.logarithmic:
-        ax.set_yscale("log")
-    else:
-        ax.ticklabel_format(axis="y", useOffset=False)
     ax.minorticks_off()
-    names = [*panel.curves, *(["printed"] if len(panel.printed[0]) else [])]
-    if len(names) > 1:
-        ax.margins(y=0.12)
-        if len(names) <= 4 and sum(map(len, names)) < WORDY:
-            ax.legend(ncols=2 if len(names) > 3 else 1, loc="best")
-        else:
-            _legend_below(ax, 4 if len(names) > 4 else 2)
+    if len(named) + bool(len(panel.printed[0])) > 1:
+        legend(ax, "below")
 
 
 def _span_constants(ax: Any, panel: Panel) -> None:
@@ -145,45 +200,28 @@ def _span_constants(ax: Any, panel: Panel) -> None:
         ax.set_ylim(values.mean() - size / 10, values.mean() + size / 10)
 
 
-def _legend_below(ax: Any, ncols: int = 2) -> None:
-    """A legend under the axis' label, wherever that is: the pad is in letters, not in parts of the panel."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.4, ncols=ncols)
-
-
-def _draw_in_plane(ax: Any, drawing: Drawing) -> None:
-    last = len(drawing.instants) - 1
-    for k, (name, lines) in enumerate(drawing.instants.items()):
-        look = _look(k, last)
+def _draw(ax: Any, drawing: Drawing, language: str) -> None:
+    """All lines, and the pivots."""
+    count = 3 if drawing.solid else 2
+    points = [drawing.pivots[:, :count]]
+    for name, lines, look in _looks(ax, drawing):
         for j, line in enumerate(lines):
-            ax.plot(line[:, 0], line[:, 1], label=name if j == 0 else None, **look)
-    ax.plot(drawing.pivots[:, 0], drawing.pivots[:, 1], "^", color="black", markersize=8, zorder=5)
-    ax.set(title=drawing.title, xlabel="x / m", ylabel="y / m")
-    ax.set_aspect("equal")
-    _legend_below(ax)
+            ax.plot(*line[:, :count].T, label=translated(name, language) if j == 0 else None, **look)
+            points.append(line[:, :count])
+    ax.plot(*drawing.pivots[:, :count].T, "^", color=theme_at(ax).role("ground"), markersize=7, zorder=5)
+    panel_title(ax, translated(drawing.title, language))
+    equal_axes(ax, np.concatenate(points), unit=drawing.unit)
+    legend(ax, "below", keep=True)
 
 
-def _draw_in_space(ax: Any, drawing: Drawing) -> None:
-    last = len(drawing.instants) - 1
+def _looks(ax: Any, drawing: Drawing) -> Iterator[tuple[str, Sequence[Floats], dict[str, Any]]]:
+    """Names, lines and how they look: earlier instants are fainter, different things have colours of their own."""
+    theme, last = theme_at(ax), max(len(drawing.instants) - 1, 1)
     for k, (name, lines) in enumerate(drawing.instants.items()):
-        look = _look(k, last)
-        for j, line in enumerate(lines):
-            ax.plot(*line.T, label=name if j == 0 else None, **look)
-    ax.plot(*drawing.pivots.T, "^", color="black", markersize=7)
-    ax.set(title=drawing.title, xlabel="x / m", ylabel="y / m", zlabel="z / m")
-    ax.set_aspect("equal")
-    ax.set_box_aspect([np.ptp(limits()) for limits in (ax.get_xlim, ax.get_ylim, ax.get_zlim)], zoom=0.82)
-    ax.locator_params(nbins=4)
-    ax.locator_params(axis="z", nbins=3)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2)
-
-
-def _look(k: int, last: int) -> dict[str, Any]:
-    """Earlier instants are fainter."""
-    return {
-        "color": COLOURS[0],
-        "alpha": 0.25 + 0.75 * k / max(last, 1),
-        "marker": "o",
-        "markersize": 4,
-        "linewidth": 2.2,
-        "solid_capstyle": "round",
-    }
+        if drawing.coloured:
+            yield name, lines, {**theme.curve(k), "linewidth": 1.5}
+        else:
+            yield name, lines, {
+                "color": theme.curve(0)["color"], "alpha": 0.25 + 0.75 * k / last, "marker": "o", "markersize": 4,
+                "linewidth": 2.2, "solid_capstyle": "round",
+            }  # fmt: skip

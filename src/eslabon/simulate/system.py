@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.errors import ModelError
 from eslabon.graph.evaluator import Formula, evaluate, requested
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
@@ -98,6 +99,24 @@ class System:
     def along(self, formula: Formula, t: Floats, q: Floats, v: Floats, *others: Floats) -> Floats:
         """What a formula says along a motion, (..., times, numbers)."""
         made: Floats = self.function(formula, along=True)(np.broadcast_to(t, q.shape[:-1]), q, v, *others)
+        return made
+
+    def reactions(self, t: Floats, q: Floats, v: Floats, a: Floats, tau: Floats) -> Floats:
+        """The wrenches of joints, then of cut joints, along a motion, (..., times, joints, 6): of a tree they follow from the
+        accelerations, with loops from the actuators' forces, since a motion may leave to no actuator what moves it."""
+        from eslabon.solvers.closure_checks import checked
+
+        m, external = self.m, tuple(self.external)
+        if m.closed and self.stops:
+            raise ModelError(
+                f"{m.name} has loops, and joint stops push on them: their reactions are not found; simulate it without stops."
+            )
+        formula = quantity(m, "reactions_under_forces" if m.closed else "reactions")
+        timed = (TIME,) if m.rheonomic else ()
+        call: Any = checked(m, requested(m, formula, {}, (*timed, *self.parameters), external))
+        wrenches = [w[..., None, :] for w in self.external.values()]
+        values = [np.broadcast_to(t, q.shape[:-1])] * len(timed) + [p[..., None] for p in self.parameters.values()]
+        made: Floats = call(q, v, tau if m.closed else a, *wrenches, *values)
         return made
 
     def energy(self, q: Floats, v: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,16 @@ import numpy as np
 from eslabon.arguments import choice, count, flag, mapping, text
 from eslabon.arguments import floats as as_floats
 from eslabon.coordinates.partition import partition
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Joint, Model
+from eslabon.pages import table
+from eslabon.pages.notebook import drawn
 from eslabon.plotting import new_figure
 from eslabon.progress import Progress
 from eslabon.quantities import evaluate
+from eslabon.sheets import Sheet
 from eslabon.solvers.assembly.assemble import Assembly
 from eslabon.solvers.assembly.continuation import continued
 from eslabon.solvers.assembly.prescription import Prescription, start
@@ -28,6 +32,7 @@ ROUNDS = 6  # of going on from what was reached to what was not
 LANES = 2048  # samples between two looks at the clock
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Workspace:
     """Configurations spread evenly over what the actuated joints may do, as far as the mechanism closes on its branch.
@@ -49,6 +54,21 @@ class Workspace:
     def reached(self) -> float:
         """The share of the samples at which the mechanism closes."""
         return len(self.q) / self.asked
+
+    def _pieces(self) -> Iterator[str]:
+        from eslabon.pages.notebook import beside
+
+        position = self.poses[:, :3, 3]
+        rows = [
+            (f"{x} of {self.frame} [m]", float(own.min()), float(own.max()))
+            for x, own in zip("xyz", position.T, strict=True)
+        ]
+        rows += [
+            (f"reciprocal condition, {kind} kind", float(x.min()), float(x.max()))
+            for kind, x in (("parallel", self.conditions.parallel), ("serial", self.conditions.serial))
+        ]
+        numbers = table(Sheet("", ("", "least", "greatest"), rows))
+        yield beside(*drawn(self.plot), numbers)
 
     def __repr__(self) -> str:
         worst = f"parallel from {self.conditions.parallel.min():.2g}, serial from {self.conditions.serial.min():.2g}"

@@ -23,6 +23,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 
+from eslabon.displays import displayed
 from eslabon.model import GROUND, Joint, Loop, Model
 from eslabon.structure.subgroups import algebra, intersection, span, subgroup
 
@@ -97,6 +98,7 @@ class Bond:
         return self.basis.shape[1]
 
 
+@displayed
 @dataclass(frozen=True)
 class Meeting:
     """Two bonds between the same bodies."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from rich.table import Table
 from eslabon.errors import MissingDependencyError
 from eslabon.files import write
 from eslabon.mechanism import Mechanism, load
-from eslabon.plotting import new_figure, save_figure
+from eslabon.plotting import axis_label, curves, panels, save_figure
 
 SPEED = np.radians(6.0)  # Yime, 7.3: each motor turns at a steady six degrees a second for three seconds
 
@@ -79,37 +80,35 @@ def _figures(
 ) -> list[Path]:
     """Motion and torques, what the joints carry, and the free swing with its errors."""
     joints = [j.name for j in robot.joints]
-    what = ("joint angle, deg", "joint velocity, deg/s", "joint acceleration, deg/s²")
-    driven = [(label, np.degrees(x), joints) for label, x in zip(what, state, strict=True)]
-    driven.append(("motor torque, mN m", torques * 1e3, list(robot.actuated)))
+    what = (("joint angle", "deg"), ("joint velocity", "deg/s"), ("joint acceleration", "deg/s²"))
+    driven = [(*label, _named(joints, np.degrees(x))) for label, x in zip(what, state, strict=True)]
+    driven.append(("motor torque", "mN m", _named(robot.actuated, torques * 1e3)))
     carried = np.linalg.norm(robot.reactions(*state)[..., 3:5], axis=-1)
-    reactions = [("force in the plane, N", carried, [*joints, *(f"{x.name} (cut)" for x in robot.loops)])]
+    reactions = [("force in the plane", "N", _named([*joints, *(f"{x.name} (cut)" for x in robot.loops)], carried))]
     kinetic, potential, total = swing.energy.kinetic, swing.energy.potential, swing.energy.total
     errors = np.stack([np.abs(total - total[0]) / kinetic.max(), swing.closure], axis=-1) + 1e-18
     free = [
-        ("platform centre, mm", robot.pose(swing.q, "centre")[:, :2, 3] * 1e3, ["x", "y"]),
-        ("energy, J", np.stack([kinetic, potential, total], axis=-1), ["kinetic", "potential", "total"]),
-        ("error", errors, ["energy, of the largest kinetic", "closure, m"]),
+        ("platform centre", "mm", _named("xy", robot.pose(swing.q, "centre")[:, :2, 3] * 1e3)),
+        ("energy", "J", {"kinetic": kinetic, "potential": potential, "total": total}),
+        ("error", "", _named(("energy, of the largest kinetic", "closure, m"), errors)),
     ]
     drawn = {
         "driven": _figure("planar_3rrr: every motor at 6 deg/s (the three legs move alike)", t, driven, 2),
-        "reactions": _figure("what the joints carry", t, reactions),
+        "reactions": _figure("planar_3rrr: what the joints carry", t, reactions),
         "swing": _figure("planar_3rrr let go with gravity in its plane", swing.t, free),
     }
     return [save_figure(figure, folder / f"{name}.png") for name, figure in drawn.items()]
 
 
-def _figure(title: str, t: np.ndarray, panels: list[tuple[str, np.ndarray, list[str]]], across: int = 1) -> Any:
-    """Panels of curves in time, each with its label, values (times, curves) and their names; errors on a log scale."""
-    down = -(-len(panels) // across)
-    figure = new_figure(figsize=(9, 1.5 + 2.5 * down))
-    axes = figure.subplots(down, across, sharex=True, squeeze=False)
-    for axis, (label, values, names) in zip(axes.flat, panels, strict=True):
-        (axis.semilogy if label == "error" else axis.plot)(t, values, label=names)
-        axis.set_ylabel(label)
-        axis.legend(fontsize=7, ncols=3)
-        axis.grid(alpha=0.3)
-    for axis in axes[-1]:
-        axis.set_xlabel("time, s")
-    figure.suptitle(title)
+def _named(names: Iterable[str], values: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of an array by name."""
+    return dict(zip(names, values.T, strict=True))
+
+
+def _figure(title: str, t: np.ndarray, drawn: list[tuple[str, str, dict[str, np.ndarray]]], across: int = 1) -> Any:
+    """Panels in time, each of a name, its unit, and curves; errors on a log scale."""
+    size = (6.2, 2.6) if across > 1 else (8.5, 2.6)
+    figure, axes = panels(len(drawn), across=across, size=size, title=title, bottom=axis_label("t", "s"))
+    for ax, (name, unit, values) in zip(axes, drawn, strict=True):
+        curves(ax, t, values, name=name, unit=unit, log=name == "error")
     return figure
