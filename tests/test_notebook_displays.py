@@ -308,9 +308,9 @@ def test_displays_are_quick():
     m = es.load("stewart_gough")
     m._repr_html_()
     other = m.with_parameters()
-    start = time.perf_counter()
+    start = time.process_time()
     m._repr_html_()
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert other == m
 
 
