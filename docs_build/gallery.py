@@ -34,11 +34,8 @@ def on_page_markdown(markdown: str, **_) -> str:
 @cache
 def drawn(name: str) -> str:
     """The mechanism at home, as the text of an SVG."""
-    m = mechanisms()[name]
-    if not hasattr(m, "plot"):
-        return m.topology_svg()
     text = StringIO()
-    m.plot().savefig(text, format="svg")
+    mechanisms()[name].plot(theme="light", title="", size=(4.2, 3.2)).savefig(text, format="svg")
     return text.getvalue()
 
 
