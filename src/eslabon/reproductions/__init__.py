@@ -75,7 +75,9 @@ def write_index(reports: Sequence[Report], folder: str | Path) -> Path:
 
     >>> import tempfile
     >>> from eslabon.reproductions.document import Document
-    >>> report = Report("g", Document(("A. Author",), "On falling", "1687"), "Recomputed.", ())
+    >>> from eslabon.reproductions.verdicts import number
+    >>> section = Section("Gravity", "At sea level.", (number("g", "9.81", 9.8066),))
+    >>> report = Report("g", Document(("A. Author",), "On falling", "1687"), "Recomputed.", (section,))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     print(write_index([report], folder).name)
     index.html
