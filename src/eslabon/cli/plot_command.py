@@ -10,12 +10,13 @@ import typer
 import eslabon as es
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
+from eslabon.cli.kinematics_commands import coordinate_sheet
 from eslabon.cli.typed import Actuated, Degrees, Q, Source, Time, configuration, frames, instant, load, vector
 
 Labels = Annotated[bool, typer.Option("--labels", help="Write the names of joints, bodies and frames beside them.")]
 
 
-@command("plot", 'eslabon plot five_bar --actuated "120 60" --degrees --labels --out five_bar.png', data=False)
+@command("plot", 'eslabon plot five_bar --actuated "120 60" --degrees --labels --out five_bar.png')
 def plot(
     source: Source,
     q: Q = None,
@@ -46,4 +47,6 @@ def plot(
             values, path=(where := out or Path(f"{m.name}.png")), labels=labels, frames=frame or True, coms=coms,
             reactions=reactions, view=looking, theme=theme, size=None if size is None else vector(size, "--size", 2),
         )  # fmt: skip
-    return Answer([f"Figure: {where}"])
+    drawn = m.configuration(values) if isinstance(values, str) else values
+    data = {"mechanism": m.name, "figure": str(where), "q": m.named(drawn)}
+    return Answer([f"Figure: {where}"], data, [coordinate_sheet(m, drawn, degrees)])
