@@ -22,6 +22,7 @@ from eslabon.progress import Progress
 from eslabon.scene import Scene, body_poses, scene_of
 
 DPI = 110
+LEAST = 3.2  # inches: the shorter side of a page for which letters have their size
 COLOURS = 128  # of a GIF
 MEASURED = 60  # frames, evenly chosen, from which it follows how much must be on the page
 
@@ -65,12 +66,14 @@ class _Film:
 
         some = self.poses[np.unique(np.linspace(0, len(self.poses) - 1, MEASURED).astype(int))]
         view = view_angles(options["view"]) if "view" in options else None
-        size = np.array(options["size"]) / DPI if "size" in options else None
+        pixels = np.array(options.get("size", ()), dtype=float)
+        dpi = min(DPI, pixels.min() / LEAST) if pixels.size else DPI  # a small picture has small letters
+        size = np.round(pixels / 2) * 2 / dpi if pixels.size else None
         stage = open_stage(s, some, None, options.get("theme"), view, size)
         frames = chosen_frames(s.m, options.get("frames", True))
         self.drawn = Drawing(stage, s, self.poses[0], frames, options.get("coms", False), options.get("shapes", True))
         stage.frame(extent_of(s, some, self.drawn.bodies, self.paths.values()))
-        stage.ax.get_figure(root=True).set_dpi(DPI)
+        stage.ax.get_figure(root=True).set_dpi(dpi)
         fill_page(stage, own=True, sized=size is not None)
         _make_even(stage.ax.get_figure(root=True))
         write_title(stage, options.get("title", s.m.name), (), own=True)
@@ -104,7 +107,7 @@ class _Film:
 
 def _make_even(figure: Any) -> None:
     """Both sides an even number of pixels."""
-    figure.set_size_inches((np.asarray(figure.bbox.size) // 2 * 2 + 0.01) / figure.dpi)
+    figure.set_size_inches((np.round(np.asarray(figure.bbox.size) / 2) * 2 + 0.01) / figure.dpi)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
