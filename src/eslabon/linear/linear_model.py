@@ -210,6 +210,18 @@ class LinearModel:
 
         return Modes(self)
 
+    def plot(self, theme: str | None = None) -> Any:
+        """A matplotlib figure: the poles in their plane, with lines of equal damping ratio; of one model also how much each state
+        takes part in each mode, of many the poles of all, coloured in their order.
+
+        >>> import eslabon as es
+        >>> [ax.get_xlabel() for ax in es.load("double_pendulum").linearize([0.0, 0.0]).plot().axes[:2]]
+        ['real part [1/s]', 'state']
+        """
+        from eslabon.linear.pole_plot import figure
+
+        return figure(self, theme)
+
     @property
     def equilibrium(self) -> np.ndarray | bool:
         """Whether nothing moves or accelerates at the state, one by one."""
