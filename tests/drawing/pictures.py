@@ -1,4 +1,4 @@
-"""The mechanisms whose drawings are compared with pictures; run, it makes the pictures again: python tests/drawing/pictures.py."""
+"""The mechanisms whose drawings are compared with pictures; run, by `make pictures`, it makes the pictures again."""
 
 from __future__ import annotations
 

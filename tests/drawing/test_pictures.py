@@ -1,16 +1,12 @@
-"""Drawings compared with pictures that were looked at; python tests/drawing/pictures.py makes them again."""
+"""Drawings compared with pictures that were looked at; `make pictures` makes them again."""
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 from matplotlib.testing.compare import compare_images
 
 import eslabon as es
-
-sys.path.insert(0, str(Path(__file__).parent))
-from pictures import IMAGES, NAMES, picture
+from drawing.pictures import IMAGES, NAMES, picture
 
 # The root mean square over all pixels, of 255. Another version of matplotlib smooths edges otherwise, which is less than 1; a
 # symbol that is left out, or a link that is turned by two degrees, is 4 or more, as the second test shows.
@@ -40,4 +36,3 @@ def test_a_difference_is_seen(tmp_path):
             str(tmp_path / "expected.png"), str(tmp_path / f"{name}.png"), TOLERANCE, in_decorator=True
         )
         assert found is not None, name
-        print(name, found["rms"])
