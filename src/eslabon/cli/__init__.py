@@ -10,6 +10,7 @@ from eslabon.cli import (
     kinematics_commands,
     library_commands,
     linear_commands,
+    plot_command,
     reproduce_command,
     symbolic_commands,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "library_commands",
     "linear_commands",
     "main",
+    "plot_command",
     "reproduce_command",
     "symbolic_commands",
 ]
@@ -30,6 +32,7 @@ __all__ = [
 ORDER = [
     "list",
     "show",
+    "plot",
     "pose",
     "ik",
     "workspace",
