@@ -11,6 +11,7 @@ from eslabon.cli import (
     library_commands,
     linear_commands,
     symbolic_commands,
+    view_command,
 )
 from eslabon.cli.app import app, main
 
@@ -23,11 +24,13 @@ __all__ = [
     "linear_commands",
     "main",
     "symbolic_commands",
+    "view_command",
 ]
 
 ORDER = [
     "list",
     "show",
+    "view",
     "pose",
     "ik",
     "workspace",
