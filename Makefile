@@ -3,18 +3,21 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check imports bench clean
+.PHONY: demo test lint types check imports docs docs-serve docs-documents bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
 
+# Without a Chromium, and without leave to install one, the tests in a browser are skipped and say so.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	@$(BIN)/python tests/browser.py
+	$(BIN)/python -m pytest -n auto -rs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/codespell src docs docs_build *.md
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -26,6 +29,17 @@ imports: $(VENV)/.dev
 	@command -v tred dot > /dev/null || { echo "tred and dot are missing; install Graphviz."; exit 1; }
 	$(BIN)/import-linter drawgraph eslabon | sed -e '/"\.__main__"/d' -e '/concentrate/d' -e 's/"\.\([^"]*\)"/"\1"/g' | tred \
 	  | dot -Gsize=7 -Granksep=0.3 -Nshape=box -Nstyle=rounded -Nheight=0.3 -Tsvg > docs/imports.svg
+
+# The documentation site, into build/site; nothing is loaded from a network, neither here nor by the pages.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-serve: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+# What was found wrong in print, anew from the reports; minutes.
+docs-documents: $(VENV)/.dev
+	$(BIN)/python docs_build/documents.py
 
 # Minutes of measurement beside the peers; docs/benchmarks.md is written anew. BASE=path names an earlier checkout.
 bench: $(VENV)/.dev

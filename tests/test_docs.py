@@ -1,6 +1,9 @@
-"""What the documentation shows, runs."""
+"""What the documentation shows, runs, and prints what it says it prints."""
 
+import doctest
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +15,38 @@ from eslabon.write.urdf import to_urdf
 HERE = Path(__file__).parents[1]
 
 
+BLOCK = re.compile(r"""^```(\w+)(?: title="(\S+)")?\n(.*?)^```$""", flags=re.S | re.M)
+LOOSE = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+OWN_TESTS = ("describe_your_mechanism.md",)  # whose pieces do not follow one another
+
+
 def blocks(page, language):
-    return re.findall(rf"```{language}\n(.*?)```", (HERE / page).read_text(encoding="utf-8"), flags=re.S)
+    return [code for kind, _, code in BLOCK.findall((HERE / page).read_text(encoding="utf-8")) if kind == language]
+
+
+def pages():
+    """All pages with code of Python, by their names in the repository."""
+    every = [*HERE.glob("*.md"), *(HERE / "docs").rglob("*.md")]
+    names = sorted(str(p.relative_to(HERE)) for p in every if p.name not in OWN_TESTS)
+    return [name for name in names if blocks(name, "python")]
+
+
+def run(page, folder):
+    """Run the page's code from top to bottom. A block with a title is written to a file of that name, and text right below
+    a piece of code is what it prints."""
+    names, printed = {}, None
+    text = (HERE / page).read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        kind, title, code = found.groups()
+        if title:
+            (folder / title).write_text(code)
+        elif kind == "python":
+            line = text[: found.start()].count("\n") + 1
+            with redirect_stdout(StringIO()) as out:
+                exec(compile("\n" * line + code, str(HERE / page), "exec"), names)
+            printed = out.getvalue(), found.end()
+        elif kind == "text" and printed and not text[printed[1] : found.start()].strip():
+            assert doctest.OutputChecker().check_output(code, printed[0], LOOSE), f"{page} prints\n{printed[0]}"
 
 
 @pytest.fixture
@@ -22,15 +55,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_readme(folder):
-    for code in blocks("README.md", "python"):
-        exec(code, {})
-
-
-def test_the_guide(folder):
-    names = {}
-    for code in blocks("docs/guide.md", "python"):
-        exec(code, names)
+@pytest.mark.parametrize("page", pages())
+def test_code_of_a_page_runs(folder, page):
+    run(page, folder)
 
 
 def test_three_ways_give_the_same_pendulum(folder):
@@ -66,8 +93,20 @@ def test_the_other_examples_of_the_page(folder):
     with pytest.warns(es.ModelWarning):
         exec(code[4], names)
     assert names["arm"].nv == 3
-    exec(code[6], names)
+    exec(code[7], names)
     assert [names[x].nv for x in ("stiff", "short", "hand", "again", "both")] == [4, 4, 2, 6, 8]
+
+
+def test_shapes_of_the_page(folder):
+    page = "docs/describe_your_mechanism.md"
+    code, toml = blocks(page, "python"), blocks(page, "toml")
+    names = {"es": es}
+    exec(code[0], names)
+    exec(code[6], names)
+    (folder / "shaped.toml").write_text(toml[0] + toml[-1])
+    m = es.load("shaped.toml")
+    assert m.shape("bucket") == names["b"].build().shape("bucket")
+    assert m.shape("hand").size == (0.001, 0.001, 0.001)
 
 
 def test_the_four_bar_in_mjcf(folder):
@@ -95,7 +134,7 @@ def test_the_changelog_lists_every_word_that_was_renamed():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", *(f"docs/{f.name}" for f in (HERE / "docs").glob("*.md")), "reproductions/README.md"]
+    "page", ["README.md", *(str(f.relative_to(HERE)) for f in (HERE / "docs").rglob("*.md")), "reproductions/README.md"]
 )
 def test_pages_use_the_words_of_the_field(page):
     text = (HERE / page).read_text(encoding="utf-8")
@@ -104,17 +143,7 @@ def test_pages_use_the_words_of_the_field(page):
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in [HERE / "README.md", *(HERE / "docs").glob("*.md"), HERE / "CHANGELOG.md"]:
+    """Those of pages that the site does not have; `test_site` follows those that it has."""
+    for page in [*HERE.glob("*.md"), HERE / "reproductions" / "README.md"]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-@pytest.mark.parametrize("page", sorted(p.name for p in (HERE / "docs" / "examples").glob("*.md")))
-def test_worked_examples(folder, page):
-    """A block whose first line names a file is written to it; those of Python run one after another."""
-    text = (HERE / "docs" / "examples" / page).read_text(encoding="utf-8")
-    for name, content in re.findall(r"```\w+ (\S+)\n(.*?)```", text, flags=re.S):
-        (folder / name).write_text(content)
-    names = {}
-    for code in re.findall(r"```python\n(.*?)```", text, flags=re.S):
-        exec(code, names)

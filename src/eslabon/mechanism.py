@@ -7,7 +7,7 @@ This is the only place that knows both the data and the rooms that work on it; a
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from eslabon import model, read
 from eslabon.arguments import known_options, renamed
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes
 from eslabon.quantities import quantity as quantity_of
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
+@displayed
 class Mechanism(model.Model):
     """An articulated system and all that can be asked of it.
 
@@ -57,6 +59,11 @@ class Mechanism(model.Model):
     def __init__(self, description: model.Description, symbols: Mapping[str, Any] | None = None) -> None:
         super().__init__(description, symbols)
         self.__dict__.update(_verbs=Verbs(self), _derivatives=Verbs(self))
+
+    def _pieces(self) -> Iterator[str]:
+        from eslabon.structure.notebook_page import mechanism_pieces
+
+        return mechanism_pieces(self)
 
     # -- files and pictures -------------------------------------------------------------------------------------
 
@@ -71,10 +78,47 @@ class Mechanism(model.Model):
         if suffix not in (".toml", ".urdf"):
             raise ReadError(f"{path}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf.")
         if suffix == ".toml":
-            return write(path, to_toml(self.description))
+            return write(path, to_toml(self.description, Path(path).parent))
         if lost := "; ".join(not_written(self)):
             warnings.warn(f"{path}: URDF has no place for {lost}.", ModelWarning, stacklevel=depth_of_user())
-        return write(path, to_urdf(self))
+        return write(path, to_urdf(self, Path(path).parent))
+
+    def plot(
+        self, q: ArrayLike | str | None = None, *, path: str | Path | None = None, ax: Any = None, theme: str | None = None,
+        labels: Any = (), frames: Any = True, coms: bool = False, trace: Any = (), many: str = "ghosts",
+        external: Mapping[str, ArrayLike] | None = None, reactions: ArrayLike | bool | None = None, shapes: bool = True,
+        view: Any = None, title: str | None = None, size: Any = None,
+    ) -> Any:  # fmt: skip
+        """A matplotlib figure of the mechanism: in its plane, with the symbols of kinematic diagrams, if it moves in one, else as
+        shaded solids in space; actuated joints are vermillion, cut joints blue.
+
+        `q` is a configuration, many of them `(n, nq)`, the name of a mode, or left out: home, with its loops closed. `many` draws
+        the last of many among "ghosts" of the others, or all as a "fan"; `trace` the way of a frame, or of a point
+        ("body", (x, y, z)), through all of them. `path` saves the figure as .png, .svg or .pdf; `ax` draws into axes that are
+        there; `theme` is "light" or "dark". `labels` is True or some of "joints", "bodies", "frames"; `frames` says whether, or
+        which, frames have their axes drawn; `coms` draws centres of mass. `external` are wrenches on bodies as in
+        `inverse_dynamics`, `reactions` those that `reactions` gives, True for those of the mechanism held at rest. `view` is
+        (elevation, azimuth) in degrees, or "front", "side", "top", and draws in space; `size` is in inches.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> figure = m.plot(m.assemble([2.0, 1.0]), labels="joints", coms=True)
+        >>> figure.axes[0].get_xlabel()
+        'x [m]'
+        """
+        from eslabon.drawing.draw import draw
+
+        if isinstance(reactions, bool):
+            reactions = self._reactions_at_rest(q) if reactions else None
+        return draw(self, q, path=path, ax=ax, theme=theme, labels=labels, frames=frames, coms=coms, trace=trace, many=many,
+            external=external, reactions=reactions, shapes=shapes, view=view, title=title, size=size)  # fmt: skip
+
+    def _reactions_at_rest(self, q: ArrayLike | str | None) -> Floats:
+        """What the joints transmit where the last configuration of a drawing is held."""
+        from eslabon.drawing.drawn_configurations import configurations
+
+        still = np.zeros(self.nv)
+        return self.reactions(configurations(self, q)[-1], still, still)
 
     def topology_svg(self) -> str:
         """A drawing of the bodies and of what joins them, as SVG text."""
@@ -102,6 +146,16 @@ class Mechanism(model.Model):
     def with_frame(self, name: str, body: str | None = None, at: Any = None) -> Self:
         """The mechanism with a frame more, or with one of its frames elsewhere."""
         return self._changed(changes.with_frame(self, name, body, at))
+
+    def with_shape(self, name: str, **given: Any) -> Self:
+        """The mechanism with a shape more, or with other data of one of its shapes, named as in `Builder.shape`.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow").with_shape("ball", body="link2", kind="sphere", size=0.1)
+        >>> m.with_shape("ball", colour="#d55e00").shape("ball").colour
+        '#d55e00'
+        """
+        return self._changed(changes.with_shape(self, name, given))
 
     def with_actuated(self, joints: Sequence[str]) -> Self:
         """The mechanism with motors at these joints and at no other."""

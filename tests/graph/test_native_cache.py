@@ -142,6 +142,16 @@ def test_the_oldest_files_go_first(folder: Path) -> None:
     assert [p.name for p in folder.glob("*.part")] == ["new.part"]
 
 
+def test_the_folder_is_looked_through_now_and_then(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By every file that is stored, it would take a time that grows as the square of their number."""
+    looks: list[Path] = []
+    monkeypatch.setattr(cache, "prune", looks.append)
+    for k in range(640):
+        cache.store(f"{k}", cache.Entry({}, b"code"))
+    assert 1 <= len(looks) <= 40
+    assert set(looks) == {folder}
+
+
 def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ESLABON_CACHE", "/here")
     assert cache.folder() == Path("/here")

@@ -139,3 +139,8 @@ __all__ = [
     "vee",
     "vee6",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the Tab key offers: names to use, not files."""
+    return sorted(__all__)

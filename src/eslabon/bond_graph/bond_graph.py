@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,11 @@ from eslabon.bonds import equations as _equations
 from eslabon.bonds import toml, written
 from eslabon.bonds.causality import Causality
 from eslabon.bonds.graph import Graph
+from eslabon.displays import displayed
 from eslabon.errors import MissingDependencyError, ModelError, ReadError, shown
+from eslabon.pages import picture, table
+from eslabon.pages.notebook import folded, said
+from eslabon.sheets import Sheet
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.causal_paths import CausalPath
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from eslabon.graph.printed import Equations
 
 
+@displayed
 class BondGraph(Graph):
     """A bond graph: elements, and the bonds between them.
 
@@ -417,6 +422,20 @@ class BondGraph(Graph):
             return svg(picture(self, None))
         except MissingDependencyError:
             return None
+
+    def _pieces(self) -> Iterator[str]:
+        svg = self._repr_svg_()
+        if svg is not None:
+            yield picture(svg)
+        rows = [
+            (name, x.kind, said(x.value) if x.value is not None else "", x.domain) for name, x in self.elements.items()
+        ]
+        elements = table(Sheet("", ("element", "kind", "value", "domain"), rows))
+        yield folded(f"elements ({len(rows)})", elements, opened=svg is None)
+        if self.parameters:
+            yield folded(
+                f"parameters ({len(self.parameters)})", table(Sheet("", ("name", "value"), [*self.parameters.items()]))
+            )
 
     def __repr__(self) -> str:
         bonds, inputs = len(self.bonds), len(self.inputs)

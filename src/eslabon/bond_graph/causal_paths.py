@@ -16,6 +16,7 @@ from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, FLOW_SINK, GYRATORS, RESISTOR, STORAGES, TRANSFORMERS, Element
 from eslabon.bonds.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
+from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, shown
 from eslabon.graph.evaluator import evaluate
 from eslabon.graph.printed import equations
@@ -25,6 +26,7 @@ LIMIT = 2_000
 ENDS = (*STORAGES, RESISTOR, FLOW_SINK)
 
 
+@displayed(only=("bonds", "variables", "elements", "kind", "power"))
 @dataclass(frozen=True, eq=False, repr=False)
 class CausalPath:
     """A causal path (Morales, 5.2), or a loop, which comes back to the variable it begins with.

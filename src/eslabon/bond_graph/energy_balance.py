@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,9 @@ from eslabon.bond_graph.numbers import value
 from eslabon.bonds.equations import BOND_VARIABLES, ENERGIES, storages
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import RESISTOR, SOURCES
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
+from eslabon.pages.notebook import in_time
 from eslabon.plotting import axis_label, curves, panels, save_figure
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ ROLES = {"I": "stored", "C": "stored", RESISTOR: "dissipated", **dict.fromkeys(S
 SHOWN = 12  # elements that a figure's legend still tells apart
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class EnergyBalance:
     """Power into each element and its integral from the start of a run, (..., times, elements), the largest element first.
@@ -82,6 +86,14 @@ class EnergyBalance:
         if path is not None:
             save_figure(made, Path(path))
         return made
+
+    def _pieces(self) -> Iterator[str]:
+        if self.energy.ndim == 2:
+            own = zip(self.elements, self.kinds, strict=True)
+            yield in_time(self.t, ((f"{name} ({kind})", "J", self.energy[:, k]) for k, (name, kind) in enumerate(own)))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.elements)
 
     def __repr__(self) -> str:
         rows = [f"Energy balance of {self.owner}, {self.t[0]:g} to {self.t[-1]:g} s"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +16,12 @@ from eslabon.bonds.equations import BOND_VARIABLES, LINEARIZATION, input_names, 
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import Description
 from eslabon.bonds.linear_graph import COEFFICIENTS, linear_description
+from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError
+from eslabon.pages.notebook import linear_system
 
 
+@displayed
 @dataclass(frozen=True)
 class LinearGraph:
     """dx' = A dx + B du, dy = C dx + D du about a state x under inputs u, where x' = rates."""
@@ -47,6 +51,9 @@ class LinearGraph:
         if not outputs:
             C, D, outputs = np.eye(len(self.states)), np.zeros((len(self.states), len(self.inputs))), self.states
         return control.ss(self.A, self.B, C, D, states=[*self.states], inputs=[*self.inputs], outputs=[*outputs])
+
+    def _pieces(self) -> Iterator[str]:
+        yield from linear_system(self)
 
     def __repr__(self) -> str:
         return f"<LinearGraph: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs>"

@@ -11,8 +11,10 @@ from eslabon.arguments import Floats, finite, states
 from eslabon.bond_graph.numbers import function
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.motion_terms import MOTION_TERMS, displacements, products, velocities
+from eslabon.displays import displayed
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class MotionTerms:
     """M f' + B [f_j f_k] + C [f_j^2] + D f + G = Q u, with leading axes for a batch.

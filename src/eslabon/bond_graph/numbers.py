@@ -13,6 +13,7 @@ from eslabon.arguments import Floats, finite, mapping, states, text
 from eslabon.bonds.equations import AFFINE, BOND_VARIABLES, RATES, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
+from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, SingularityError, suggest
 from eslabon.graph.evaluator import Formula, evaluate
 
@@ -73,6 +74,7 @@ def inputs(g: Graph, u: ArrayLike | None) -> Floats:
     return states(u, "u", len(names), g.name, "inputs")
 
 
+@displayed
 @dataclass(frozen=True)
 class BondVariables:
     """Efforts and flows (..., bonds), and what each is called."""
@@ -93,6 +95,9 @@ class BondVariables:
         letter, place = self.names[name]
         found: Floats = getattr(self, letter)[..., place]
         return found
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.names)
 
 
 def bond_variables(g: Graph, x: ArrayLike, u: ArrayLike | None, t: ArrayLike, **options: Any) -> BondVariables:

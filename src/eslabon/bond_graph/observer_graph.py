@@ -20,12 +20,14 @@ from eslabon.bonds.observer_description import hat, observer_description
 from eslabon.bonds.structural_ranks import detectors
 from eslabon.control.observers import luenberger
 from eslabon.control.ranks import shown_pole
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, shown
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.bond_graph import BondGraph
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class ObserverGraph:
     """A graph of a plant and its observer.

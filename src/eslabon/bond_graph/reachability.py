@@ -22,10 +22,12 @@ from eslabon.bonds.structural_ranks import causal_rank, connections, controls, d
 from eslabon.control.ranks import KalmanRank
 from eslabon.control.ranks import controllability as kalman_controllability
 from eslabon.control.ranks import observability as kalman_observability
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityWarning, depth_of_user
 from eslabon.graph.evaluator import evaluate
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class StructuralRank:
     """The structural rank of A of a graph of order n: n - t, where t storages stay in integral causality.
@@ -59,6 +61,7 @@ class StructuralRank:
         return f"<structural rank {self.rank} of {self.order} of {self.owner}{_staying(self.staying)}>"
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Reachability:
     """Whether inputs reach all states of a graph, or outputs show them: by structure, and at a state by Kalman's rank.

@@ -19,10 +19,12 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import JACOBIAN, RATES, X, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
+from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
 from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
+from eslabon.pages.notebook import in_time
 from eslabon.simulate.adaptive import IMPLICIT
 from eslabon.simulate.adaptive import METHODS as ADAPTIVE
 from eslabon.simulate.control import Table
@@ -37,6 +39,7 @@ STAGES = (0.0, 0.5, 1.0)  # of rk4
 METHODS = (*ADAPTIVE, "rk4")
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Response:
     """States in time: `t` is (times,), `x` (..., times, n), `u` (..., times, nu); ["q3"] is a state or an input by name.
@@ -86,6 +89,14 @@ class Response:
         raise ModelError(
             f"the response of {self.graph.name} has no {name!r}{suggest(name, (*self.states, *self.inputs))}"
         )
+
+    def _pieces(self) -> Iterator[str]:
+        first = (0,) * (self.x.ndim - 2)
+        curves = [(name, "", self[name][first]) for name in (*self.states, *self.inputs)]
+        yield in_time(self.t, curves)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.states, *self.inputs, *self.graph.signals]
 
     def __repr__(self) -> str:
         return f"<Response of {self.graph.name}: {self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times, {self.method}>"

@@ -19,6 +19,7 @@ from eslabon.bond_graph.numbers import inputs as inputs_of
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import BOND_VARIABLES, RATES, STEADY, input_names, order
 from eslabon.bonds.graph import Graph
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, SingularityError
 from eslabon.graph.evaluator import evaluate
 
@@ -28,6 +29,7 @@ MOVING = 1e-7
 SINGULAR = 1e-13  # reciprocal condition number of the equations, scaled row by row
 
 
+@displayed
 @dataclass(frozen=True)
 class SteadyState:
     """States x (..., n) and inputs u (..., nu) at rest; `energy` has the energy variables of all storages by name."""
@@ -43,6 +45,9 @@ class SteadyState:
         known = {**self.energy, **{n: self.u[..., k] for k, n in enumerate(self.inputs)}}
         known_words([text(name, "what is asked of a steady state")], known, "a steady state has no")
         return known[name]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.energy, *self.inputs]
 
 
 def steady_state(g: Graph, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0) -> SteadyState:

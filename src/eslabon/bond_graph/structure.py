@@ -15,9 +15,11 @@ from eslabon.bonds.causality import PREFERENCES
 from eslabon.bonds.equations import DERIVATIVE_FIELDS, FIELDS, STRUCTURE
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import BLOCKS, DERIVATIVE_BLOCKS, JunctionStructure, junction_structure
+from eslabon.displays import displayed
 from eslabon.graph.evaluator import evaluate
 
 
+@displayed(only=("preference", "key", "blocks", "algebraic_loops"))
 @dataclass(frozen=True, repr=False)
 class Structure:
     """S, or J with derivative causality preferred, in blocks; `key` names what is in each key vector.

@@ -15,6 +15,7 @@ from eslabon.arguments import choice
 from eslabon.bonds.graph import Graph, Port
 from eslabon.bonds.items import FLOW_SINK, GYRATORS, RESISTOR, TRANSFORMERS, Bond, Element
 from eslabon.bonds.validation import resistor_input
+from eslabon.displays import displayed
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
 
@@ -24,6 +25,7 @@ PATIENCE = 20_000  # choices, after which the search for an assignment is given 
 Strokes = Mapping[str, bool]  # for each bond: whether the stroke is at the head
 
 
+@displayed
 class Storage(NamedTuple):
     """A storage at a bond: its energy variable."""
 
@@ -38,6 +40,7 @@ class Storage(NamedTuple):
         return ("f", "e") if self.element.kind == "C" else ("e", "f")
 
 
+@displayed(only=("preference", "order", "states", "dependent", "strokes"))
 @dataclass(frozen=True, repr=False)
 class Causality:
     """An assignment of causality.

@@ -11,6 +11,7 @@ from eslabon.arguments import known_words, text
 from eslabon.bonds.items import DOMAINS, PORT, Bond, Description, Element
 from eslabon.bonds.submodels import flatten, with_parameter
 from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, shown
 from eslabon.model.expressions import Expression, dependency_order, number
 from eslabon.model.memory import Table
@@ -18,6 +19,7 @@ from eslabon.model.memory import Table
 WORDS = {"e": "effort", "f": "flow", "p": "momentum", "q": "displacement"}
 
 
+@displayed
 class Port(NamedTuple):
     """An element's end of a bond: the bond, and whether its half arrow points to the element."""
 

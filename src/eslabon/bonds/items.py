@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from eslabon.displays import displayed
 from eslabon.model.expressions import Expression, Number
 
 SOURCES, STORAGES, RESISTOR = ("Se", "Sf", "MSe", "MSf"), ("I", "C"), "R"
@@ -74,6 +75,7 @@ Law = Number | Traced
 Value = Number | Matrix | Traced
 
 
+@displayed
 @dataclass(frozen=True)
 class Element:
     """One element.
@@ -138,6 +140,7 @@ class Element:
         return {"I": "p", "C": "q", FLOW_SINK: "f"}[self.kind]
 
 
+@displayed
 @dataclass(frozen=True)
 class Bond:
     """A bond with its half arrow from tail to head. An active bond carries one signal only, "effort" or "flow"."""

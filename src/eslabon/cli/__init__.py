@@ -10,6 +10,7 @@ from eslabon.cli import (
     kinematics_commands,
     library_commands,
     linear_commands,
+    reproduce_command,
     symbolic_commands,
 )
 from eslabon.cli.app import app, main
@@ -22,6 +23,7 @@ __all__ = [
     "library_commands",
     "linear_commands",
     "main",
+    "reproduce_command",
     "symbolic_commands",
 ]
 

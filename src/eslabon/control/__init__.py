@@ -65,3 +65,8 @@ __all__ = [
     "state_feedback",
     "tracking_lqr",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the Tab key offers: names to use, not files."""
+    return sorted(__all__)

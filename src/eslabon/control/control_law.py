@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import finite, positive, states, text
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.simulate.sampling import Sampled, sampled
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from eslabon.graph.c import CSource
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class ControlLaw(Traced):
     """tau = law(t, q, v), or (tau, dx/dt) = law(t, q, v, x) with states x, for one mechanism.

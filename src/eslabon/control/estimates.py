@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinates, difference, velocity_units
+from eslabon.pages.notebook import in_time
 from eslabon.plotting import axis_label, curves, panels
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ def at_samples(motion: Motion, period: float) -> Samples:
     return Samples(motion.t[own], motion.q[..., own, :], motion.v[..., own, :], motion.x[..., own, :])
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates:
     """Estimates in time, with the truth and the error x - x_hat: each (..., times, states).
@@ -73,6 +77,14 @@ class Estimates:
         """A matplotlib figure: in the left column states, true and estimated, in the right one errors, in three standard
         deviations if the filter gives them."""
         return _figure(self, theme)
+
+    def _pieces(self) -> Iterator[str]:
+        first = (0,) * (self.error.ndim - 2)
+        curves = (
+            (f"error of {name}", unit, self.error[first][:, k])
+            for k, (name, unit) in enumerate(zip(self.states, self.units, strict=True))
+        )
+        yield in_time(self.t, curves)
 
     def __repr__(self) -> str:
         many = f"{int(np.prod(self.x.shape[:-2])):,} trajectories, " if self.x.ndim > 2 else ""

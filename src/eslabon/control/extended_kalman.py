@@ -18,6 +18,7 @@ from eslabon.control.measurements import sensors
 from eslabon.control.stepwise_law import c_source, stepwise
 from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, shown
 from eslabon.graph.evaluator import evaluate
 from eslabon.linear.measured import state_names
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 THROUGH = ("forces", "accelerations", "states")
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class ExtendedKalmanFilter:
     """A filter of the nonlinear mechanism; see `extended_kalman_filter`.
@@ -194,6 +196,7 @@ class ExtendedKalmanFilter:
         return f"<extended Kalman filter of {self.m.name}: {len(self.states)} states from {', '.join(self.outputs)}, every {self.period:g} s>"
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class FollowedState:
     """Estimated configurations, velocities and covariances at times: (..., times, nq), (..., times, nv), (..., times, 2n, 2n)."""

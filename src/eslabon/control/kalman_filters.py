@@ -21,6 +21,7 @@ from eslabon.control.linear_system import System
 from eslabon.control.observers import Observer, full_order
 from eslabon.control.plant import Plant, gathered, number, plant_of
 from eslabon.control.ranks import kalman_rank
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 
 
@@ -122,6 +123,7 @@ def _unsettled() -> InputError:
         "motion that does not die out by itself some process noise.")  # fmt: skip
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class KalmanFilter:
     """A filter whose gains follow its covariance from step to step; see `kalman_filter`."""

@@ -10,6 +10,7 @@ a prime is the next value, and the measurement at hand corrects the estimate at 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,9 +21,12 @@ from eslabon.algebra.arrays import times
 from eslabon.arguments import Floats, finite
 from eslabon.control.plant import Plant, number, plant_of
 from eslabon.control.pole_placement import place
+from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError, shown
+from eslabon.pages.notebook import attributes, folded, matrix
 
 
+@displayed(also=("poles", "period", "stable"))
 @dataclass(frozen=True, eq=False, repr=False)
 class Observer:
     """An observer of a linear system; see `luenberger`, `reduced_order` and `kalman`.
@@ -114,6 +118,15 @@ class Observer:
             "inputs": [*p.inputs, *p.outputs], "outputs": [f"{x}_hat" for x in p.states],
         }  # fmt: skip
         return control.ss(self.F, B, self.M, D, self.period or 0, name="observer", **names)
+
+    def _pieces(self) -> Iterator[str]:
+        yield matrix("gains", self.gains, self._gain_rows(), self.plant.outputs)
+        yield folded("attributes", *attributes(self))
+
+    def _gain_rows(self) -> list[str]:
+        """The states that the gains belong to; those of a reduced observer have no names."""
+        named = len(self.gains) == self.plant.n
+        return list(self.plant.states) if named else [f"z{k + 1}" for k in range(len(self.gains))]
 
     def __repr__(self) -> str:
         every = f", every {self.period:g} s" if self.period else ""

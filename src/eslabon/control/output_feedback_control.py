@@ -23,6 +23,7 @@ from eslabon.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.control.observers import Observer
 from eslabon.control.plant import held, transition
 from eslabon.control.stepwise_law import c_source, stepwise
+from eslabon.displays import displayed
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError, MissingDependencyError
 from eslabon.graph.evaluator import evaluate
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from eslabon.simulate.simulated_motion import Motion
 
 
+@displayed(also=("poles", "period"))
 @dataclass(frozen=True, eq=False, repr=False)
 class OutputFeedback:
     """Gains, an observer and what they were designed for; see `output_feedback`."""

@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, count, positive
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError
 from eslabon.model import Body, Model
 from eslabon.model.expressions import parameter
 
 
+@displayed
 class Perturbed(NamedTuple):
     """A mechanism with a parameter for each body's inertia, and random values of these, (samples,) each, by name."""
 

@@ -10,9 +10,11 @@ import numpy as np
 from eslabon.arguments import Floats, finite, positive
 from eslabon.control.linear_system import System
 from eslabon.control.ranks import kalman_rank
+from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Plant:
     """x' = A x + B u, y = C x + D u; with a period x[k+1] = A x[k] + B u[k]."""

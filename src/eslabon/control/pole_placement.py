@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, choice, count, finite
 from eslabon.control.linear_system import System, with_inputs
 from eslabon.control.ranks import kalman_rank, shown_pole
+from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, shown
 
 METHODS = ("sylvester", "YT", "KNV0")
@@ -19,6 +20,7 @@ TRIALS = 24  # random G, of which the one with the best conditioned T is taken
 SAME = 1e-9  # of the size of poles: these are one
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class PlacedPoles:
     """Gains of u = -K x, and the poles they give.

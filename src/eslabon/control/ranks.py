@@ -9,12 +9,14 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.control.linear_system import System, with_inputs, with_outputs
+from eslabon.displays import displayed
 
 NOTHING = 1e-12  # of the largest singular value of Kalman's matrix: zero but for round-off
 GONE, LITTLE = 1e-10, 1e-7  # distances of a mode from losing rank that are zero but for round-off, and that may be so
 ALIKE = 1e-6  # of the size of A: round-off takes poles that repeat so far apart, and not their mean
 
 
+@displayed
 class ModeRank(NamedTuple):
     """A mode: its pole, how often it repeats, how far [A - s 1, B] is from losing rank there, as a share of its size, how much
     rank it lost, and the combination of states that is lost, or nearest to it."""
@@ -31,6 +33,7 @@ class ModeRank(NamedTuple):
         return GONE < self.distance <= LITTLE
 
 
+@displayed(also=("full",))
 @dataclass(frozen=True, eq=False, repr=False)
 class KalmanRank:
     """How much of a linear system its inputs reach, or its outputs show.

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, finite
 from eslabon.control.piecewise import hermite, piecewise
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, shown
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities, difference, integrate, normalize
@@ -28,6 +29,7 @@ ENDLESS = (-np.inf, np.inf)
 HELD = "a configuration"
 
 
+@displayed
 class State(NamedTuple):
     """Coordinates, velocities and accelerations."""
 
@@ -36,6 +38,7 @@ class State(NamedTuple):
     a: Any
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Reference:
     """A motion to be followed; see `reference`.

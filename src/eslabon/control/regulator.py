@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, finite, flag
 from eslabon.control.linear_system import System, with_inputs
 from eslabon.control.ranks import ModeRank, kalman_rank, shown_pole
+from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Regulator:
     """Gains of u = -K x that cost least.
@@ -135,6 +137,7 @@ def _mixed(N: ArrayLike | None, n: int, m: int) -> Floats:
     return both
 
 
+@displayed
 class FiniteHorizon(NamedTuple):
     """Gains in time: t is (times,), K (times, inputs, states) and S (times, states, states), the cost to come."""
 

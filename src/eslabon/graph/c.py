@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eslabon.displays import displayed
 from eslabon.files import write
 from eslabon.graph.calls import Composed
 from eslabon.graph.linking import linked
 from eslabon.graph.lookup import Lookup
 from eslabon.graph.program import GraphError, Instruction, Program, read
+from eslabon.pages.notebook import folded, source_text
 
 LINE = 72  # characters; what is longer than half of it gets a name before it goes into something else
 
@@ -59,6 +62,7 @@ _SIGN_OF = "static double sign_of(double x)\n{\n    return x > 0.0 ? 1.0 : x < 0
 _ROW_OF = "static int row_of(double x, int last)\n{\n    return x >= last ? last : x > 0.0 ? (int)x : 0;\n}\n\n"  # NaN is row 0
 
 
+@displayed
 @dataclass(frozen=True)
 class CSource:
     """A header and an implementation."""
@@ -71,6 +75,10 @@ class CSource:
         """Write name.h and name.c into a folder, which is made if it is not there; gives their paths."""
         header, code = Path(folder) / f"{self.name}.h", Path(folder) / f"{self.name}.c"
         return write(header, self.header), write(code, self.code)
+
+    def _pieces(self) -> Iterator[str]:
+        yield folded(f"{self.name}.h", source_text(self.header))
+        yield folded(f"{self.name}.c", source_text(self.code))
 
     def __repr__(self) -> str:
         lines = self.code.count("\n")

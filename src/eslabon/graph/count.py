@@ -7,10 +7,14 @@ nothing, since it is merged into the addition or product it meets.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 from typing import Any
 
+from eslabon.displays import displayed
 from eslabon.graph.program import read, simplified
+from eslabon.pages import table
+from eslabon.sheets import Sheet
 
 _KINDS = {
     **dict.fromkeys(("mul", "sq"), "multiplications"),
@@ -22,6 +26,7 @@ _KINDS = {
 }
 
 
+@displayed
 @dataclass(frozen=True)
 class Operations:
     """Numbers of operations by kind; subtractions are among the additions, inverse functions among the trigonometric."""
@@ -50,9 +55,15 @@ class Operations:
         other            0
         total            6
         """
-        rows = [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self)] + [("total", self.total)]
+        rows = self._rows()
         width = max(len(str(number)) for _, number in rows)
         return "\n".join(f"{name:<15}  {number:>{width}}" for name, number in rows)
+
+    def _rows(self) -> list[tuple[str, int]]:
+        return [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self)] + [("total", self.total)]
+
+    def _pieces(self) -> Iterator[str]:
+        yield table(Sheet("", ("operations", "number"), self._rows()))
 
     __str__ = table
 

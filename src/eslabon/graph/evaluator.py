@@ -54,6 +54,8 @@ class Owner(Protocol):
 
 Shape = tuple[int, ...]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+# Rooms without formulas: what they show of a mechanism leaves its compiled code as it is.
+SHOWING = ("cli", "drawing", "language.py", "pages", "plotting", "reproductions", "sheets.py", "studies", "viewer")
 FEW, MANY = 300, 32  # states in all, and in one call, from which on compiling a graph pays: it takes a second or two
 
 # What a state consists of: how many numbers, and what they are called in a sentence.
@@ -439,5 +441,6 @@ def _sized(m: Owner, x: str | Argument, options: Mapping[str, Any]) -> Argument:
 def _code_version() -> str:
     """A fingerprint of this package's files, so that code kept on disk never outlives the formulas it came from."""
     here = Path(__file__).parents[1]
-    files = sorted((str(f.relative_to(here)), f.stat().st_size, f.stat().st_mtime_ns) for f in here.rglob("*.py"))
+    tracing = [f for f in here.rglob("*.py") if f.relative_to(here).parts[0] not in SHOWING]
+    files = sorted((str(f.relative_to(here)), f.stat().st_size, f.stat().st_mtime_ns) for f in tracing)
     return hashlib.sha256(repr(files).encode()).hexdigest()

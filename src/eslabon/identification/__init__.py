@@ -26,3 +26,8 @@ __all__ = [
     "pseudo_inertias",
     "read_recording",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the Tab key offers: names to use, not files."""
+    return sorted(__all__)

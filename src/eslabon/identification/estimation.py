@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite
+from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
 from eslabon.graph.evaluator import evaluate, native, requested
 from eslabon.identification.equations import LINEAR_EQUATIONS, independent
@@ -128,6 +129,7 @@ def _joint_scales(m: Model, terms: Terms, several: list[Equations]) -> Floats:
 # -- the solution -----------------------------------------------------------------------------------------------------
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """beta - beta_0 and its covariance; `information` is a matrix R with R (beta - beta_0) = z in units of its errors, a row

@@ -8,7 +8,7 @@ the forms with exact derivatives, which one native call gives for all samples (`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError
 from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import base_parameters, refuse_driven
@@ -26,6 +27,7 @@ from eslabon.identification.fourier_series import Limits, Scaled, Series
 from eslabon.identification.parameters import Terms, terms_of
 from eslabon.model import Joint, Model
 from eslabon.model.configuration import velocity_columns, velocity_names, velocity_units
+from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
 from eslabon.plotting import axis_label, curves, panels
 from eslabon.solvers.assembly import assemble, complete
@@ -115,6 +117,7 @@ class Cost:
 # -- the motion -------------------------------------------------------------------------------------------------------
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation:
     """A motion for identification: the path of the independent coordinates, the condition number of the scaled regressor along
@@ -150,6 +153,12 @@ class Excitation:
     def forces(self, t: Any) -> Floats:
         """The actuators' forces that the motion takes by the model, (n, nu), at increasing times."""
         return model_forces(self.m, *self.states(t))
+
+    def _pieces(self) -> Iterator[str]:
+        t = np.linspace(0.0, self.duration, 201)
+        q, v, _ = self.path(t)
+        own = [(word, k, x) for word, x in (("q", q), ("v", v)) for k in range(len(self.coordinates))]
+        yield in_time(t, ((f"{word} {self.coordinates[k]}", "", x[:, k]) for word, k, x in own))
 
     def __repr__(self) -> str:
         return (

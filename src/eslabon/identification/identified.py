@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, flag, positive
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import base_parameters
@@ -32,7 +34,9 @@ from eslabon.identification.recordings import recordings, sampled
 from eslabon.identification.residual_tests import ResidualTest, chi_squared, missing_term, tests
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns, velocity_names
+from eslabon.pages import paragraph, table
 from eslabon.plotting import axis_label, curves, panels
+from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import FORCE
 from eslabon.solvers.inertial_parameters import BaseParameters
 
@@ -45,6 +49,7 @@ class Settings(NamedTuple):
     guess: Any
 
 
+@displayed
 class CrossValidation(NamedTuple):
     """How well identified parameters predict the forces of another motion: for each equation the root mean square of the
     measured force and of the error, and their ratio."""
@@ -54,12 +59,18 @@ class CrossValidation(NamedTuple):
     error: Floats
     relative: Floats
 
+    def _pieces(self) -> Iterator[str]:
+        rows = zip(self.coordinates, self.force, self.error, self.relative, strict=True)
+        columns = ("coordinate", "force, root mean square", "error, root mean square", "relative")
+        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows]))
+
     def __repr__(self) -> str:
         rows = zip(self.coordinates, self.force, self.error, self.relative, strict=True)
         lines = [f"  {name:<16} force {f:10.4g}   error {e:10.4g}   {r:7.2%}" for name, f, e, r in rows]
         return "\n".join([f"<CrossValidation: errors up to {self.relative.max():.2%}>", *lines])
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification:
     """Base parameters found from recorded motions.
@@ -180,6 +191,12 @@ class Identification:
             why = f"are {np.sqrt(chi / max(1, free)):.3g} times the known noise"
         guess = missing_term(self.m, self.several, self.found, self.terms)
         return f"the model is rejected: the residuals {why} (p = {p:.1g})" + (f"; {guess}" if guess else "")
+
+    def _pieces(self) -> Iterator[str]:
+        rows = zip(self.names, self.values, self.standard_errors, self.base.values, strict=True)
+        yield paragraph(f"{self.verdict[0].upper()}{self.verdict[1:]}.")
+        columns = ("combination of parameters", "value", "standard error", "of the model before")
+        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows]))
 
     def __repr__(self) -> str:
         samples = sum(len(e.t) for e in self.several)

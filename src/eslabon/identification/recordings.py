@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, known_words, positive, states
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
+from eslabon.pages.notebook import in_time
 from eslabon.simulate.simulated_motion import Motion, columns
 from eslabon.solvers.assembly import complete, project
 
@@ -44,6 +46,7 @@ _HEADING = re.compile(r"(?P<joint>.+)\.(?P<what>q|v|a|tau)(?:\.(?P<name>\w+))?\s
 _TIME = re.compile(r"(?:t|time)\s*(?:\[(?P<unit>.*)\])?", re.IGNORECASE)
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Recording:
     """One recorded motion: times (n,), coordinates (n, nq), or with loops those of the actuated joints alone, and actuators'
@@ -74,6 +77,10 @@ class Recording:
                         f"{name} has the shape {array.shape}; a recording of {len(t)} times has ({len(t)}, n)."
                     )
                 object.__setattr__(self, name, array)
+
+    def _pieces(self) -> Iterator[str]:
+        own = {word: x for word in ("q", "v", "a", "tau") if (x := getattr(self, word)) is not None}
+        yield in_time(self.t, ((f"{word}[{k}]", "", x[:, k]) for word, x in own.items() for k in range(x.shape[1])))
 
     def __repr__(self) -> str:
         known = ", ".join(f.name for f in fields(self)[1:] if getattr(self, f.name) is not None)
@@ -142,6 +149,13 @@ def read_recording(m: Model, path: str | Path) -> Recording:
     Of joints with several degrees of freedom the names are `joint.q.name`, as `Motion.save` writes them. With loops the
     coordinates of the actuated joints are enough.
     """
+    made = read_table(m, path, ("q", "tau"))
+    return _of_motion(m, made)[0] if isinstance(made, Motion) else _fitting(m, Recording(**made))
+
+
+def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Motion | dict[str, Any]:
+    """What a table holds: a motion that was saved, or arrays by name, those that are `needed` among them; see
+    `read_recording`."""
     try:
         rows = list(csv.reader(Path(path).read_text(encoding="utf-8-sig").splitlines()))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -149,13 +163,13 @@ def read_recording(m: Model, path: str | Path) -> Recording:
     if not rows or not (time := [k for k, h in enumerate(rows[0]) if _TIME.fullmatch(h.strip())]):
         raise ReadError(f"{path}: the first line names the columns, one of them 't' or 't [s]'; there is none.")
     if rows[0][-1].startswith("sha256 "):  # as `Motion.save` wrote it, so that damage shows
-        return _of_motion(m, Motion.load(path))[0]
+        return Motion.load(path)
     found = {("t", "", ""): time[0]}
     for k, heading in enumerate(rows[0]):
         if parts := _HEADING.fullmatch(heading.strip()):
             _known_joint(m, path, parts["joint"])
             found[parts["what"], parts["joint"], parts["name"] or ""] = k
-    return _fitting(m, Recording(**_columns(m, _Table(path, rows), found)))
+    return _columns(m, _Table(path, rows), found, needed)
 
 
 @dataclass(frozen=True)
@@ -195,7 +209,9 @@ def _is_number(row: list[str], k: int) -> bool:
         return False
 
 
-def _columns(m: Model, table: _Table, found: Mapping[tuple[str, str, str], int]) -> dict[str, Any]:
+def _columns(
+    m: Model, table: _Table, found: Mapping[tuple[str, str, str], int], needed: tuple[str, ...]
+) -> dict[str, Any]:
     """The arrays of a recording from the columns of a table."""
     own = columns(m)
     if m.closed and any(("q", c.joint, c.name) not in found for c in own["q"]):  # of the actuated joints alone
@@ -206,7 +222,7 @@ def _columns(m: Model, table: _Table, found: Mapping[tuple[str, str, str], int])
         missing = [
             ".".join(filter(None, (joint, what, name))) for _, joint, name in keys if (what, joint, name) not in found
         ]
-        if missing and what in ("q", "tau"):
+        if missing and what in needed:
             raise ReadError(f"{table.path}: there is no column '{missing[0]}'; it has those of {_listed(found)}.")
         if not missing:
             values = [table.column(found[key], c.unit) for key, c in zip(keys, own[what], strict=True)]

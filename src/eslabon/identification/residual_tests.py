@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
 from eslabon.dynamics.applied import CREEP
 from eslabon.identification.equations import independent
 from eslabon.identification.estimation import Equations, Estimate
@@ -30,6 +31,7 @@ WORDS = {
 }  # fmt: skip
 
 
+@displayed
 class ResidualTest(NamedTuple):
     """What the residuals of one equation say of the model."""
 

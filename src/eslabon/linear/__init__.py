@@ -28,3 +28,8 @@ __all__ = [
     "contributions",
     "linearize",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the Tab key offers: names to use, not files."""
+    return sorted(__all__)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, suggest
 from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
@@ -21,6 +22,7 @@ from eslabon.quantities import CLOSURE, structure_of
 MATRICES = ("U", "V", "W")
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions:
     """U, V and W of a linear model as sums over their sources.

@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, velocity_names
+from eslabon.pages import paragraph, table
+from eslabon.sheets import Sheet
 
 Floats = NDArray[np.float64]
 
 ROWS, COLUMNS = 12, 8  # of a table
+MOST = 40  # rows, and columns, of one in a notebook
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium:
     """An equilibrium or a steady motion; or many, with leading axes, of which `eq[k]` is one. `m.linearize(eq.q, eq.v, eq.tau)`
@@ -88,6 +93,14 @@ class Equilibrium:
         order = sorted(kept, key=lambda k: (self.stability[k] != "stable", round(float(self.energy[k]), 9)))
         return self[np.array(order, dtype=int)]
 
+    def _pieces(self) -> Iterator[str]:
+        if len(self.batch) <= 1:
+            heads, columns = _columns(self, MOST)
+            rows = list(zip(*columns, strict=True))
+            yield table(Sheet("", tuple(heads), rows[:MOST]))
+            if len(rows) > MOST:
+                yield paragraph(f"and {len(rows) - MOST} more", "es-caption")
+
     def __repr__(self) -> str:
         return _table(self)
 
@@ -102,6 +115,16 @@ def _table(eq: Equilibrium) -> str:
     title = f"<{many:,} {noun + 's' * (moving and many > 1)} of {eq.m.name}: {told or 'none'}>"
     if len(eq.batch) > 1 or many > ROWS or not many:
         return title
+    heads, columns = _columns(eq, COLUMNS)
+    widths = [max(map(len, [head, *column])) for head, column in zip(heads, columns, strict=True)]
+    rows_ = [heads, *(list(row) for row in zip(*columns, strict=True))]
+    lines = ["  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows_]
+    return "\n".join([title[1:-1], *(f"  {line}" for line in lines)])
+
+
+def _columns(eq: Equilibrium, most: int) -> tuple[list[str], list[list[str]]]:
+    """Headings and columns of a table with so many coordinates, and so many forces, at most."""
+    many = np.size(eq.stability)
     named = [
         (eq.q, coordinate_names(eq.m)),
         (eq.tau, [f"tau({velocity_names(eq.m)[k]})" for k in eq.m.actuated_velocities]),
@@ -109,16 +132,13 @@ def _table(eq: Equilibrium) -> str:
     heads, columns = ["stability", "energy"], [list(np.ravel(eq.stability)), [f"{x:.6g}" for x in np.ravel(eq.energy)]]
     for values, names in named:
         rows = values.reshape(many, -1)
-        for k, name in enumerate(names[:COLUMNS]):
+        for k, name in enumerate(names[:most]):
             heads.append(name)
             columns.append([f"{x + 0.0:.6g}" for x in rows[:, k].round(12)])
-        if len(names) > COLUMNS:
+        if len(names) > most:
             heads.append("...")
             columns.append(["..."] * many)
     heads.append("family")
     columns.append([f"{x}-parameter" if x else "" for x in np.ravel(eq.family)])
     kept = [k for k, column in enumerate(columns) if any(column)]
-    widths = [max(map(len, [heads[k], *columns[k]])) for k in kept]
-    rows_ = [[heads[k] for k in kept], *([columns[k][row] for k in kept] for row in range(many))]
-    lines = ["  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows_]
-    return "\n".join([title[1:-1], *(f"  {line}" for line in lines)])
+    return [heads[k] for k in kept], [columns[k] for k in kept]

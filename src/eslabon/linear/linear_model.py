@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, positive
+from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
+from eslabon.pages import paragraph
+from eslabon.pages.notebook import linear_system
 
 if TYPE_CHECKING:
     from eslabon.linear.contributions import Contributions
@@ -39,6 +42,7 @@ class Layout:
     request: Any
 
 
+@displayed
 class LinearModel:
     """dx/dt = A x + B u + drift, y = C x + D u for small changes about a state of motion, or about many: with leading axes.
 
@@ -285,6 +289,12 @@ class LinearModel:
         signals = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
         names = {what: [name.replace(".", "_") for name in own] for what, own in signals.items()}  # it takes no dots
         return control.ss(A, B, self.C, self.D, 0 if step is None else step, name=self.name, **names)
+
+    def _pieces(self) -> Iterator[str]:
+        if self.batch:
+            yield paragraph("Pick one by its index to see its matrices.", "es-caption")
+        else:
+            yield from linear_system(self)
 
     def __repr__(self) -> str:
         many = f"{'x'.join(map(str, self.batch))} linear models" if self.batch else "linear model"

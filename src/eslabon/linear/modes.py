@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 
 from eslabon.arguments import Floats, count, positive
 from eslabon.coordinates.closing import CLOSURE
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError
 from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model.configuration import integrate, normalize, velocity_names
+from eslabon.pages import table
+from eslabon.sheets import Sheet
 from eslabon.solvers.assembly.prescription import scales
 
 Complex = NDArray[np.complex128]
@@ -34,6 +37,7 @@ SYMMETRIC = 1e-12
 OSCILLATION, DECAY, GROWTH, RIGID_BODY, NEUTRAL = "oscillation", "decay", "growth", "rigid-body", "neutral"
 
 
+@displayed(also=("frequency", "hertz", "damping", "time_constant"))
 @dataclass(frozen=True, eq=False, repr=False)
 class Mode:
     """One mode: a pair of conjugate poles, or a real one.
@@ -93,6 +97,7 @@ class Mode:
         return f"<Mode of {self.lm.name}: {self.kind}, {_told(self)}>"
 
 
+@displayed
 class Modes:
     """The modes of a linear model, slowest first; of many models, arrays with their leading axes, and `modes[k]` are those of
     one. Of one model `modes[k]` is a `Mode`, a conjugate pair being one.
@@ -176,6 +181,12 @@ class Modes:
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
+
+    def _pieces(self) -> Iterator[str]:
+        if self.batch:
+            return
+        heads, *rows = _rows(self.lm, self._listed)
+        yield table(Sheet("", tuple(heads), rows))
 
     def __repr__(self) -> str:
         if self.batch:
@@ -294,7 +305,8 @@ def _told(mode: Mode) -> str:
     return "pole at zero" if not mode.pole else f"time constant {mode.time_constant:.6g} s"
 
 
-def _table(lm: LinearModel, listed: list[Mode]) -> str:
+def _rows(lm: LinearModel, listed: list[Mode]) -> list[list[str]]:
+    """The headings, then a row for each mode."""
     names = velocity_names(lm.layout.model)
     rows = [["", "kind", "rad/s", "Hz", "damping", "time constant", "what moves"]]
     for k, mode in enumerate(listed):
@@ -306,6 +318,11 @@ def _table(lm: LinearModel, listed: list[Mode]) -> str:
         )
         finite = np.isfinite(mode.time_constant) and abs(mode.damping) > 1e-12
         rows.append([str(k), mode.kind, *numbers, f"{mode.time_constant:.4g} s" if finite else "", moves])
+    return rows
+
+
+def _table(lm: LinearModel, listed: list[Mode]) -> str:
+    rows = _rows(lm, listed)
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]) - 1)]
     lines = ["  ".join([*(x.rjust(w) for x, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]
     return "\n".join([f"Modes of {lm.name}", *(f"  {line}".rstrip() for line in lines)])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, states
+from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
@@ -27,6 +28,7 @@ ROUND_OFF = 1e-12  # of the largest force of all coordinates
 COLUMNS = (*TERMS, "linear", "true", "linear - true")
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Response:
     """The forces of a perturbed motion less those of the nominal one: linear, term by term, and true.

@@ -13,6 +13,7 @@ from eslabon.model.items import (
     Joint as Joint,
     Loop as Loop,
     Pose as Pose,
+    Shape as Shape,
     Spring as Spring,
     Wrench as Wrench,
 )

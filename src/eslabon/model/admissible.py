@@ -68,6 +68,11 @@ def inadmissible(m: Model) -> Iterator[str]:
                 f"body '{body.name}': the inertia has the negative principal value {moments[0]:g}; "
                 "check its entries and that it is about the centre of mass."
             )
+    for shape in m.shapes:
+        if shape.kind != "mesh" and min(shape.size) <= 0:  # a mesh may be mirrored
+            yield f"shape '{shape.name}': the size {min(shape.size):g} is not positive; give lengths in metres."
+        elif 0.0 in shape.size:
+            yield f"shape '{shape.name}': a scale of zero makes the mesh flat; 1 is the size that its file has."
     for j in m.joints:
         if j.home is not None and (squared := j.kind.length(np.array(j.home))) is not None and abs(squared - 1) > 2e-6:
             yield f"joint '{j.name}': home's quaternion has the length {squared**0.5:g}; it must be 1."

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields
+from pathlib import PurePath
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +28,7 @@ from eslabon.model.items import (
     Loop,
     Mode,
     Pose,
+    Shape,
     Spring,
     Triple,
     Wrench,
@@ -59,7 +62,8 @@ class Builder:
         self._gravity = triple(gravity, "gravity")
         self._parameters: dict[str, Number] = {}
         self._items: dict[str, list[Any]] = {
-            kind: [] for kind in ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "modes")
+            kind: []
+            for kind in ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "modes", "shapes")
         }
         self._actuated: list[str] | None = None
 
@@ -170,6 +174,22 @@ class Builder:
         what = _label("frame", name)
         return self._add("frames", Frame(name, text(body, f"{what}: body"), pose(at, what)))
 
+    def shape(
+        self, name: str, body: str, kind: str, size: Any = None, at: PoseLike = None, colour: str = "", file: str = "",
+    ) -> Self:  # fmt: skip
+        """What a body, or the ground, looks like in drawings: a "box" of the lengths (x, y, z), a "cylinder" or "capsule" of
+        (radius, length) along z, a "sphere" of a radius, or a "mesh" from a `file` (STL, OBJ, DAE, PLY, ...), its size the scale.
+        `at` is where its middle, or the origin of the file, stands on the body; `colour` is "#rrggbb".
+
+        >>> import eslabon as es
+        >>> b = es.Builder("pendulum").body("rod", mass=1.0).joint("q", "revolute", "ground", "rod", axis="y")
+        >>> b.shape("bob", "rod", "sphere", 0.05, at=(0, 0, -0.5), colour="#d55e00").build().shapes[0].size
+        (0.05,)
+        """
+        what = _label("shape", name)
+        sizes, looks = _sizes(kind, size, what), _appearance(kind, colour, file, what)
+        return self._add("shapes", Shape(name, text(body, f"{what}: body"), kind, sizes, pose(at, what), *looks))
+
     def mode(self, name: str, coordinates: Mapping[str, Any]) -> Self:
         """A named configuration, joint by joint; `guess=name` starts there. Joints that are left out stand at home."""
         what = _label("mode", name)
@@ -210,6 +230,40 @@ class Builder:
     def _add(self, kind: str, item: Any) -> Self:
         self._items[kind].append(item)
         return self
+
+
+FORMS = {
+    "box": ("its lengths along x, y and z", 3),
+    "cylinder": ("its radius and its length along z", 2),
+    "capsule": ("its radius and its length along z", 2),
+    "sphere": ("its radius", 1),
+    "mesh": ("its scale along x, y and z", 3),
+}
+
+
+def _sizes(kind: str, size: Any, what: str) -> tuple[Number, ...]:
+    """The numbers of a shape; of a mesh one scale serves all directions."""
+    known_words([kind], FORMS, f"{what}: there is no kind of shape")
+    meaning, count = FORMS[kind]
+    if kind == "mesh" and (size is None or isinstance(size, str | int | float | Expression | np.number)):
+        size = [1.0 if size is None else size] * 3
+    if size is None:
+        raise ModelError(f"{what}: a {kind} needs its size: {meaning}.")
+    entries = [size] if (several := listed(size)) is None else several
+    if len(entries) != count:
+        raise ModelError(f"{what}: the size of a {kind} is {meaning}; it was given {shown(size)}.")
+    return numbers(entries, count, f"{what}: size")
+
+
+def _appearance(kind: str, colour: Any, file: Any, what: str) -> tuple[str, str]:
+    """The colour, and the file that a mesh has and no other shape."""
+    if not isinstance(colour, str) or (colour and not re.fullmatch("#[0-9a-fA-F]{6}", colour)):
+        raise ModelError(f"{what}: the colour is {shown(colour)}; write red, green and blue as in '#d55e00'.")
+    if not isinstance(file, str | PurePath) or (not str(file).strip() and kind == "mesh"):
+        raise ModelError(f"{what}: a mesh needs the name of its file, as in file='bucket.stl'.")
+    if str(file) and kind != "mesh":
+        raise ModelError(f"{what}: a {kind} has no file; leave it out, or make the kind mesh.")
+    return colour.lower(), str(file)
 
 
 def _label(what: str, name: Any) -> str:

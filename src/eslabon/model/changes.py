@@ -17,16 +17,22 @@ from eslabon.arguments import known_words, mapping, names, text
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.model.builder import Builder, listed, numbers, six_moments, triple
 from eslabon.model.expressions import Expression, leaves, number, renamed
-from eslabon.model.items import GROUND, ORIGIN, Body, Description, End, Frame, Joint, Mode, Pose
+from eslabon.model.items import GROUND, ORIGIN, Body, Description, End, Frame, Joint, Mode, Pose, Shape
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
 from eslabon.model.poses import compose, seen_from, welded
 
 SECTIONS: Mapping[str, str] = {
     "body": "bodies", "joint": "joints", "loop": "loops", "coupling": "couplings", "spring": "springs",
-    "wrench": "wrenches", "frame": "frames", "mode": "modes",
+    "wrench": "wrenches", "frame": "frames", "mode": "modes", "shape": "shapes",
 }  # fmt: skip
-ROOMS = (("body", "frame"), ("joint", "loop", "coupling"), ("spring",), ("wrench",))  # names are unique in each
+ROOMS = (
+    ("body", "frame"),
+    ("joint", "loop", "coupling"),
+    ("spring",),
+    ("wrench",),
+    ("shape",),
+)  # names are unique in each
 
 
 # -- one item ---------------------------------------------------------------------------------------------------------
@@ -77,6 +83,18 @@ def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> 
         raise ModelError(f"{m.name} has no frame {shown(name)} yet; name the body that carries it.")
     made = Builder(m.name).frame(name, body, at).describe().frames
     return replace(m.description, frames=(*m.description.frames, *made))
+
+
+def with_shape(m: Model, name: str, given: Mapping[str, Any]) -> Description:
+    """A shape more, or a shape with other fields."""
+    if any(shape.name == name for shape in m.description.shapes):
+        return with_item(m, "shape", name, given)
+    for key in ("body", "kind"):
+        if key not in given:
+            raise ModelError(f"{m.name} has no shape {shown(name)} yet; give its {key}.")
+    known_words(given, [f.name for f in fields(Shape) if f.name != "name"], "a shape has no field")
+    made = Builder(m.name).shape(name, **given).describe().shapes
+    return replace(m.description, shapes=(*m.description.shapes, *made))
 
 
 def with_actuated(m: Model, joints: Collection[str]) -> Description:
@@ -319,5 +337,5 @@ def _hung(d: Description, old: str, body: str, at: Pose) -> Description:
         d, joints=tuple(moved(j, "parent") for j in d.joints), frames=tuple(map(moved, d.frames)),
         loops=tuple(replace(x, first=moved(x.first), second=moved(x.second)) for x in d.loops),
         springs=tuple(replace(x, first=point(x.first), second=point(x.second)) for x in d.springs),
-        wrenches=tuple(map(loaded, d.wrenches)),
+        wrenches=tuple(map(loaded, d.wrenches)), shapes=tuple(map(moved, d.shapes)),
     )  # fmt: skip

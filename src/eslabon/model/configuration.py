@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.algebra.arrays import Array, is_symbolic, joined, transpose
+from eslabon.displays import displayed
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
 
@@ -124,6 +125,7 @@ def lengths(m: Model) -> np.ndarray:
     return np.array([unit == "m" for unit in coordinate_units(m)], dtype=bool)
 
 
+@displayed
 class Column(NamedTuple):
     """One number of a configuration or a velocity: the joint it belongs to, its name beside the joint's, and its unit."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from eslabon.algebra.arrays import Array, matrix, vector
 from eslabon.algebra.rotations import rotation_from_rpy
+from eslabon.displays import displayed
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import JointKind
 
@@ -21,6 +22,7 @@ Triple = tuple[Number, Number, Number]
 ORIGIN: Triple = (0.0, 0.0, 0.0)
 
 
+@displayed
 @dataclass(frozen=True)
 class Pose:
     """Where a frame stands in another: a position, then roll, pitch and yaw about the fixed axes x, y, z."""
@@ -36,6 +38,7 @@ class Pose:
         return vector(*self.position)
 
 
+@displayed
 @dataclass(frozen=True)
 class Body:
     """A rigid body: mass, centre of mass, and inertia about it as (Ixx, Iyy, Izz, Ixy, Ixz, Iyz), matrix entries."""
@@ -54,6 +57,7 @@ class Body:
 Values = tuple[Number, ...]  # one number for each degree of freedom of a joint
 
 
+@displayed
 @dataclass(frozen=True)
 class Joint:
     """A joint of the tree, from a parent body to the child it carries. Optional data have one value for each degree of freedom."""
@@ -83,6 +87,7 @@ class Joint:
         return self.kind.nv
 
 
+@displayed
 @dataclass(frozen=True)
 class End:
     """One side of a cut joint: a frame on a body."""
@@ -91,6 +96,7 @@ class End:
     at: Pose = Pose()
 
 
+@displayed
 @dataclass(frozen=True)
 class Loop:
     """A cut joint, or a constraint by itself: it holds the second end's frame in the first end's frame as its kind says."""
@@ -101,6 +107,7 @@ class Loop:
     second: End
 
 
+@displayed
 @dataclass(frozen=True)
 class Coupling:
     """A gear or mimic between two joints of one degree of freedom: joint = ratio * source + offset.
@@ -115,6 +122,7 @@ class Coupling:
     offset: Number = 0.0
 
 
+@displayed
 @dataclass(frozen=True)
 class Spring:
     """A spring-damper between a point of one body and a point of another, without load at its length."""
@@ -127,6 +135,7 @@ class Spring:
     length: Number = 0.0
 
 
+@displayed
 @dataclass(frozen=True)
 class Wrench:
     """A force and a moment on a body at one of its points, in the axes of the ground or of the body.
@@ -147,6 +156,7 @@ class Wrench:
         return self.force is None and self.moment is None
 
 
+@displayed
 @dataclass(frozen=True)
 class Frame:
     """A named frame on a body."""
@@ -154,6 +164,25 @@ class Frame:
     name: str
     body: str
     at: Pose = Pose()
+
+
+@displayed
+@dataclass(frozen=True)
+class Shape:
+    """What a body looks like, or a part of it: it is drawn, and nothing else depends on it.
+
+    `size` is, by kind, box: the lengths along x, y, z; cylinder and capsule: the radius, and the length along z (of a capsule
+    between the centres of its ends); sphere: the radius; mesh: the scale along x, y, z of what is in the file. All stand with
+    their middle at `at`, a mesh with its file's origin. `colour` is "#rrggbb", or "" for that of the drawing.
+    """
+
+    name: str
+    body: str
+    kind: str
+    size: tuple[Number, ...]
+    at: Pose = Pose()
+    colour: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -180,5 +209,6 @@ class Description:
     wrenches: tuple[Wrench, ...] = ()
     frames: tuple[Frame, ...] = ()
     modes: tuple[Mode, ...] = ()
+    shapes: tuple[Shape, ...] = ()
     actuated: tuple[str, ...] = ()
     note: str = field(default="", compare=False)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
+
+from eslabon.displays import displayed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,6 +30,7 @@ def per_model(function: Callable[P, T]) -> Callable[P, T]:
     return remembered
 
 
+@displayed
 class Table(dict[K, V]):
     """A dictionary that cannot be changed; it can be copied and sent to other processes."""
 
@@ -38,3 +41,10 @@ class Table(dict[K, V]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self),)
+
+    def _pieces(self) -> Iterator[str]:
+        from eslabon.pages import table
+        from eslabon.pages.notebook import cell
+        from eslabon.sheets import Sheet
+
+        yield table(Sheet("", ("name", "value"), [(str(name), cell(value)) for name, value in self.items()]))

@@ -23,6 +23,7 @@ from eslabon.model.items import (
     Joint,
     Loop,
     Mode,
+    Shape,
 )
 from eslabon.model.memory import Table
 from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
@@ -70,6 +71,7 @@ class Model:
     springs = _put_in(lambda d: d.springs)
     wrenches = _put_in(lambda d: d.wrenches)
     frames = _put_in(lambda d: d.frames)
+    shapes = _put_in(lambda d: d.shapes)
 
     @property
     def actuated(self) -> tuple[str, ...]:
@@ -313,10 +315,15 @@ class Model:
         """A named frame; a body's name stands for the body's own frame, and `ground` for the ground's."""
         return _find(self._by_name["frame"], name, f"{self.name} has no frame or body")
 
+    def shape(self, name: str) -> Shape:
+        return _find(self._by_name["shape"], name, f"{self.name} has no shape")
+
     @cached_property
     def _by_name(self) -> dict[str, dict[str, Any]]:
         own = (*self.frames, *(Frame(b.name, b.name) for b in self.description.bodies), Frame(GROUND, GROUND))
-        rooms: dict[str, Iterable[Any]] = {"body": self.bodies, "joint": self.joints, "loop": self.loops, "frame": own}
+        rooms: dict[str, Iterable[Any]] = {
+            "body": self.bodies, "joint": self.joints, "loop": self.loops, "frame": own, "shape": self.shapes,
+        }  # fmt: skip
         return {room: {item.name: item for item in items} for room, items in rooms.items()}
 
     def neutral(self) -> np.ndarray:
@@ -356,8 +363,8 @@ class Model:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the description."""
-        return hashlib.sha256(repr(self.description).encode()).hexdigest()
+        """A fingerprint of all that numbers depend on: of the description but for its shapes."""
+        return hashlib.sha256(repr(replace(self.description, shapes=())).encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.description, self._symbols or None)  # compiled code stays behind

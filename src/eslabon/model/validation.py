@@ -69,6 +69,7 @@ def _names(d: Description) -> Iterator[str]:
         "spring": [x.name for x in d.springs],
         "mode": [x.name for x in d.modes],
         "wrench": [x.name for x in d.wrenches],
+        "shape": [x.name for x in d.shapes],
         "parameter": [name for name, _ in d.parameters],
     }
     for what, names in rooms.items():
@@ -82,7 +83,7 @@ def _names(d: Description) -> Iterator[str]:
 
 def _parameters(d: Description) -> Iterator[str]:
     known = {check_parameter_name(name) for name, _ in d.parameters}
-    items = (d.bodies, d.joints, d.loops, d.couplings, d.springs, d.wrenches, d.frames, d.modes)
+    items = (d.bodies, d.joints, d.loops, d.couplings, d.springs, d.wrenches, d.frames, d.modes, d.shapes)
     complete = True
     for owner in (d.gravity, *(value for _, value in d.parameters), *(item for kind in items for item in kind)):
         for expression in leaves(owner):
@@ -115,7 +116,9 @@ def _references(d: Description) -> Iterator[str]:
         (f"{what} '{x.name}'", (x.first.body, x.second.body)) for what, x in _kinds(loop=d.loops, spring=d.springs)
     ]
     mentions = [(f"joint '{j.name}'", (j.parent, j.child)) for j in d.joints] + pairs
-    mentions += [(f"{what} '{x.name}'", (x.body,)) for what, x in _kinds(wrench=d.wrenches, frame=d.frames)]
+    mentions += [
+        (f"{what} '{x.name}'", (x.body,)) for what, x in _kinds(wrench=d.wrenches, frame=d.frames, shape=d.shapes)
+    ]
     bodies = {GROUND, *(b.name for b in d.bodies)}
     for owner, names in mentions:
         for name in names:

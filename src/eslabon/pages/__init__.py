@@ -10,6 +10,31 @@ Studies, handouts and the displays of a notebook are put together from these pie
 """
 
 from eslabon.pages.document import document
-from eslabon.pages.pieces import equation, figure, listing, paragraph, picture, scene, table
+from eslabon.pages.pieces import (
+    contents,
+    equation,
+    figure,
+    folded,
+    heading,
+    image,
+    listing,
+    paragraph,
+    picture,
+    scene,
+    table,
+)
 
-__all__ = ["document", "equation", "figure", "listing", "paragraph", "picture", "scene", "table"]
+__all__ = [
+    "contents",
+    "document",
+    "equation",
+    "figure",
+    "folded",
+    "heading",
+    "image",
+    "listing",
+    "paragraph",
+    "picture",
+    "scene",
+    "table",
+]

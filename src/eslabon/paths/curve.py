@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.displays import displayed
 from eslabon.paths.checks import Floats, PathError, numbers, place
 from eslabon.paths.quadrature import Primitive, panels
 
@@ -23,6 +24,7 @@ HIGHEST_ORDER = 4
 WHOLE = np.array([0.0, 1.0])
 
 
+@displayed(also=("length",))
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve:
     """A curve p(s), 0 <= s <= 1: call it with parameters, and with the order of the derivative, up to the fourth.

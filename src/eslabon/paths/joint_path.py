@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.displays import displayed
 from eslabon.paths import checks
 from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.laws import Law
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from eslabon.model import Model
 
 
+@displayed
 class JointSamples(NamedTuple):
     """A joint path at times t: q, v and a, each (n, number of coordinates)."""
 

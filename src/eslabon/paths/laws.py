@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.displays import displayed
 from eslabon.paths.checks import Floats, PathError, increasing, limits, numbers, positive, waiting
 from eslabon.paths.splines import interpolate
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 AT_REST = 1e-9
 
 
+@displayed(also=("rests",))
 @dataclass(frozen=True)
 class Law:
     """A motion law s(t): call it with times, and with the order of the derivative.

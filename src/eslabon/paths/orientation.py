@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra import rotation_about, rotation_from_invariants
+from eslabon.displays import displayed
 from eslabon.errors import suggest
 from eslabon.paths import checks
 from eslabon.paths.checks import Floats, PathError
@@ -32,6 +33,7 @@ from eslabon.paths.curve import (
 from eslabon.paths.quadrature import Indices, Primitive, panel_of
 
 
+@displayed
 class Attitude(NamedTuple):
     """A rotation (..., 3, 3), its rate by s (..., 3) in the ground's axes, and the derivative of that rate by s."""
 
@@ -40,6 +42,7 @@ class Attitude(NamedTuple):
     rate_change: Floats
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Orientation:
     """A rotation that depends on s: call it with parameters of any shape to get its `Attitude`."""

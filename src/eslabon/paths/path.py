@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra import check_pose
+from eslabon.displays import displayed
 from eslabon.paths.checks import SAME, Floats, PathError, numbers
 from eslabon.paths.curve import Curve
 from eslabon.paths.curves import line, point, spline
@@ -18,6 +19,7 @@ from eslabon.paths.splines import chords
 from eslabon.paths.timed import Timed, Triple, by_law, meeting_times
 
 
+@displayed
 class Samples(NamedTuple):
     """A path at times t: poses (n, 4, 4), twists (n, 6) and accelerations (n, 6)."""
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.displays import displayed
 from eslabon.paths.checks import Floats, PathError, numbers, positive, waiting
 from eslabon.paths.laws import Law
 from eslabon.paths.quadrature import panel_of
@@ -31,6 +32,7 @@ GAP = 1e-6
 PLACES = 257
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Timed(Generic[S]):
     """A motion in time.

@@ -76,7 +76,7 @@ def read_file(path: Path, findings: Findings | None, **options: Any) -> Descript
             from eslabon.read.mjcf import read_mjcf
 
             return read_mjcf(path)
-        return read_toml(path.read_text(encoding="utf-8-sig"), findings)
+        return read_toml(path.read_text(encoding="utf-8-sig"), findings, path.parent)
     except FileNotFoundError:
         raise ReadError(f"{path}: there is no such file.") from None
     except EslabonError as error:

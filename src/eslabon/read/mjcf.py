@@ -14,6 +14,7 @@ Where the two differ:
   the motor's inertia as seen at the joint: ``motor_inertia`` times the square of ``gear_ratio``.
 * Equality constraints hold exactly, not softly: ``connect`` is a spherical cut joint, ``weld`` a fixed one, ``joint`` a
   coupling or, for a single joint, a fixed cut joint across it, ``tendon`` a coupling if it is of two joints.
+* A geom that MuJoCo's viewer shows at first is a shape (`mjcf_geoms`).
 * A name that is taken, since MuJoCo lets a body and a site share one, gets its kind behind it: ``torso_site``.
 
 What has no place in a description is left out, and a warning and the mechanism's note say so.
@@ -39,6 +40,7 @@ from eslabon.algebra.rotations import rotation_from_quaternion
 from eslabon.errors import MissingDependencyError, ModelWarning, ReadError, depth_of_user
 from eslabon.model import GROUND, Builder, Description
 from eslabon.model.builder import joint_kind
+from eslabon.read.mjcf_geoms import Geoms
 
 KINDS = ("free", "spherical", "prismatic", "revolute")  # in the order of MuJoCo's mjtJoint
 SCALAR = ("prismatic", "revolute")
@@ -94,6 +96,7 @@ class _Reader:
         self._add_equalities()
         self._add_springs()
         self._add_modes()
+        self._add_shapes()
         self.b.actuate(*(self.joints[j] for j in self.drives if self._drives_all(j)))
         self._lose_the_rest()
         note = f"Read from {self.path.name}."
@@ -231,6 +234,11 @@ class _Reader:
         for name, q in zip(names, self.mj.key_qpos.copy(), strict=True):
             self.mujoco.mj_normalizeQuat(self.mj, q)
             self.b.mode(name, {joint: q[self._coordinates(j)].tolist() for j, joint in enumerate(self.joints)})
+
+    def _add_shapes(self) -> None:
+        names = _Names()
+        for body, name, given in Geoms(self.mujoco, self.mj, self.path).shapes():
+            self.b.shape(names.new(name, "shape"), self.bodies[body], **given)
 
     # -- actuators --------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Our own format: a mechanism as a person writes it.
 
-Tables ``bodies``, ``joints``, ``loops``, ``couplings``, ``springs``, ``wrenches`` and ``frames`` hold one entry a
+Tables ``bodies``, ``joints``, ``loops``, ``couplings``, ``springs``, ``wrenches``, ``frames`` and ``shapes`` hold one entry a
 name, with the keys of the `Builder` method of that item; ``[dh]`` holds a Denavit-Hartenberg table instead of bodies
 and joints. A key that ends in ``_deg`` is in degrees. Numbers may be expressions of the ``parameters``.
 """
@@ -8,10 +8,12 @@ and joints. A key that ends in ``_deg`` is in degrees. Numbers may be expression
 from __future__ import annotations
 
 import inspect
+import os
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from eslabon.arguments import known_words
@@ -29,7 +31,9 @@ SECTIONS: Mapping[str, Callable[..., Any]] = {
     "springs": Builder.spring,
     "wrenches": Builder.wrench,
     "frames": Builder.frame,
+    "shapes": Builder.shape,
 }
+POSED = ("joints", "frames", "shapes")  # with at, rpy and rpy_deg
 MODES = "modes"  # joints and their coordinates, by the mode's name
 REQUIRED = {
     "joints": ("kind", "parent", "child"),
@@ -38,12 +42,14 @@ REQUIRED = {
     "springs": ("first", "second"),
     "wrenches": ("body",),
     "frames": ("body",),
+    "shapes": ("body", "kind"),
 }
 ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset", "angle")  # keys that may end in _deg
 
 
-def read_toml(text: str, findings: Findings | None = None) -> Description:
-    """What a TOML text says of a mechanism. With `findings` that gather, mistakes are noted and what is left is read."""
+def read_toml(text: str, findings: Findings | None = None, folder: Path | None = None) -> Description:
+    """What a TOML text says of a mechanism. With `findings` that gather, mistakes are noted and what is left is read. Meshes
+    are named from `folder`."""
     findings = findings or Findings()
     if findings.gather:
         findings.lines |= toml_lines(text)
@@ -52,7 +58,7 @@ def read_toml(text: str, findings: Findings | None = None) -> Description:
             data = tomllib.loads(text)
         except ValueError as error:  # not TOML, or a number of thousands of digits
             raise ReadError(f"this is not valid TOML: {error}.") from None
-        return _described(data, findings)
+        return _placed_meshes(_described(data, findings), folder)
     except RecursionError:
         raise ReadError("this is not a mechanism: its lists are nested too deeply.") from None
 
@@ -85,6 +91,16 @@ def _described(data: Mapping[str, Any], findings: Findings) -> Description:
                 raise ReadError('actuated is a list of joint names, as in: actuated = ["q1", "q4"].')
             b.actuate(*data["actuated"])
     return b.describe()
+
+
+def _placed_meshes(d: Description, folder: Path | None) -> Description:
+    """The files of meshes by their whole paths, so that they are found from everywhere."""
+    if folder is None:
+        return d
+    placed = (
+        replace(x, file=os.path.abspath(folder / x.file)) if x.file and "://" not in x.file else x for x in d.shapes
+    )
+    return replace(d, shapes=tuple(placed))
 
 
 def _entries(data: Mapping[str, Any], section: str, findings: Findings) -> Iterable[tuple[str, Any]]:
@@ -130,7 +146,7 @@ def _arguments(section: str, name: str, entry: Any) -> dict[str, Any]:
         if key not in table:
             raise ReadError(f"{what} needs the key '{key}'.")
     table = in_radians(table, table.get("kind", "revolute"), what)
-    if section in ("joints", "frames"):
+    if section in POSED:
         table["at"] = _pose({k: table.pop(k) for k in ("at", "rpy") if k in table}, what)
     if section in ("loops", "springs"):
         for side, body in (("first", "body_a"), ("second", "body_b")):
@@ -147,7 +163,7 @@ def _keys(section: str) -> tuple[str, ...]:
     """The keys that entries of a section may have: what the Builder's method takes, poses and angles in degrees."""
     taken = inspect.signature(SECTIONS[section]).parameters
     known = [key for key in taken if key not in ("self", "name", "body_a", "body_b")]
-    known += ["rpy"] if section in ("joints", "frames") else []
+    known += ["rpy"] if section in POSED else []
     angles = [key for key in ANGLES if key in known and (section, key) != ("loops", "offset")]  # a length, of a plane
     return (*known, *(f"{key}_deg" for key in angles))
 

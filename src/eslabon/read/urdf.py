@@ -1,7 +1,7 @@
 """URDF: a robot as ROS and its friends write it, with closed loops from a YAML file beside it (see `loops_yaml`).
 
-Links become bodies, joints become joints; what does not matter to rigid-body dynamics (visual, collision, gazebo,
-transmission, ...) is passed over. The XML is parsed with defusedxml, which refuses entities and DTDs.
+Links become bodies, joints become joints, visuals become shapes (`urdf_visuals`); what else does not matter to rigid-body
+dynamics (collision, gazebo, ...) is passed over. The XML is parsed with defusedxml, which refuses entities and DTDs.
 
 Where the specification leaves room:
 
@@ -44,6 +44,8 @@ from eslabon.model.joints import OneAxis
 from eslabon.read.findings import Findings
 from eslabon.read.loops_yaml import Closures, read_closures
 from eslabon.read.urdf_constraints import add_constraint
+from eslabon.read.urdf_meshes import Packages
+from eslabon.read.urdf_visuals import add_visuals
 from eslabon.read.urdf_xml import KINDS, Tag, Tags, axis_of, children, kind_of, misspelled, name_of, parse, pose
 
 HOME = "home"  # the <group_state> that joints start from; others are modes
@@ -55,15 +57,17 @@ Ends = Mapping[str, tuple[str, ...]]  # a joint's parent and child links
 
 
 def read_urdf(
-    path: Path, findings: Findings | None = None, *, loops: Any = None, base: str = "fixed", repair: bool = False
-) -> Description:
+    path: Path, findings: Findings | None = None, *, loops: Any = None, base: str = "fixed", repair: bool = False,
+    packages: Packages = None,
+) -> Description:  # fmt: skip
     """The mechanism a URDF file describes.
 
     `loops` closes it: a YAML file's path, a list of pairs of frames or of ``{"frames": (a, b), "kind": "spherical"}``
     (any joint kind; "3d" and "6d" as in the YAML, 6d by default), a mapping with the YAML's keys, or False for none, not
     even the file's own ``<constraint>`` elements; left out, the YAML of the same name beside the URDF if there is one.
     `base` is how the root link stands on the ground: "fixed", "free" or "planar"; a moving base has no motor. With
-    `repair` missing entries of inertias and slightly negative moments are zero; the note and a warning list them.
+    `repair` missing entries of inertias and slightly negative moments are zero; the note and a warning list them. `packages`
+    are folders, or folders by name, where meshes of ``package://`` are (`eslabon.read.urdf_meshes`).
     """
     findings = findings or Findings()
     if base not in BASES:
@@ -103,6 +107,7 @@ def read_urdf(
         if name != HOME:
             with findings.of(name, "group_state", name):
                 b.mode(name, state)
+    add_visuals(b, robot, links, bodies, path, findings, packages)
     _actuate(b, joints, moving, mimics, closures, _driven(robot) if constraints else None)
     return replace(b.describe(), note=_note(path.name, links, bodies, ground, repairs))
 

@@ -54,8 +54,8 @@ def resolved(name: str, urdf: Path, packages: Packages = None) -> Path | None:
     if scheme not in ("package", "model"):
         places = [urdf.parent / unquote(rest)]
     else:
-        named = {k: Path(x) for k, x in packages.items()} if isinstance(packages, Mapping) else {}
-        given = [] if packages is None or isinstance(packages, Mapping) else [Path(x) for x in packages]
+        named = {k: Path(x).expanduser() for k, x in packages.items()} if isinstance(packages, Mapping) else {}
+        given = [] if packages is None or isinstance(packages, Mapping) else [Path(x).expanduser() for x in packages]
         given += [Path(x) for x in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if x]
         roots = [named[package]] if package in named else []
         roots += [p if p.name == package else p / package for p in (*given, *urdf.resolve().parents)]

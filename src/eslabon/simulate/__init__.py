@@ -31,3 +31,8 @@ __all__ = [
     "simulate",
     "traced",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the Tab key offers: names to use, not files."""
+    return sorted(__all__)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, finite
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.simulate.called import Called, frozen
@@ -23,6 +24,7 @@ from eslabon.simulate.traced_laws import Law, Traced
 KINDS = {"hold": 0, "linear": 1, "cubic": 3}  # the degree of what lies between samples
 
 
+@displayed
 class Table:
     """Actuator forces given at times, and what holds between them.
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, count, finite, floats, positive
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.simulate.called import Called, frozen
@@ -20,6 +21,7 @@ from eslabon.simulate.noise import Noise, Sizes
 from eslabon.simulate.traced_laws import Law, Traced, law_at, states_at_start
 
 
+@displayed
 @dataclass(frozen=True)
 class Sampled:
     """A control law that is asked once a period; see `sampled`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,15 +11,19 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from eslabon.arguments import Floats, floats
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
+from eslabon.pages import paragraph
+from eslabon.pages.notebook import in_time
 from eslabon.simulate.memory import Memory
 from eslabon.simulate.motion_equations import ACCELERATIONS, COUPLING_FORCES
 from eslabon.simulate.system import System
 
 ACCELERATION = {"rad/s": "rad/s²", "m/s": "m/s²"}  # the units that go with a velocity's
 FORCE = {"rad/s": "N m", "m/s": "N"}
+SHOWN = 24  # curves in a notebook
 
 
 class Outcome(NamedTuple):
@@ -49,6 +53,7 @@ def columns(m: Model) -> dict[str, tuple[Column, ...]]:
     return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau, "asked": tau}
 
 
+@displayed
 class Energy(NamedTuple):
     """Kinetic and potential energy in J, each (..., times)."""
 
@@ -60,6 +65,7 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
+@displayed
 class Occurrences(NamedTuple):
     """When an event happened, and the states then, a row each."""
 
@@ -68,6 +74,7 @@ class Occurrences(NamedTuple):
     v: Floats
 
 
+@displayed
 class JointMotion(NamedTuple):
     """The motion of one joint: (..., times), with a last axis if it has several degrees of freedom.
 
@@ -86,6 +93,7 @@ def _read_only(x: Floats) -> Floats:
     return x
 
 
+@displayed
 @dataclass(frozen=True)
 class Statistics:
     """What a run took: steps and evaluations of the rates of one trajectory, and seconds for all."""
@@ -96,6 +104,7 @@ class Statistics:
     seconds: float
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion:
     """States in time: `t` is (times,), `q`, `v` and `tau` are (..., times, nq), (..., times, nv) and (..., times, nu).
@@ -244,6 +253,25 @@ class Motion:
         if "energy" in vars(self):
             vars(part)["energy"] = Energy(*(cut(x) for x in self.energy))
         return part
+
+    def _pieces(self) -> Iterator[str]:
+        one = self[(0,) * (self.q.ndim - 2)] if self.q.ndim > 2 else self
+        if self.q.ndim > 2:
+            yield paragraph("The first of its trajectories:")
+        own = ("q", "v", "tau") if self.tau.any() else ("q", "v")
+        curves = [
+            (f"{what} {c}", c.unit, getattr(one, what)[:, k]) for what in own for k, c in enumerate(self.columns[what])
+        ]
+        yield in_time(self.t, curves[:SHOWN])
+        if len(curves) > SHOWN:
+            yield paragraph(f"and {len(curves) - SHOWN} more", "es-caption")
+        s, worst = self.statistics, float(self.closure.max(initial=0.0))
+        closed = f"; loops closed to {worst:.1g}" if worst else ""
+        took = f"{s.method}: {s.steps:,} steps, {s.evaluations:,} evaluations, {s.seconds:.2g} s{closed}"
+        yield paragraph(took, "es-caption")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(dict.fromkeys(c.joint for c in self.columns["q"]))
 
     def __repr__(self) -> str:
         many = f"{int(np.prod(self.q.shape[:-2])):,} trajectories, " if self.q.ndim > 2 else ""

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
 from eslabon.coordinates.closing import close
+from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.model import Model
@@ -27,6 +28,7 @@ DAMPING = 0.5  # of critical: an impact gives back a sixth of its speed
 LIGHTEST = 1e-6  # of the largest inertia: what a joint that moves less counts as
 
 
+@displayed
 @dataclass(frozen=True)
 class Stops:
     """The stops of the joints that have limits.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
+from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
@@ -19,6 +20,7 @@ from eslabon.model import Model
 from eslabon.simulate.called import frozen, pair
 
 
+@displayed
 @dataclass(frozen=True)
 class Traced:
     """A control law to be traced into the graph; see `traced`."""

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.displays import displayed
+
 Floats = NDArray[np.float64]
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Configurations:
     """What was found, with the leading axes of the targets; where several were asked for, these are one more axis.

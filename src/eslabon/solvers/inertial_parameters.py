@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
+from eslabon.pages import table
 from eslabon.quantities import evaluate
+from eslabon.sheets import Sheet
 
 RANK = 1e-8  # of a column of unit length: what is left of a dependent one, or of one that no measurement could tell from others
 NAMES = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -29,6 +33,7 @@ def parameter_names(m: Model) -> list[str]:
     return [f"{name}({body.name})" for body in m.bodies for name in NAMES]
 
 
+@displayed
 @dataclass(frozen=True, repr=False)
 class BaseParameters:
     """The fewest combinations of parameters that give every joint force: `values = regrouping @ pi`.
@@ -46,6 +51,10 @@ class BaseParameters:
 
     def __len__(self) -> int:
         return len(self.columns)
+
+    def _pieces(self) -> Iterator[str]:
+        rows = [(word, float(x)) for word, x in zip(self.expressions, self.values, strict=True)]
+        yield table(Sheet("", ("combination of inertial parameters", "value [SI]"), rows))
 
     def __repr__(self) -> str:
         return f"<BaseParameters: {len(self)} of {self.regrouping.shape[1]} parameters; see .expressions>"

@@ -10,6 +10,7 @@ import numpy as np
 
 from eslabon.arguments import choice, states, text
 from eslabon.coordinates.partition import RANK
+from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
@@ -19,6 +20,7 @@ from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, r
 Floats = np.ndarray
 
 
+@displayed(also=("volume", "measure", "forces"))
 @dataclass(frozen=True, eq=False, repr=False)
 class Manipulability:
     """The ellipsoid of a frame's velocities T u, for rates u of the actuators with |u| <= 1.

@@ -7,6 +7,7 @@ mechanism's size.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +16,12 @@ import numpy as np
 from eslabon.arguments import choice, positive
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK, beside, generic, partition
+from eslabon.displays import displayed
 from eslabon.least_squares import TINY
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.pages import listing
+from eslabon.pages.notebook import attributes, folded
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales, size
 from eslabon.solvers.singularities import (
@@ -37,6 +41,7 @@ MOVES = 1e-6  # of the greatest part of a motion: what is less is round-off
 SHOWN = 1e-4  # of a twist: what words leave out
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Singularity:
     """What a configuration cannot do that those beside it can, and what its actuators do not hold.
@@ -94,6 +99,10 @@ class Singularity:
     def _joints(self, motion: Floats) -> str:
         moving = np.flatnonzero(np.abs(motion) > MOVES * np.abs(motion).max())
         return ", ".join(self.velocities[k] for k in moving)
+
+    def _pieces(self) -> Iterator[str]:
+        yield listing(self.words)
+        yield folded("attributes", *attributes(self))
 
     def __repr__(self) -> str:
         zero = f"; less than {self.tolerance:g} counts as zero" if self.tolerance > TOLERANCE else ""

@@ -26,6 +26,7 @@ from eslabon.coordinates.partition import (
     redundancy_is_constant,
     retained_rows,
 )
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
@@ -40,6 +41,7 @@ Floats = np.ndarray
 PARTS = {"all": slice(0, 6), "rotation": slice(0, 3), "translation": slice(3, 6)}  # of a frame's twist
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Conditions:
     """Reciprocal condition numbers, one for each configuration, the mobility there, and the signs of two determinants.
@@ -138,6 +140,7 @@ class Conditions:
             raise ModelError(f"{what} looked for along one motion: configurations of shape (rows, coordinates).")
 
 
+@displayed
 class Passage(NamedTuple):
     """Where a motion comes to a singular configuration, or nearest to one.
 

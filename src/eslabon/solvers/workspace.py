@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,15 @@ import numpy as np
 from eslabon.arguments import choice, count, flag, mapping, text
 from eslabon.arguments import floats as as_floats
 from eslabon.coordinates.partition import partition
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Joint, Model
+from eslabon.pages import table
+from eslabon.pages.notebook import drawn
 from eslabon.progress import Progress
 from eslabon.quantities import evaluate
+from eslabon.sheets import Sheet
 from eslabon.solvers.assembly.assemble import Assembly
 from eslabon.solvers.assembly.continuation import continued
 from eslabon.solvers.assembly.prescription import Prescription, start
@@ -28,6 +33,7 @@ KINDS = ("parallel", "serial")
 LANES = 2048  # samples between two looks at the clock
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Workspace:
     """Configurations spread evenly over what the actuated joints may do, as far as the mechanism closes on its branch."""
@@ -46,6 +52,21 @@ class Workspace:
         """The share of the samples at which the mechanism closes."""
         return len(self.q) / self.asked
 
+    def _pieces(self) -> Iterator[str]:
+        from eslabon.pages.notebook import beside
+
+        position = self.poses[:, :3, 3]
+        rows = [
+            (f"{x} of {self.frame} [m]", float(own.min()), float(own.max()))
+            for x, own in zip("xyz", position.T, strict=True)
+        ]
+        rows += [
+            (f"reciprocal condition, {kind} kind", float(x.min()), float(x.max()))
+            for kind, x in (("parallel", self.conditions.parallel), ("serial", self.conditions.serial))
+        ]
+        numbers = table(Sheet("", ("", "least", "greatest"), rows))
+        yield beside(*drawn(self.plot), numbers)
+
     def __repr__(self) -> str:
         worst = f"parallel from {self.conditions.parallel.min():.2g}, serial from {self.conditions.serial.min():.2g}"
         return f"<Workspace of {self.name}: {len(self.q):,} of {self.asked:,} samples reached, {worst}>"
@@ -60,11 +81,18 @@ class Workspace:
         >>> np.unique(np.linalg.norm(arm.pose(found, "tool")[:, :3, 3], axis=-1).round(6))
         array([0., 2.])
         """
+        return self._singular(choice(kind, "kind", KINDS))
+
+    @cached_property
+    def _singular(self) -> Callable[[str], Floats]:
+        """Each kind is looked for once."""
         from eslabon.solvers.singular_set import singular_configurations
 
-        found = singular_configurations(self.m, self.q, choice(kind, "kind", KINDS), self.frame)
-        own = Ranges.of(self.m)
-        return found[own.contain(own.turned(found, found))] if self.limits and len(found) else found
+        def found(kind: str) -> Floats:
+            q, own = singular_configurations(self.m, self.q, kind, self.frame), Ranges.of(self.m)
+            return q[own.contain(own.turned(q, q))] if self.limits and len(q) else q
+
+        return cache(found)
 
     def plot(self, of: str | None = None, *, singular: bool = True, theme: str | None = None) -> Any:
         """A matplotlib figure: where the frame goes, coloured by the reciprocal condition number `of` the "parallel" or "serial"

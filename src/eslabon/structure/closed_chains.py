@@ -23,6 +23,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 
+from eslabon.displays import displayed
 from eslabon.model import GROUND, Joint, Loop, Model
 from eslabon.structure.subgroups import algebra, intersection, span, subgroup
 
@@ -97,6 +98,7 @@ class Bond:
         return self.basis.shape[1]
 
 
+@displayed
 @dataclass(frozen=True)
 class Meeting:
     """Two bonds between the same bodies."""
@@ -113,6 +115,11 @@ class Meeting:
     def common(self) -> np.ndarray:
         """The algebra of the motions that both allow."""
         return intersection(self.first.basis, self.second.basis)
+
+    def letters(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The letters of both sides, with their joints, and that of what is common to them."""
+        sides = [(subgroup(b.basis).symbol, b.joints) for b in (self.first, self.second)]
+        return [*sides, (subgroup(self.common).symbol, ())]
 
     def __str__(self) -> str:
         sides = [f"{'-'.join(b.joints)} in {subgroup(b.basis).brief}" for b in (self.first, self.second)]

@@ -9,13 +9,17 @@ Three ways, each with its own blind spots:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from eslabon.displays import displayed
 from eslabon.errors import AssemblyError
 from eslabon.model import Model
 from eslabon.model.memory import per_model
+from eslabon.pages import listing, table
+from eslabon.sheets import Sheet
 from eslabon.structure.closed_chains import Meeting, Network, all_joints, by_groups
 from eslabon.structure.passive import Passive, passive_motions
 from eslabon.structure.screws import (
@@ -31,6 +35,7 @@ CLASSES = ("open", "trivial", "exceptional", "paradoxical", "undecided")
 PLANAR = ("I", "P", "R", "T2", "E")  # the subgroups of planar motion
 
 
+@displayed
 @dataclass(frozen=True)
 class LoopReport:
     """An independent loop: its joints around it, and the smallest subgroup that contains their motions."""
@@ -39,6 +44,7 @@ class LoopReport:
     subgroup: Subgroup
 
 
+@displayed
 @dataclass(frozen=True)
 class ClosedChain:
     """Joints that loops tie together.
@@ -76,6 +82,7 @@ class ClosedChain:
     meetings: tuple[Meeting, ...]
 
 
+@displayed
 @dataclass(frozen=True, repr=False)
 class Mobility:
     """The mobility of a mechanism, three ways, and why they differ where they do.
@@ -184,6 +191,10 @@ class Mobility:
         from eslabon.structure.comparison import sentences
 
         return tuple(sentences(self))
+
+    def _pieces(self) -> Iterator[str]:
+        yield table(Sheet("", ("method", "working", "mobility"), self.table()))
+        yield listing(self.sentences())
 
     def __repr__(self) -> str:
         return f"<Mobility of {self.name}: {self.dof}, {self.kind}; print it for the comparison>"

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from eslabon.displays import displayed
 from eslabon.structure.closed_chains import Network, all_joints, ends
 from eslabon.structure.screws import JointScrews, incidence
 from eslabon.structure.subgroups import NONZERO, Subgroup, intersection, span, subgroup
@@ -19,6 +20,7 @@ from eslabon.structure.subgroups import NONZERO, Subgroup, intersection, span, s
 MOTIONS = {"R": "the spin of {} about its own axis", "P": "the sliding of {}", "H": "the screwing of {}"}
 
 
+@displayed
 @dataclass(frozen=True)
 class Passive:
     """A motion of some bodies between two joints that leaves all others where they are."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from eslabon.algebra import bracket, hat, vee
+from eslabon.displays import displayed
 
 Vector = tuple[float, float, float]
 
@@ -93,6 +94,7 @@ def algebra(twists: np.ndarray) -> np.ndarray:
         basis = grown
 
 
+@displayed
 @dataclass(frozen=True)
 class Subgroup:
     """One of the twelve subgroups of the rigid motions.

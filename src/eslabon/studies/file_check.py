@@ -20,7 +20,7 @@ from eslabon.read import read_file
 from eslabon.read.findings import QUOTED, Finding, Findings
 from eslabon.read.urdf_meshes import Packages, meshes
 
-ITEMS = ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "modes")
+ITEMS = ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "modes", "shapes")
 CLOSED = 1e-6  # metres or radians
 
 
@@ -56,6 +56,7 @@ def check(path: str | Path, packages: Packages = None) -> list[Finding]:
         found += [Finding("error", *_placed(path, s, findings.line(s))) for s in wrong]
         sentences += _all(lambda: _odd(description)) if not found else []
         findings.odd += _meshes(path, packages)
+        sentences += _mesh_files(path, description)
     odd = [*findings.odd, *((s, findings.line(s)) for s in dict.fromkeys(sentences))]
     return found + [Finding("warning", *_placed(path, s, line)) for s, line in odd]
 
@@ -71,6 +72,13 @@ def _meshes(path: Path, packages: Packages) -> Iterator[tuple[str, int]]:
                     f"link '{mesh.link}': the mesh '{mesh.name}' is not found; packages= and ROS_PACKAGE_PATH say where.",
                     mesh.line,
                 )
+
+
+def _mesh_files(path: Path, d: Description) -> Iterator[str]:
+    """The meshes of a TOML file that are not found."""
+    for shape in d.shapes if path.suffix.lower() == ".toml" else ():
+        if shape.file and not Path(shape.file).is_file():
+            yield f"shape '{shape.name}': there is no file '{shape.file}'; meshes are named from where the description is."
 
 
 def _placed(path: Path, sentence: str, line: int | None) -> tuple[str, int | None, str]:
@@ -136,18 +144,7 @@ def _odd(d: Description) -> Iterator[str]:
     """What is legal and looks like a slip."""
     m = Mechanism(d)
     yield from m.suspicions
-    items = (
-        d.gravity,
-        d.bodies,
-        d.joints,
-        d.loops,
-        d.couplings,
-        d.springs,
-        d.wrenches,
-        d.frames,
-        d.modes,
-        d.parameters,
-    )
+    items = (d.gravity, d.parameters, *(getattr(d, kind) for kind in ITEMS))
     used = {name for x in leaves(items) if isinstance(x, Expression) for name in x.names()}
     yield from (f"parameter '{name}' is used nowhere." for name, _ in d.parameters if name not in used)
     if not m.nv:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
+from pathlib import Path
 from typing import Any
 
 import tomlkit
@@ -11,13 +12,15 @@ from eslabon.model import Description, Expression, Pose
 from eslabon.model.builder import NAMED_AXES, NUMBERS
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.items import ORIGIN, End
+from eslabon.write.mesh_paths import named_from
 
 LETTERS = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
-SECTIONS = ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames")
+SECTIONS = ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "shapes")
 
 
-def to_toml(d: Description) -> str:
-    """The text of a description. Defaults are left out, expressions stay expressions."""
+def to_toml(d: Description, folder: Path | None = None) -> str:
+    """The text of a description. Defaults are left out, expressions stay expressions; meshes are named from `folder`."""
+    d = replace(d, shapes=named_from(d.shapes, folder))
     table: dict[str, Any] = {"name": d.name}
     if d.note:
         table["note"] = tomlkit.string(d.note, multiline="\n" in d.note)

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from eslabon.model import GROUND, Body, Joint, Model, Pose
+from eslabon.model import GROUND, Body, Joint, Model, Pose, Shape
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.expressions import substitute
 from eslabon.model.items import ORIGIN
+from eslabon.model.poses import compose
+from eslabon.write.mesh_paths import named_from
 
 TYPES = {"free": "floating", "spherical": "ball", "helical": "screw"}
 GRAVITY = (0.0, 0.0, -9.81)
@@ -22,14 +26,15 @@ UNBOUNDED = 1e30  # an effort or velocity limit that is none: the parser of ROS 
 LOST = ("stiffness", "motor_inertia", "gear_ratio")  # of joints
 
 
-def to_urdf(m: Model) -> str:
-    """The text of a mechanism."""
+def to_urdf(m: Model, folder: Path | None = None) -> str:
+    """The text of a mechanism; meshes are named from `folder`."""
     robot = Element("robot", name=m.name)
     ground = next(name for name in ("world", GROUND) if name not in m.body_places)
-    SubElement(robot, "link", name=ground)
+    shapes = named_from(m.shapes, folder)
+    _add_visuals(SubElement(robot, "link", name=ground), (x for x in shapes if x.body == GROUND))
     names = {GROUND: ground, **{b.name: b.name for b in m.bodies}}
     for body in m.bodies:
-        _add_body(robot, body)
+        _add_visuals(_add_body(robot, body), (x for x in shapes if x.body == body.name))
     for joint in m.joints:
         _add_joint(robot, joint, names[joint.parent], m)
     for frame in (f for f in m.frames if f.name not in names.values()):
@@ -82,7 +87,7 @@ def not_written(m: Model) -> Iterator[str]:
             yield f"{what} {listed}"
 
 
-def _add_body(robot: Element, body: Body) -> None:
+def _add_body(robot: Element, body: Body) -> Element:
     link = SubElement(robot, "link", name=body.name)
     if body.mass or any(body.inertia):
         inertial = SubElement(link, "inertial")
@@ -90,6 +95,42 @@ def _add_body(robot: Element, body: Body) -> None:
         SubElement(inertial, "mass", value=_text([body.mass]))
         keys = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
         SubElement(inertial, "inertia", {key: _text([x]) for key, x in zip(keys, body.inertia, strict=True)})
+    return link
+
+
+def _add_visuals(link: Element, shapes: Iterable[Shape]) -> None:
+    for shape in (part for x in shapes for part in _standard(x)):
+        visual = SubElement(link, "visual", name=shape.name)
+        _add_origin(visual, "origin", shape.at)
+        _add_geometry(SubElement(visual, "geometry"), shape)
+        if shape.colour:
+            material = SubElement(visual, "material", name=shape.colour)
+            rgb = (int(shape.colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+            SubElement(material, "color", rgba=_text((*rgb, 1.0)))
+
+
+def _standard(shape: Shape) -> Iterator[Shape]:
+    """A shape of those that every reader of URDF knows: a capsule is a cylinder between two spheres."""
+    if shape.kind != "capsule":
+        yield shape
+        return
+    radius, length = shape.size
+    yield replace(shape, kind="cylinder")
+    for end, z in (("lower", -length / 2), ("upper", length / 2)):
+        yield replace(
+            shape, name=f"{shape.name}_{end}", kind="sphere", size=(radius,), at=compose(shape.at, Pose((0.0, 0.0, z)))
+        )
+
+
+def _add_geometry(geometry: Element, shape: Shape) -> None:
+    if shape.kind == "box":
+        SubElement(geometry, "box", size=_text(shape.size))
+    elif shape.kind == "mesh":
+        name = shape.file if "://" in shape.file or not Path(shape.file).is_absolute() else f"file://{shape.file}"
+        SubElement(geometry, "mesh", filename=name, scale=_text(shape.size))
+    else:
+        keys = ("radius", "length")
+        SubElement(geometry, shape.kind, {key: _text([x]) for key, x in zip(keys, shape.size, strict=False)})
 
 
 def _add_joint(robot: Element, j: Joint, parent: str, m: Model) -> None:

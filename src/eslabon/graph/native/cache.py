@@ -23,6 +23,9 @@ from eslabon.graph.native.machine import host
 
 MAGIC = b"eslabon native 1\n"
 LIMIT = 512 * 2**20  # bytes; the oldest files go first
+SELDOM = (
+    "04"  # names are random: one file in 64 looks whether there are too many, which takes as long as there are files
+)
 ABANDONED = 3600  # seconds after which a file half written belongs to a process that was killed
 
 
@@ -95,7 +98,8 @@ def store(key: str, entry: Entry) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        prune(path.parent)
+        if path.name < SELDOM:
+            prune(path.parent)
     except OSError as error:
         warn_once(f"compiled code is not kept, since {path.parent} cannot be written ({error.strerror}); "
               "set ESLABON_CACHE to a folder that can.")  # fmt: skip

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from eslabon.arguments import choice, count, positive, states, text
+from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.model.configuration import integrate
 from eslabon.quantities import evaluate
@@ -28,6 +29,7 @@ Floats = NDArray[np.float64]
 ROWS = {"invariants": [0, 1, 2, 3, 4, 5, 6], "vector": [0, 1, 2, 4, 5, 6]}  # with the row of the trace, and without
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Iterations:
     """An iteration, iterate by iterate; leading axes of the poses follow the first.

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from eslabon.arguments import choice, states, text
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK
+from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_WORDS, ModelError, tell_of_singularity
 from eslabon.graph import evaluator
 from eslabon.kinematics.frames import chosen_frame
+from eslabon.pages.notebook import attributes, in_time
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import ALL_ROWS
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
+@displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class JointMotion:
     """Coordinates, velocities and accelerations of the joints, with what they miss and how well they are conditioned.
@@ -53,6 +56,13 @@ class JointMotion:
     slip: Any
     condition: Any
     t: Floats | None = None
+
+    def _pieces(self) -> Iterator[str]:
+        if self.t is None or self.q.ndim != 2:
+            yield from attributes(self)
+            return
+        kinds = (("q", self.q), ("v", self.v), ("a", self.a))
+        yield in_time(self.t, ((f"{word}[{k}]", "", x[:, k]) for word, x in kinds for k in range(x.shape[1])))
 
     def __repr__(self) -> str:
         return f"<JointMotion: {np.size(self.condition):,} rows, condition number up to {np.max(self.condition, initial=0.0):.2g}>"

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, positive, text
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, RotationError, shown
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
@@ -23,6 +24,7 @@ from eslabon.solvers.targets.parts import ROWS, AngleInPlane, Axis, InPlane, Ori
 Floats = NDArray[np.float64]
 
 
+@displayed
 @dataclass(frozen=True)
 class Target:
     """What is asked of a frame; what is left out does not count. All values broadcast over leading axes.

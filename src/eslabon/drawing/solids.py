@@ -1,0 +1,312 @@
+"""Mechanisms as solids in a scene of viser: a node for every body, its triangles below it, so that to move is to pose the bodies."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eslabon.algebra.rotations import quaternion_from_rotation
+from eslabon.errors import InputError, MissingDependencyError
+from eslabon.model import Model
+from eslabon.plotting import DARK, LIGHT, Theme
+from eslabon.scene import Part, Scene, SpringMark, body_poses, moved, scene_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from viser import ViserServer
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+HOST = "127.0.0.1"
+FIELD = 0.6  # rad, of the camera
+ROOM = 1.12  # around what is shown
+ASPECT = 1.25  # of a window that is not wide, all the same
+SHARP = 0.6  # rad, between two faces that meet in an edge
+COILS = 8
+
+
+# -- the server -------------------------------------------------------------------------------------------------------
+
+
+def open_server(label: str, port: int = 0, dark: bool = False) -> ViserServer:
+    """A server of viser that only this machine reaches, at a port (0: any that is free)."""
+    try:
+        import viser
+    except ImportError:
+        raise MissingDependencyError("a view in the browser needs viser; pip install 'eslabon[view]'.") from None
+
+    class Loopback(viser.ViserServer):
+        def request_share_url(self, verbose: bool = True) -> str | None:
+            """What is shown stays on this machine, whatever a page asks for."""
+            return None
+
+    if port:
+        _check_free(port)
+    with quiet():
+        server = Loopback(host=HOST, port=port, label=label, verbose=False)
+    if port and server.get_port() != port:
+        close_server(server)
+        raise _busy(port)
+    server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False, brand_color=(0, 114, 178))
+    return server
+
+
+def close_server(server: ViserServer) -> None:
+    """Stop a server and its threads."""
+    with quiet():
+        server.stop()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without what viser prints of its own accord."""
+    import rich
+
+    console = rich.get_console()
+    before, console.quiet = console.quiet, True
+    try:
+        yield
+    finally:
+        console.quiet = before
+
+
+def _check_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            raise _busy(port) from None
+
+
+def _busy(port: int) -> InputError:
+    return InputError(f"port {port} is taken, or not ours to take; choose another one, or leave it out for a free one.")
+
+
+# -- mechanisms -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Placed:
+    """A mechanism in a scene: `update` moves it. `name` is its node, `offset` where its ground stands."""
+
+    server: ViserServer
+    m: Model
+    name: str
+    theme: Theme
+    scene: Scene
+    offset: Floats
+    bodies: list[Any] = field(default_factory=list)  # a node each, the ground first
+    meshes: dict[str, list[Any]] = field(default_factory=dict)  # the solids of each body
+    springs: list[Any] = field(default_factory=list)
+
+    def update(self, q: Any) -> None:
+        """Stand at a configuration."""
+        self.place(body_poses(self.m, q))
+
+    def place(self, poses: Floats) -> None:
+        """The bodies at poses (bodies + 1, 4, 4)."""
+        turns = quaternion_from_rotation(poses[:, :3, :3])
+        with self.server.atomic():
+            for node, turn, pose in zip(self.bodies[1:], turns[1:], poses[1:], strict=True):
+                node.wxyz, node.position = turn, pose[:3, 3]
+            for node, spring in zip(self.springs, self.scene.springs, strict=True):
+                _stretch(node, *_ends(self.scene, spring, poses), self.scene.size)
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        self.server.scene.remove_by_name(self.name)
+
+
+def add_mechanism(
+    server: ViserServer, m: Model, name: str, *, theme: Theme = LIGHT, offset: Sequence[float] = (0.0, 0.0, 0.0),
+    primitives: bool = False,
+) -> Placed:  # fmt: skip
+    """A mechanism put into the scene of a server, at home: solids of the model where it has them, else, or with `primitives` for
+    all bodies, neat ones between its joints."""
+    scene, root = scene_of(m), "/" + name.strip("/")
+    server.scene.add_frame(root, show_axes=False, position=np.asarray(offset, dtype=float))
+    placed = Placed(server, m, root, theme, scene, np.asarray(offset, dtype=float))
+    for body in scene.bodies:
+        placed.bodies.append(server.scene.add_frame(f"{root}/{body}", show_axes=False))
+        placed.meshes[body] = []
+    for (body, role, colour), parts in _grouped(scene.primitives if primitives else scene.parts).items():
+        vertices, faces = _merged(parts)
+        node = server.scene.add_mesh_simple(
+            f"{root}/{body}/{role}{colour.strip('#')}", vertices, faces, color=rgb(colour or theme.role(_role(role)))
+        )
+        placed.meshes[body].append(node)
+    vertices, faces = _coil()
+    for spring in scene.springs:
+        node = server.scene.add_mesh_simple(
+            f"{root}/{spring.name}", vertices, faces, color=rgb(theme.role("spring")), side="double"
+        )
+        placed.springs.append(node)
+    placed.place(body_poses(m, m.home()))
+    return placed
+
+
+def _role(role: str) -> str:
+    return "link" if role == "shape" else role
+
+
+def _grouped(parts: Sequence[Part]) -> dict[tuple[str, str, str], list[Part]]:
+    """One mesh for all that moves together and has one colour."""
+    groups: dict[tuple[str, str, str], list[Part]] = {}
+    for part in parts:
+        groups.setdefault((part.body, part.role, part.colour), []).append(part)
+    return groups
+
+
+def _merged(parts: Sequence[Part]) -> tuple[Floats, Floats]:
+    """Triangles of several solids in one, vertices doubled along sharp edges, so that round is shaded round and flat is flat."""
+    import trimesh
+
+    vertices, faces, count = [], [], 0
+    for part in parts:
+        solid = trimesh.Trimesh(part.vertices, part.faces, process=False)
+        solid = trimesh.graph.smooth_shade(solid, angle=SHARP)
+        vertices.append(np.asarray(solid.vertices))
+        faces.append(np.asarray(solid.faces) + count)
+        count += len(solid.vertices)
+    return np.concatenate(vertices), np.concatenate(faces)
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """A colour as three numbers.
+
+    >>> rgb("#d55e00")
+    (213, 94, 0)
+    """
+    red, green, blue = bytes.fromhex(colour.lstrip("#"))
+    return red, green, blue
+
+
+# -- springs ----------------------------------------------------------------------------------------------------------
+
+
+def _ends(scene: Scene, spring: SpringMark, poses: Floats) -> tuple[Floats, Floats]:
+    """Where a spring begins and ends on the ground."""
+    start = moved(poses[scene.bodies.index(spring.first)], spring.start[None])[0]
+    return start, moved(poses[scene.bodies.index(spring.second)], spring.end[None])[0]
+
+
+def _coil() -> tuple[Floats, Floats]:
+    """A coil of unit length along z and unit radius, as a strip of triangles that a few numbers stretch."""
+    turns = np.linspace(0.0, 1.0, 24 * COILS + 1)
+    inner = np.clip(np.minimum(turns, 1 - turns) / 0.06, 0.0, 1.0)
+    angle = 2 * np.pi * COILS * turns
+    spine = np.stack([inner * np.cos(angle), inner * np.sin(angle), turns], axis=-1)
+    wide = np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], axis=-1) * 0.16
+    tall = np.array([0.0, 0.0, 0.35 / COILS])
+    rim = np.stack([spine + wide, spine + tall / 2, spine - wide, spine - tall / 2], axis=1)  # four edges
+    k, j = np.meshgrid(np.arange(len(turns) - 1), np.arange(4), indexing="ij")
+    a, b = 4 * k + j, 4 * k + (j + 1) % 4
+    faces = np.concatenate([np.stack([a, b, a + 4], -1).reshape(-1, 3), np.stack([b, b + 4, a + 4], -1).reshape(-1, 3)])
+    return rim.reshape(-1, 3), faces
+
+
+def _stretch(node: Any, start: Floats, end: Floats, size: float) -> None:
+    length = max(float(np.linalg.norm(end - start)), 1e-6 * size)
+    z = (end - start) / length
+    x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
+    x /= np.linalg.norm(x)
+    node.wxyz = quaternion_from_rotation(np.column_stack([x, np.cross(z, x), z]))
+    node.position, node.scale = start, (size / 35, size / 35, length)
+
+
+# -- the stage --------------------------------------------------------------------------------------------------------
+
+
+class Extent(NamedTuple):
+    """The points of what is shown, its box, and the directions right, up and towards the camera."""
+
+    points: Floats
+    low: Floats
+    high: Floats
+    right: Floats
+    up: Floats
+    normal: Floats
+    flat: bool
+
+    @property
+    def centre(self) -> Floats:
+        return (self.low + self.high) / 2
+
+    @property
+    def radius(self) -> float:
+        return max(float(np.linalg.norm(self.high - self.low)) / 2, 1e-6)
+
+    def camera(self) -> tuple[Floats, Floats]:
+        """From where a camera sees all of it, and where it looks."""
+        right = np.cross(self.up, self.normal) / np.linalg.norm(np.cross(self.up, self.normal))
+        axes = np.stack([right, np.cross(self.normal, right), self.normal])
+        seen = self.points @ axes.T
+        middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
+        across = np.abs(seen - middle) / (np.tan(FIELD / 2) * np.array([ASPECT, 1.0, np.inf]))
+        far = max(float((across.max(axis=1) * ROOM + (seen - middle)[:, 2]).max()), ROOM * self.radius)
+        return axes.T @ middle + far * self.normal, axes.T @ middle
+
+
+def extent_of(scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequence[Floats]) -> Extent:
+    """The extent of mechanisms at poses (..., bodies + 1, 4, 4). A plane that all of them move in faces the camera; else z is up."""
+    points = [
+        (moved(pose[..., k, :, :], link.points) + offset).reshape(-1, 3)
+        for scene, pose, offset in zip(scenes, poses, offsets, strict=True)
+        for k, link in enumerate(scene.links)
+        if len(link.points)
+    ]
+    every = np.concatenate([*points, np.asarray(offsets, dtype=float).reshape(-1, 3)[:0]])
+    planes = [scene.plane for scene in scenes]
+    first = planes[0]
+    margin = max(scene.size for scene in scenes) / 20
+    low, high = every.min(axis=0) - margin, every.max(axis=0) + margin
+    every = np.concatenate([every - margin, every + margin])
+    if first is not None and all(p is not None and np.allclose(p, first) for p in planes):
+        return Extent(every, low, high, first[0], first[1], first[2], True)
+    towards = np.array([0.75, -1.0, 0.55])
+    right = np.cross([0.0, 0.0, 1.0], towards) / np.linalg.norm(towards[:2])
+    return Extent(every, low, high, right, np.array([0.0, 0.0, 1.0]), towards / np.linalg.norm(towards), False)
+
+
+def set_stage(server: ViserServer, extent: Extent, theme: Theme) -> None:
+    """Camera, light and a grid: on the floor below spatial mechanisms, behind those that move in a plane."""
+    scene, camera, radius = server.scene, server.initial_camera, extent.radius
+    scene.world_axes.visible = False
+    scene.set_up_direction(extent.up)
+    camera.up, camera.fov = extent.up, FIELD
+    camera.position, camera.look_at = extent.camera()
+    camera.near, camera.far = radius / 50, 200 * radius
+    axes = np.column_stack([extent.right, extent.up, extent.normal])
+    below = extent.normal * (_lowest(extent, extent.normal) - 0.02 * radius)
+    if not extent.flat:
+        axes, below = np.eye(3), np.array([0.0, 0.0, min(_lowest(extent, extent.up), 0.0)])
+    cell = _round(radius / 4)
+    scene.add_grid(
+        "/grid", infinite_grid=True, cell_size=cell, section_size=5 * cell, cell_thickness=0.6, section_thickness=1.0,
+        fade_distance=12 * radius, cell_color=rgb(theme.grid), section_color=rgb(theme.roles["ghost"]),
+        shadow_opacity=0.0 if extent.flat else 0.15, wxyz=quaternion_from_rotation(axes), position=below,
+    )  # fmt: skip
+
+
+def _lowest(extent: Extent, direction: Floats) -> float:
+    """How far down a direction the box reaches."""
+    return float(np.minimum(extent.low * direction, extent.high * direction).sum())
+
+
+def _round(length: float) -> float:
+    """A length of one digit, 1, 2 or 5.
+
+    >>> _round(0.037), _round(7.0)
+    (0.05, 5.0)
+    """
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(power * min((1, 2, 5, 10), key=lambda digit: abs(np.log(digit * power / length))))
+
+
+THEMES = {False: LIGHT, True: DARK}

@@ -1,0 +1,51 @@
+"""Forces and moments as arrows in the ground's frame."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eslabon.model import Model
+from eslabon.scene.placing import body_poses
+from eslabon.scene.scene import scene_of
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class Arrows(NamedTuple):
+    """Wrenches in the ground's axes: names, where they act `(..., n, 3)`, forces and moments `(..., n, 3)`."""
+
+    names: tuple[str, ...]
+    points: Floats
+    forces: Floats
+    moments: Floats
+
+
+def reaction_arrows(m: Model, q: Any, reactions: Any) -> Arrows:
+    """The wrenches that joints transmit, as `m.reactions` gives them, `(..., joints + loops, 6)`: each acts on the body that
+    the joint carries, of a cut joint on its second body."""
+    s = scene_of(m)
+    poses, wrenches = body_poses(m, q), np.asarray(reactions, dtype=float)
+    at = [s.bodies.index(j.child) for j in s.joints]
+    frames = poses[..., at, :, :] @ np.array([j.on_child for j in s.joints])
+    return _turned(tuple(j.name for j in s.joints), frames, wrenches)
+
+
+def external_arrows(m: Model, q: Any, external: dict[str, Any]) -> Arrows:
+    """Wrenches `(..., 6)` on bodies or frames, in their axes at their origins, as the verbs of dynamics take them."""
+    s = scene_of(m)
+    poses = body_poses(m, q)
+    places = []
+    for name in external:
+        frame = m.frame(name)
+        at = next((T for known, _, T in s.frames if known == name), np.eye(4))
+        places.append(poses[..., s.bodies.index(frame.body), :, :] @ at)
+    wrenches = np.stack(np.broadcast_arrays(*(np.asarray(w, dtype=float) for w in external.values())), axis=-2)
+    return _turned(tuple(external), np.stack(places, axis=-3), wrenches)
+
+
+def _turned(names: tuple[str, ...], frames: Floats, wrenches: Floats) -> Arrows:
+    R = frames[..., :3, :3]
+    moments, forces = (np.einsum("...ij,...j->...i", R, half) for half in (wrenches[..., :3], wrenches[..., 3:]))
+    return Arrows(names, frames[..., :3, 3], forces, moments)

@@ -1,0 +1,55 @@
+"""A mechanism and its mobility as a notebook shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from eslabon.errors import EslabonError
+from eslabon.model import Model
+from eslabon.pages import paragraph, picture, table
+from eslabon.pages.notebook import beside, folded
+from eslabon.sheets import Sheet, shown
+from eslabon.structure.drawing import topology_svg
+from eslabon.structure.item_tables import sheets
+from eslabon.structure.mobility import degrees_of_freedom
+
+FEW = 12  # rows of a table that is shown unfolded
+SEARCHED = 40  # joints of a mechanism whose mobility is found at once
+
+
+def mechanism_pieces(m: Model) -> Iterator[str]:
+    """A drawing, the numbers that matter, and the tables of what it is made of."""
+    yield beside(_drawing(m), table(_numbers(m)))
+    made = {sheet.title: sheet for sheet in sheets(m) if sheet.title != "totals"}
+    for title, sheet in made.items():
+        count = len(sheet.rows)
+        yield folded(f"{title} ({count})", table(_trimmed(sheet)), opened=title == "joints" and count <= FEW)
+    if m.note:
+        yield folded("note", *(paragraph(" ".join(part.split())) for part in m.note.split("\n\n")))
+
+
+def _trimmed(sheet: Sheet) -> Sheet:
+    """Without the title, which the summary says, and without columns in which nothing stands."""
+    kept = [k for k in range(len(sheet.columns)) if any(shown(row[k]) for row in sheet.rows)]
+    rows = [[row[k] for k in kept] for row in sheet.rows]
+    return Sheet("", tuple(sheet.columns[k] for k in kept), rows, sheet.caption, sheet.prose)
+
+
+def _numbers(m: Model) -> Sheet:
+    rows = [
+        ("bodies, joints, loops", f"{len(m.bodies)}, {len(m.joints)}, {len(m.loops)}"),
+        ("coordinates, velocities", f"{m.nq}, {m.nv}"),
+        ("actuated", ", ".join(m.actuated) or "none"),
+        ("mass", f"{sum(b.mass for b in m.bodies):.6g} kg"),
+        ("frames", ", ".join(f.name for f in m.frames)),
+    ]
+    if len(m.joints) <= SEARCHED and not m.rheonomic:
+        with suppress(EslabonError):  # it cannot be assembled
+            rows.insert(0, ("degrees of freedom", f"{degrees_of_freedom(m)}"))
+    return Sheet("", ("", " "), [row for row in rows if row[1]], prose=(" ",))
+
+
+def _drawing(m: Model) -> str:
+    """The mechanism drawn to scale, or its topology where that cannot be."""
+    return picture(topology_svg(m))
