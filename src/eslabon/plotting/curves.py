@@ -77,7 +77,7 @@ def curves(
     ----------
     x : `(n,)`, or by name if each curve has its own.
     values : `(n,)` each, or `(..., n)` for many of the same name, which are drawn thin: forty of them, evenly chosen.
-    name, unit : of the vertical axis, as in "theta [rad]".
+    name, unit : of the vertical axis, as in "theta [rad]"; the name of a single curve is its own if left out.
     title : of the panel.
     log : whether the vertical axis is logarithmic.
     where : the legend stands "right" of the panel or "below" it; "none" leaves it out. A single curve has none.
@@ -96,7 +96,7 @@ def curves(
         drawn[0].set_label(_in_lines(label))
         lines += drawn
     panel_title(ax, title)
-    ax.set_ylabel(axis_label(name, unit))
+    ax.set_ylabel(axis_label(name or (order[0] if len(order) == 1 else ""), unit))
     ax.margins(x=0)
     _scaled(ax, values, log)
     if len(order) > 1:
