@@ -13,6 +13,7 @@ from typing import Any
 from eslabon.arguments import choice, flag
 from eslabon.errors import MissingDependencyError, ReadError
 from eslabon.files import write
+from eslabon.plotting.axes import plain
 from eslabon.plotting.themes import Theme, theme_of
 
 LETTERS = 12  # of a title in an inch
@@ -65,7 +66,7 @@ def panels(
             ax.set_xlabel(bottom)
             ax.tick_params(labelbottom=True)
     if title:
-        figure.suptitle(_in_lines(title, round(LETTERS * size[0] * across)), color=figure.theme.quiet)
+        figure.suptitle(_in_lines(plain(title), round(LETTERS * size[0] * across)), color=figure.theme.quiet)
     return figure, list(grid[:count])
 
 
