@@ -26,6 +26,7 @@ from eslabon.verbs import Call, Verbs, verb
 if TYPE_CHECKING:
     from eslabon.bond_graph import BondGraph
     from eslabon.bond_graph.mechanism_graph import MechanismGraph
+    from eslabon.drawing.animation import Animation
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
@@ -135,6 +136,22 @@ class Mechanism(model.Model):
 
         still = np.zeros(self.nv)
         return self.reactions(configurations(self, q)[-1], still, still)
+
+    def animate(
+        self, q: ArrayLike, t: ArrayLike | None = None, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0,
+        size: Any = None, trace: Any = None, theme: str | None = None, progress: bool | None = None, **picture: Any,
+    ) -> Animation:  # fmt: skip
+        """Configurations `(n, nq)`, at times t or else a frame each, as an animation that a notebook plays; with a path it is
+        written too, as .mp4, .gif or .html. `motion.animate` and `mode.animate` do so of what they are; options are the same.
+
+        >>> import eslabon as es, numpy as np
+        >>> m = es.load("five_bar")
+        >>> m.animate(m.assemble(np.linspace([2.0, 1.0], [1.6, 1.2], 20)), trace="point")
+        <Animation of five_bar: 20 frames, 0.667 s at 30 frames a second>
+        """
+        from eslabon.drawing.animation import animation
+
+        return animation(self, t, q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
 
     def topology_svg(self) -> str:
         """A drawing of the bodies and of what joins them, as SVG text.
