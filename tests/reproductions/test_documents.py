@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 import eslabon as es
-from eslabon.reproductions import DOCUMENTS, Report, Verdict, reproduce
+from eslabon.reproductions import DOCUMENTS, Verdict, reproduce
 from eslabon.reproductions.report import WIDTH
+from reports import report
 
 WRONG, DAMAGED, NOISE = Verdict.WRONG, Verdict.DAMAGED, Verdict.NOISE
 
@@ -269,11 +268,6 @@ EXPECTED = {
         "Table 1: work of both forms": (1, {}),
     },
 }
-
-
-@cache
-def report(name: str) -> Report:
-    return reproduce(name)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
