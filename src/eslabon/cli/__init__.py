@@ -10,8 +10,10 @@ from eslabon.cli import (
     kinematics_commands,
     library_commands,
     linear_commands,
+    plot_command,
     reproduce_command,
     symbolic_commands,
+    view_command,
 )
 from eslabon.cli.app import app, main
 
@@ -23,13 +25,17 @@ __all__ = [
     "library_commands",
     "linear_commands",
     "main",
+    "plot_command",
     "reproduce_command",
     "symbolic_commands",
+    "view_command",
 ]
 
 ORDER = [
     "list",
     "show",
+    "plot",
+    "view",
     "pose",
     "ik",
     "workspace",
