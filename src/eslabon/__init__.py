@@ -61,6 +61,7 @@ __all__ = [
     "reproductions",
     "robots",
     "simulate",
+    "study",
 ]
 
 
@@ -71,6 +72,7 @@ _LATER = {
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "studies.file_check",
+    "study": "studies",
     "control": "",
     "simulate": "",
     "reproductions": "",

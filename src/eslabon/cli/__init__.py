@@ -11,6 +11,7 @@ from eslabon.cli import (
     library_commands,
     linear_commands,
     reproduce_command,
+    study_command,
     symbolic_commands,
 )
 from eslabon.cli.app import app, main
@@ -24,12 +25,14 @@ __all__ = [
     "linear_commands",
     "main",
     "reproduce_command",
+    "study_command",
     "symbolic_commands",
 ]
 
 ORDER = [
     "list",
     "show",
+    "study",
     "pose",
     "ik",
     "workspace",
