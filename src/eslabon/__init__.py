@@ -62,6 +62,7 @@ __all__ = [
     "robots",
     "simulate",
     "study",
+    "view",
 ]
 
 
@@ -77,6 +78,7 @@ _LATER = {
     "simulate": "",
     "reproductions": "",
     "identification": "",
+    "view": "viewer",
 }  # names, and the room they are in
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.drawing.stage import LINES, MARKS, PlaneStage, Stage
 from eslabon.model import GROUND
+from eslabon.plotting import Theme, colour_map
 from eslabon.scene import Arrows, Link, Scene, body_poses, moved
 
 TRIAD = 0.09  # of the size: the length of a frame's axes
@@ -110,8 +111,6 @@ def _along(link: Link) -> Floats:
 
 def add_ghosts(stage: Stage, s: Scene, poses: Floats, fan: bool) -> None:
     """Other configurations: pale behind the one that is drawn, or, of a fan, from dark to bright in their order."""
-    from eslabon.plotting import colour_map
-
     count = len(poses)
     shades = colour_map(stage.theme)(np.linspace(0.0, 1.0, max(count, 2)))[:count]
     for k, row in enumerate(poses):
@@ -133,10 +132,16 @@ def traced_points(s: Scene, trace: Sequence[tuple[str, str, Floats]], q: Floats)
     return {name: moved(poses[:, s.bodies.index(body)], point[None])[:, 0] for name, body, point in trace}
 
 
+def path_style(theme: Theme, k: int) -> dict[str, Any]:
+    """How the path number k is drawn."""
+    style = {"color": theme.role("path")} if not k else theme.curve(k + 1)
+    return {"linewidth": 1.6, "zorder": LINES, **style}
+
+
 def add_paths(stage: Stage, paths: dict[str, Floats]) -> None:
     for k, (name, points) in enumerate(paths.items()):
-        style = {"color": stage.theme.role("path")} if not k else stage.theme.curve(k + 1)
-        stage.line(points, **{"linewidth": 1.6, "zorder": LINES, "gid": f"path {name}", **style})
+        style = path_style(stage.theme, k)
+        stage.line(points, gid=f"path {name}", **style)
         stage.line(points[-1:], marker="o", markersize=4.5, color=style["color"], zorder=LINES + 1)
 
 

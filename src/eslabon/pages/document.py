@@ -25,6 +25,7 @@ pre { overflow-x: auto; background: var(--shade); padding: .8rem 1rem; border-ra
 .es-trouble { border-left: 3px solid var(--warn); padding: .1rem 0 .1rem .9rem; }
 table.es-table { border-collapse: collapse; margin: 1rem 0; font-size: .93rem; font-variant-numeric: tabular-nums; display: block;
   overflow-x: auto; max-width: 100%; } .es-table caption { text-align: left; font-weight: 600; padding: .2rem 0; white-space: nowrap; }
+.es-table caption::first-letter, summary::first-letter { text-transform: uppercase; }
 .es-table th, .es-table td { padding: .22rem 1.1rem .22rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); overflow-wrap: normal; }
 .es-table td, .es-table th { white-space: nowrap; } .es-table .number { text-align: right; }

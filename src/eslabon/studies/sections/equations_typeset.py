@@ -82,7 +82,15 @@ def _coordinate_names(subject: Subject) -> tuple[str, ...]:
 def _shortened(latex: str, page: Section) -> str:
     """Numbers with six digits, and words in the study's language."""
     latex = NUMBER.sub(lambda x: f"{float(x[0]):.6g}", latex)
+    lines = [_with_short_left(line) for line in latex.split(" \\\\\n")]
+    latex = " \\\\\n".join(lines)
     return ELSEWHERE.sub(lambda x: rf"\text{{{page.said('{name} is zero elsewhere', name=x[1])}}}", latex)
+
+
+def _with_short_left(line: str) -> str:
+    """A line whose left side is a chain of equals, as of all entries that are zero, begun where right sides begin."""
+    left, sign, right = line.partition(" &= ")
+    return f"& {left} = {right}" if sign and left.count(" = ") > 1 else line
 
 
 def _counts(subject: Subject, page: Section) -> None:

@@ -16,7 +16,7 @@ from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject
 from eslabon.studies.time_plots import Panel, by_unit, plot_in_time
 
-SAMPLES, FEWER = 1500, 500  # of the workspace; fewer where many joints follow from a few
+SAMPLES, FEWER = 3000, 500  # of the workspace; fewer where many joints follow from a few
 MANY = 12  # velocities
 NEAR = 0.02  # reciprocal condition number below which a motion is told to come near to a singular configuration
 
@@ -36,7 +36,7 @@ def how_it_moves(subject: Subject, page: Section) -> None:
     )  # fmt: skip
     if motion.kind == "rest_to_rest" and subject.choices.motion is None:
         page.say(
-            "It was chosen by itself: each actuated joint goes as far as its limits and the singular configurations allow, by a polynomial "
+            "The study chose it: each actuated joint goes as far as its limits and singular configurations allow, by a polynomial "
             "of the fifth degree, so that velocities and accelerations vanish at both ends. `--motion` takes another one."
         )
     with page.part("animation"):

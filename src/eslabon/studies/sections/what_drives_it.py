@@ -64,7 +64,7 @@ def _actuators(m: Mechanism, motion: Movement, page: Section) -> None:
         "largest force or torque",
         "limit",
         "root mean square",
-        "largest velocity",
+        "largest velocity [rad/s, m/s]",
         "largest power [W]",
     )
     rows = [
