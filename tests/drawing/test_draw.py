@@ -87,6 +87,11 @@ def test_a_planar_mechanism_is_drawn_in_its_plane(seed):
     assert hasattr(ax, "zaxis")
 
 
+def test_a_screw_leaves_the_plane():
+    b = es.Builder("vice").body("jaw", 1.0).joint("thread", "helical", "ground", "jaw", pitch=0.01)
+    assert scene_of(b.build()).plane is None
+
+
 @pytest.mark.parametrize("name", ["delta", "puma560", "bennett"])
 def test_space_has_equal_axes(name):
     figure = es.load(name).plot()
