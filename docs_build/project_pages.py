@@ -19,5 +19,5 @@ def on_files(files: Files, config, **_) -> Files:
 def on_page_markdown(markdown: str, page, **_) -> str:
     """A page without neighbours has no use for a list of them."""
     if page.parent is None:
-        page.meta["hide"] = ["navigation"]
+        page.meta["hide"] = ["navigation", "toc"] if page.is_homepage else ["navigation"]
     return markdown

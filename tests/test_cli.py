@@ -18,7 +18,7 @@ from eslabon.cli.typed import paths, sources
 from eslabon.sheets import Sheet
 from small_mechanisms import SMALL
 
-QUICK = [name for name in EXAMPLES if name not in ("reproduce", "demo")]
+QUICK = [name for name in EXAMPLES if name not in ("reproduce", "demo", "view")]
 
 
 @pytest.fixture(autouse=True)

@@ -85,7 +85,7 @@ def motor():
 def test_mechanism():
     m = es.load("five_bar")
     page = parsed(m._repr_html_())
-    assert {"svg", "table", "details"} <= page.seen or {"img", "table", "details"} <= page.seen
+    assert {"img", "svg", "table", "details"} <= page.seen  # drawn to scale, the topology, tables
     text = re.sub(r"\s+", " ", page.text)
     assert "degrees of freedom 2" in text
     for name in ("five_bar", "theta2", "link4", "tip", "0.00829", "L5"):
@@ -95,7 +95,8 @@ def test_mechanism():
 def test_a_mechanism_that_cannot_be_assembled_shows_its_tables():
     m = es.load("planar_3rrr").with_parameters(L=0.01)
     text = text_of(m)
-    assert "degrees of freedom" not in text
+    assert "cannot be assembled" in text
+    assert "svg" in parsed(m._repr_html_()).seen  # the topology
     assert "0.01" in text
 
 
@@ -307,9 +308,9 @@ def test_displays_are_quick():
     m = es.load("stewart_gough")
     m._repr_html_()
     other = m.with_parameters()
-    start = time.perf_counter()
+    start = time.process_time()
     m._repr_html_()
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert other == m
 
 

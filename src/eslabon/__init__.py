@@ -61,6 +61,7 @@ __all__ = [
     "reproductions",
     "robots",
     "simulate",
+    "view",
 ]
 
 
@@ -75,6 +76,7 @@ _LATER = {
     "simulate": "",
     "reproductions": "",
     "identification": "",
+    "view": "viewer",
 }  # names, and the room they are in
 
 

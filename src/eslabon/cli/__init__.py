@@ -13,6 +13,7 @@ from eslabon.cli import (
     plot_command,
     reproduce_command,
     symbolic_commands,
+    view_command,
 )
 from eslabon.cli.app import app, main
 
@@ -27,12 +28,14 @@ __all__ = [
     "plot_command",
     "reproduce_command",
     "symbolic_commands",
+    "view_command",
 ]
 
 ORDER = [
     "list",
     "show",
     "plot",
+    "view",
     "pose",
     "ik",
     "workspace",

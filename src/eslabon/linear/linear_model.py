@@ -61,6 +61,13 @@ class LinearModel:
     q, v, a, tau : the state, with its accelerations and the actuators' forces.
     position_map : `(..., nv, n)`, the small displacements of all joints for those of the independent coordinates.
     velocity_map : `(..., nv, 2n)`, the changes of all velocities for those of the state.
+
+    >>> import eslabon as es
+    >>> lm = es.load("cart_pole").linearize([0.0, 0.0])
+    >>> lm.states, lm.inputs
+    (('x', 'theta', "x'", "theta'"), ('tau(x)',))
+    >>> lm.A.shape, lm.B.shape
+    ((4, 4), (4, 1))
     """
 
     __slots__ = ("_known", "layout", "q", "tau", "v")

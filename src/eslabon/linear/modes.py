@@ -57,6 +57,11 @@ class Mode:
     shape : (nv,), complex: small displacements of all joints along their velocities. The largest is one: a radian, or a length as
         long as the mechanism's size.
     participation : by the name of a state, how much of it is in the mode; they add up to one.
+
+    >>> import eslabon as es
+    >>> mode = es.load("double_pendulum").linearize([0.0, 0.0]).modes()[0]
+    >>> mode.kind, round(float(mode.frequency), 3)
+    ('oscillation', 2.68)
     """
 
     lm: LinearModel
@@ -151,6 +156,10 @@ class Modes:
     vectors : (..., 2n, 2n), a column of the states for each pole.
     shapes : (..., nv, 2n), displacements of all joints for each pole; the largest is one.
     participation : (..., 2n, 2n), of each state in each pole; columns add up to one.
+
+    >>> import eslabon as es
+    >>> len(es.load("double_pendulum").linearize([0.0, 0.0]).modes())
+    2
     """
 
     def __init__(self, lm: LinearModel) -> None:

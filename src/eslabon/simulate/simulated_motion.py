@@ -116,6 +116,13 @@ class Motion:
     are limited or delayed. `x` are the states of a law that has some, (..., times, states). `a`, `energy` and
     `coupling_forces` are computed when first asked for. `closure` is the constraint violation of the loops, in metres and
     radians; zeros for a tree. `events` has what happened, by name. The arrays cannot be written to: copy them to change them.
+
+    >>> import eslabon as es
+    >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5, 1.0])
+    >>> swing.q.shape, swing["q1"].q.shape
+    ((3, 2), (3,))
+    >>> swing.end[0].round(3)
+    array([-0.371, -0.222])
     """
 
     t: Floats

@@ -34,6 +34,12 @@ class Manipulability:
     part : of the twist: "all", "translation" or "rotation".
     frame, name : the frame's name and the mechanism's.
     position : of the frame's origin, `(..., 3)`.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> ellipsoid = es.load("elbow").manipulability([0.0, np.pi / 2], "tool", part="translation")
+    >>> ellipsoid.lengths.round(3), ellipsoid.forces.round(3)
+    (array([1.618, 0.618]), array([0.618, 1.618]))
     """
 
     axes: Floats

@@ -49,6 +49,13 @@ class JointMotion:
     condition : the condition number of the Jacobian.
     t : the times, where the motion follows a path.
     model : the mechanism that moves.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> way = es.paths.along(es.paths.line([1.2, 0.5, 0], [1.0, 1.0, 0]), es.paths.quintic(1.0))
+    >>> motion = es.load("elbow").follow(way, part="position", times=np.linspace(0, 1, 5))
+    >>> motion.t, motion.q.shape
+    (array([0.  , 0.25, 0.5 , 0.75, 1.  ]), (5, 2))
     """
 
     q: Floats
