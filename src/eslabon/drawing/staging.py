@@ -93,7 +93,7 @@ def fill_page(stage: Any, own: bool, sized: bool) -> None:
         wide, high = np.ptp(stage.display(stage.corners), axis=0)
         figure.set_size_inches(WIDTH, (WIDTH - 1.2) * float(np.clip(high / wide, 0.5, 1.1)) + 0.9)
     (wide, high), point = figure.bbox.size, figure.dpi / 72
-    stage.fill((34 * point, 48 * point, wide - 50 * point, high - 20 * point))
+    stage.fill((34 * point, 48 * point, wide - 58 * point, high - 20 * point))
 
 
 def write_title(stage: Any, title: str, told: Sequence[str], own: bool) -> None:
