@@ -170,6 +170,21 @@ def test_into_axes_that_are_there(tmp_path):
     figure.savefig(tmp_path / "two.pdf")
 
 
+def test_an_open_wrench_acts_where_the_model_says():
+    b = es.Builder("arm").body("rod", 1.0, (0.5, 0, 0)).joint("q", "revolute", "ground", "rod")
+    m = b.wrench("push", "rod", at=(1, 0, 0)).build()
+    lines = m.plot([np.pi / 2], external={"push": [0, 0, 0, 3.0, 0, 0]}).axes[0].lines
+    shaft = next(np.column_stack(x.get_data()) for x in lines if x.get_gid() == "force push")
+    assert np.allclose(shaft, [[0, 1], [0.3 * scene_of(m).size, 1]])
+
+
+def test_nothing_moves_and_it_is_drawn():
+    b = es.Builder("bracket").body("plate", 1.0).frame("corner", "plate", (0.3, 0.1, 0))
+    m = b.joint("weld", "fixed", "ground", "plate", at=(0, 0, 0.2)).build()
+    assert m.plot(labels=True).axes
+    assert m.plot([]).axes
+
+
 def test_files_and_themes(tmp_path):
     m = es.load("elbow")
     for ending, start in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
@@ -218,6 +233,11 @@ def test_a_mesh_is_drawn_and_a_missing_one_is_a_bar(tmp_path):
         ({"view": (1, 2, 3)}, "elevation and azimuth"),
         ({"size": (0, 3)}, "width"),
         ({"title": 3}, "title is a text"),
+        ({"view": [[0, 0], [1, 1]]}, "shape"),
+        ({"size": [[3, 3], [3, 3]]}, "shape"),
+        ({"trace": 5}, "trace is a frame's name"),
+        ({"external": 5}, "external"),
+        ({"ax": 5}, "axes of matplotlib"),
         ({"path": "arm"}, None),
     ],
 )
