@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check imports bench clean
+.PHONY: demo test lint types check imports pictures docs docs-serve docs-documents bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
@@ -17,6 +17,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/codespell src docs docs_build *.md
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -28,6 +29,21 @@ imports: $(VENV)/.dev
 	@command -v tred dot > /dev/null || { echo "tred and dot are missing; install Graphviz."; exit 1; }
 	$(BIN)/import-linter drawgraph eslabon | sed -e '/"\.__main__"/d' -e '/concentrate/d' -e 's/"\.\([^"]*\)"/"\1"/g' | tred \
 	  | dot -Gsize=7 -Granksep=0.3 -Nshape=box -Nstyle=rounded -Nheight=0.3 -Tsvg > docs/imports.svg
+
+# The pictures that drawings are compared with, anew: look at them before they are committed.
+pictures: $(VENV)/.dev
+	$(BIN)/python tests/drawing/pictures.py
+
+# The documentation site, into build/site; nothing is loaded from a network, neither here nor by the pages.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-serve: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+# What was found wrong in print, anew from the reports; minutes.
+docs-documents: $(VENV)/.dev
+	$(BIN)/python docs_build/documents.py
 
 # Minutes of measurement beside the peers; docs/benchmarks.md is written anew. BASE=path names an earlier checkout.
 bench: $(VENV)/.dev

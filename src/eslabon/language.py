@@ -7,6 +7,8 @@ entry. What varies in a text is written in one of two ways:
 * `phrase("{gap:.3f} mm apart", gap=0.02)` is the English text and remembers its template, which is what the catalogue has;
 * in a plain text a number stands as ``{}`` in the catalogue, so that one entry serves every value.
 
+Names and titles are `Verbatim`, and stay as they are.
+
 `watched` notes what a catalogue lacks, and what of it is used.
 """
 
@@ -39,6 +41,10 @@ def checked(language: str) -> str:
 
 
 # -- texts ------------------------------------------------------------------------------------------------------------
+
+
+class Verbatim(str):
+    """A text that is the same in every language: a name, a title, a quotation."""
 
 
 class Phrase(str):
@@ -133,7 +139,7 @@ def translated(text: str, language: str = "en") -> str:
     >>> translated("degrees of freedom", "es"), translated("degrees of freedom")
     ('grados de libertad', 'degrees of freedom')
     """
-    if language == "en" or not text.strip():
+    if language == "en" or not text.strip() or isinstance(text, Verbatim):
         return text
     known = catalogue(language)
     if isinstance(text, Phrase):

@@ -135,3 +135,16 @@ def _width(column: str, cells: Sequence[str]) -> int:
     from rich.cells import cell_len
 
     return max(cell_len(text) for text in (_heading(column), *cells))
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is that of a number.
+
+    >>> is_number("-0.42573E-02"), is_number("Kp(1,2)")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
+from inspect import Parameter, Signature, signature
 from typing import Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
@@ -99,7 +100,17 @@ def verb(declared: Callable[P, T]) -> Callable[P, T]:
     )  # fmt: skip
     made: dict[str, Any] = {}
     exec(compile(source, f"<verb {name}>", "exec"), function.__globals__, made)
-    return wraps(declared)(made[name])
+    finished = wraps(declared)(made[name])
+    finished.__signature__ = _spelled_out(signature(declared))  # type: ignore[attr-defined]
+    return finished
+
+
+def _spelled_out(declared: Signature) -> Signature:
+    """A signature with the names in `Call` in place of `**more`, for the Tab key and for help."""
+    own = [p for p in declared.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    words = Call.__annotations__.items()
+    more = [Parameter(w, Parameter.KEYWORD_ONLY, default=None, annotation=str(x.__forward_arg__)) for w, x in words]
+    return declared.replace(parameters=[*own, *more])
 
 
 class Verbs(dict[Key, Any]):

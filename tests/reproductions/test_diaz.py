@@ -1,10 +1,10 @@
-"""Facts on which the report on Diaz rests: loops that stay on their branch, both forms; and figures."""
+"""Facts on which the report on Díaz rests: loops that stay on their branch, both forms; and figures."""
 
 import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.reproductions import diaz
+from eslabon.reproductions import figures_of
 from eslabon.reproductions.diaz import four_bar, planar_3rrr, table_1
 from eslabon.reproductions.diaz.equations import Loops
 from eslabon.reproductions.diaz.forms import Augmented, Reduced, integrate
@@ -48,7 +48,7 @@ def test_closure_of_the_forms():
 
 
 def test_figures(tmp_path):
-    files = diaz.figures(tmp_path / "diaz", "svg")
+    files = figures_of("diaz", tmp_path / "diaz", "svg")
     assert len(files) == 3
     for file in files:
         assert "<svg" in file.read_text(encoding="utf-8")[:2000]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -295,6 +296,10 @@ def test_where_the_print_is_wrong_a_sentence_says_why(name):
         assert row.verdict is not Verdict.UNEXPLAINED
         assert row.remark.endswith(".") == bool(row.remark)
         assert row.remark or row.verdict is not WRONG
+    page = (Path(__file__).parents[2] / "docs" / "documents" / f"{name}.md").read_text(encoding="utf-8")
+    for section in report(name).sections:
+        wrong = any(row.verdict in (WRONG, DAMAGED) for row in section.rows)
+        assert (f"### {section.title}\n" in page) == wrong, "the page is old; make docs-documents"
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -6,7 +6,7 @@ import sympy
 
 import eslabon as es
 from eslabon.control.observers import luenberger
-from eslabon.reproductions import morales
+from eslabon.reproductions import figures_of
 from eslabon.reproductions.morales import causal_paths, lagrange, linear_models, observers, steady_states
 from eslabon.reproductions.morales.matrices import block, letters
 
@@ -148,7 +148,7 @@ def test_case_b_is_an_equilibrium():
 
 
 def test_figures(tmp_path):
-    files = morales.figures(tmp_path / "deep" / "morales")
+    files = figures_of("morales", tmp_path / "deep" / "morales")
     assert len(files) == 11
     for file in files:
         assert file.read_bytes().startswith(b"\x89PNG")

@@ -6,11 +6,13 @@ import pytest
 import eslabon as es
 from eslabon.reproductions.rojas import (
     derivation,
-    figures,
     histories,
+    iterations,
     listing,
     modal_gains,
+    modal_responses,
     operations,
+    path_synthesis,
     perturbed_path,
     straight_line,
 )
@@ -109,9 +111,11 @@ def test_the_response_of_the_whole_motion_holds_the_table():
 def test_figures_are_drawn(tmp_path, monkeypatch):
     """One of a kind: each takes a second."""
     monkeypatch.setattr(histories, "JOINTS", range(5, 6))
-    made = figures(tmp_path)
+    drawn = [iterations.figure(), path_synthesis.figure(), *histories.figures(), modal_responses.figure()]
+    made = [figure.save(tmp_path) for figure in drawn]
     assert [path.stem for path in made] == [
-        "figure_4_4_2_motion_law", "figure_4_4_8_joint_6", "figure_5_4_2_joint_6", "table_5_4_2_response",
+        "figures_3_3_3_to_3_3_5_round_off", "section_3_6_path_synthesis", "figure_4_4_2_motion_law", "figure_4_4_8_joint_6",
+        "figure_5_4_2_joint_6", "table_5_4_2_response", "section_5_6_modal_control",
     ]  # fmt: skip
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
 

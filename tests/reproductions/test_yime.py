@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.reproductions import yime
+from eslabon.reproductions import figures_of
 from eslabon.reproductions.yime import five_bar, planar_3rrr, published_torque, spatial_four_bar
 from eslabon.reproductions.yime.equations import Slips, by_the_paper
 
@@ -53,7 +53,7 @@ def test_accelerations_are_the_slopes_of_the_rates():
 
 
 def test_figures(tmp_path):
-    files = yime.figures(tmp_path / "deep" / "yime")
+    files = figures_of("yime", tmp_path / "deep" / "yime")
     assert len(files) == 4
     for file in files:
         assert file.read_bytes().startswith(b"\x89PNG")
@@ -63,4 +63,4 @@ def test_figures(tmp_path):
 def test_figures_that_cannot_be_written_end_in_a_sentence(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(es.ReadError, match="cannot be written"):
-        yime.figures(tmp_path / "taken")
+        figures_of("yime", tmp_path / "taken")

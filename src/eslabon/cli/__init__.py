@@ -10,6 +10,8 @@ from eslabon.cli import (
     kinematics_commands,
     library_commands,
     linear_commands,
+    plot_command,
+    reproduce_command,
     symbolic_commands,
     view_command,
 )
@@ -23,6 +25,8 @@ __all__ = [
     "library_commands",
     "linear_commands",
     "main",
+    "plot_command",
+    "reproduce_command",
     "symbolic_commands",
     "view_command",
 ]
@@ -30,6 +34,7 @@ __all__ = [
 ORDER = [
     "list",
     "show",
+    "plot",
     "view",
     "pose",
     "ik",

@@ -121,7 +121,14 @@ class Cost:
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation:
     """A motion for identification: the path of the independent coordinates, the condition number of the scaled regressor along
-    it, and that of the random series of the same kind from which the search began."""
+    it, and that of the random series of the same kind from which the search began.
+
+    >>> import eslabon as es
+    >>> plan = es.identification.excitation(es.load("elbow"), duration=2.0, starts=1)
+    >>> q, v, a = plan.states([0.0, 1.0, 2.0])
+    >>> q.shape
+    (3, 2)
+    """
 
     m: Model
     path: JointPath

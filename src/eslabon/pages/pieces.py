@@ -14,6 +14,8 @@ from eslabon.language import translated
 from eslabon.sheets import Sheet, shown
 
 NUMBERS = (int, float)
+# Of MathML's variants browsers know but one; bold letters are a matter of style to them.
+BOLD = {"bold": 'mathvariant="normal" style="font-weight:700"', "bold-italic": 'style="font-weight:700"'}
 HEAVY = 300_000  # letters of an SVG, above which pixels are lighter
 
 
@@ -146,6 +148,8 @@ def equation(latex: str, block: bool = True) -> str:
     from latex2mathml.converter import convert
 
     made: str = convert(latex, display="block" if block else "inline")
+    for variant, as_style in BOLD.items():
+        made = made.replace(f'mathvariant="{variant}"', as_style)
     return made
 
 

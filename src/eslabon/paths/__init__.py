@@ -52,3 +52,8 @@ __all__ = [
     "trapezoidal",
     "turning",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the Tab key offers: names to use, not files."""
+    return sorted(__all__)

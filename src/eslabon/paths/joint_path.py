@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 @displayed
 class JointSamples(NamedTuple):
-    """A joint path at times t: q, v and a, each (n, number of coordinates)."""
+    """A joint path at times t: q, v and a, each (n, number of coordinates).
+
+    >>> import eslabon as es
+    >>> samples = es.paths.joint_path([[0, 0], [1, 2]], es.paths.quintic(2.0)).sample(dt=1.0)
+    >>> samples.t, samples.q
+    (array([0., 1., 2.]), array([[0. , 0. ],
+           [0.5, 1. ],
+           [1. , 2. ]]))
+    """
 
     t: Floats
     q: Floats
@@ -30,7 +38,13 @@ class JointSamples(NamedTuple):
 
 
 class JointPath(Timed[JointSamples]):
-    """The motion of joint coordinates that are plain numbers: `path(t)` gives q, v and a, each (..., n)."""
+    """The motion of joint coordinates that are plain numbers: `path(t)` gives q, v and a, each (..., n).
+
+    >>> import eslabon as es
+    >>> path = es.paths.joint_path([[0, 0], [1, 2]], es.paths.quintic(2.0))
+    >>> path.duration, path.position(2.0)
+    (2.0, array([1., 2.]))
+    """
 
     samples = JointSamples
 

@@ -21,7 +21,13 @@ from eslabon.paths.timed import Timed, Triple, by_law, meeting_times
 
 @displayed
 class Samples(NamedTuple):
-    """A path at times t: poses (n, 4, 4), twists (n, 6) and accelerations (n, 6)."""
+    """A path at times t: poses (n, 4, 4), twists (n, 6) and accelerations (n, 6).
+
+    >>> import eslabon as es
+    >>> path = es.paths.along(es.paths.line([0, 0, 0], [1, 0, 0]), es.paths.quintic(2.0))
+    >>> path.sample(dt=1.0).pose[:, 0, 3]
+    array([0. , 0.5, 1. ])
+    """
 
     t: Floats
     pose: Floats

@@ -8,7 +8,16 @@ Colours are those of Okabe and Ito, which the colour-blind tell apart. A unit st
 "t [s]". Curves that coincide are drawn once, and named together. This room knows axes and arrays, and no mechanisms.
 """
 
-from eslabon.plotting.axes import axis_label, colour_bar, colour_map, equal_axes, mark, panel_title
+from eslabon.plotting.axes import (
+    axis_label,
+    colour_bar,
+    colour_map,
+    direction_name,
+    drawing_plane,
+    equal_axes,
+    mark,
+    panel_title,
+)
 from eslabon.plotting.curves import coinciding, curves, legend
 from eslabon.plotting.figures import look, new_figure, panels, save_figure, svg_text
 from eslabon.plotting.themes import DARK, LIGHT, PALETTE, ROLES, THEMES, Theme, set_theme, theme_at, theme_of
@@ -25,6 +34,8 @@ __all__ = [
     "colour_bar",
     "colour_map",
     "curves",
+    "direction_name",
+    "drawing_plane",
     "equal_axes",
     "legend",
     "look",

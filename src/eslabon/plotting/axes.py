@@ -10,6 +10,8 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.plotting.themes import Theme, theme_at
 
+FLAT = 1e-6  # of a cloud's extent: what it may stand out of a plane
+
 
 def axis_label(name: str, unit: str = "") -> str:
     """What is measured along an axis, and its unit: the one style of all figures.
@@ -31,24 +33,55 @@ def equal_axes(
 ) -> None:
     """Equal scales around points `(..., 2)` or `(..., 3)`, and labels of the axes: a circle looks like one.
 
-    In space the box has the proportions of what is in it, though no side is shorter than a third of the longest: a flat cloud
-    still has a place for its ticks.
+    The box has the proportions of what is in it, though no side is shorter than a third of the longest: a flat cloud still has
+    a place for its ticks.
     """
     flat = np.asarray(points, dtype=float).reshape(-1, np.shape(points)[-1])
     flat = flat[np.isfinite(flat).all(axis=1)]
     low, high = (flat.min(axis=0), flat.max(axis=0)) if len(flat) else (np.zeros(flat.shape[1]), np.ones(flat.shape[1]))
     middle, extent = (low + high) / 2, high - low
     longest = extent.max() if extent.max() > 0 else 1.0
-    half = np.maximum(extent, longest / (3 if len(extent) == 3 else 100)) / 2 * (1 + 2 * margin)
+    half = np.maximum(extent, longest / 3) / 2 * (1 + 2 * margin)
     for axis, name, a, b in zip("xyz", names, middle - half, middle + half, strict=False):
         getattr(ax, f"set_{axis}lim")(a, b)
         getattr(ax, f"set_{axis}label")(axis_label(name, unit))
     if len(extent) == 2:
         ax.set_aspect("equal", adjustable="box")
     else:
-        ax.set_box_aspect(half / half.max(), zoom=0.86)
+        ax.set_box_aspect(half / half.max(), zoom=0.92)
         for axis, width in zip((ax.xaxis, ax.yaxis, ax.zaxis), half / half.max(), strict=True):
             axis.set_major_locator(_ticks(2 + round(3 * width)))
+
+
+def drawing_plane(position: Floats) -> Floats | None:
+    """Two directions of a plane that holds all positions, (2, 3), or None if none does: axes of the ground if that can be."""
+    away = position - position.mean(axis=0)
+    extent = np.abs(away).max(initial=0.0)
+    for normal in (2, 1, 0):
+        if np.abs(away[:, normal]).max(initial=0.0) <= FLAT * extent:
+            return np.delete(np.eye(3), normal, axis=0)
+    _, _, axes = np.linalg.svd(away, full_matrices=False)
+    if np.abs(away @ axes[2]).max() > FLAT * extent:
+        return None
+    flat = axes[:2]
+    across = (
+        flat.T @ flat @ np.eye(3)[np.argmax(np.linalg.norm(flat[:, :2], axis=0))]
+    )  # the ground axis that lies in it most
+    across /= np.linalg.norm(across)
+    up = np.cross(axes[2], across)
+    return np.stack([across, up * np.sign(up[np.argmax(np.abs(up))])])
+
+
+def direction_name(direction: Floats) -> str:
+    """A direction as "x", "y" or "z", or by its components.
+
+    >>> direction_name(np.array([0.0, -1.0, 0.0])), direction_name(np.array([0.6, 0.8, 0.0]))
+    ('-y', '(0.6, 0.8, 0)')
+    """
+    if np.abs(direction).max() > 1 - 1e-12:
+        k = int(np.argmax(np.abs(direction)))
+        return "-" * int(direction[k] < 0) + "xyz"[k]
+    return f"({', '.join(f'{x + 0.0:.2g}' for x in direction)})"
 
 
 def _ticks(most: int) -> Any:

@@ -176,5 +176,5 @@ def legend(ax: Any, where: str = "right", keep: bool = False, **options: Any) ->
 def _columns(labels: Sequence[str]) -> int:
     """No more than a panel is wide, and rows of about the same length."""
     longest = max(len(line) for label in labels for line in label.split("\n"))
-    rows = -(-len(labels) // max(1, 48 // (6 + longest)))
+    rows = -(-len(labels) // max(1, 60 // (6 + longest)))
     return -(-len(labels) // rows)

@@ -1,16 +1,12 @@
-"""A report that sets what a document prints beside what is computed: rows, sections, and how they look.
-
-Rows are made in `verdicts`, which judges them; nothing here computes.
-"""
+"""The reproduction of one document, and how it looks in a terminal, as Markdown, in a file and in a notebook."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
@@ -19,28 +15,15 @@ from rich.text import Text
 
 from eslabon.displays import displayed
 from eslabon.files import write
-from eslabon.pages import paragraph, table
-from eslabon.pages.notebook import folded
-from eslabon.sheets import Sheet
+from eslabon.language import checked, phrase, translated
+from eslabon.reproductions.comparison import Exhibit, Row, Section, Verdict, counted
+from eslabon.reproductions.document import Document
+from eslabon.sheets import is_number
+
+if TYPE_CHECKING:
+    from eslabon.reproductions.figures import Picture
 
 WIDTH = 100
-
-# The headings of what stands beside what.
-PAPER = ("", "the paper", "eslabon")
-THESIS = ("", "the thesis", "eslabon")
-RECOMPUTED = ("", "recomputed", "eslabon")  # by other programs, from the printed data
-FORMS = ("", "as printed", "as it must read")
-
-
-class Verdict(StrEnum):
-    """What a comparison comes to. `verdicts` says how each is reached."""
-
-    AGREES = "agrees"
-    WRONG = "print is wrong"
-    DAMAGED = "print damaged"
-    NOISE = "noise"
-    UNEXPLAINED = "not explained"
-
 
 STYLES = {
     Verdict.AGREES: "green",
@@ -53,80 +36,32 @@ STYLES = {
 
 @displayed
 @dataclass(frozen=True)
-class Row:
-    """One comparison: what it is about, both values as text, their difference, the verdict and a sentence on it."""
-
-    what: str
-    printed: str
-    computed: str
-    difference: float
-    verdict: Verdict
-    remark: str = ""
-
-
-@displayed
-@dataclass(frozen=True)
-class Exhibit:
-    """A table that is shown and not judged."""
-
-    columns: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
-    title: str = ""
-
-
-@displayed
-@dataclass(frozen=True)
-class Section:
-    """Rows on one subject, with what must be known to read them."""
-
-    title: str
-    text: str
-    rows: tuple[Row, ...] = ()
-    headings: tuple[str, str, str] = ("", "printed", "computed")
-    exhibits: tuple[Exhibit, ...] = ()
-
-    def _pieces(self) -> Iterator[str]:
-        yield paragraph(self.text)
-        if self.rows:
-            yield table(Sheet("", self.columns, [self.cells(row) for row in self.rows]))
-        for k, remark in enumerate(self.remarks(), start=1):
-            yield paragraph(f"[{k}] {remark}", "es-caption")
-        yield from map(_notebook_exhibit, self.exhibits)
-
-    def remarks(self) -> list[str]:
-        """The sentences on the rows, each once, in order."""
-        return list(dict.fromkeys(row.remark for row in self.rows if row.remark))
-
-    def cells(self, row: Row) -> tuple[str, str, str, str, str]:
-        """A row as text; the verdict carries the number of its sentence."""
-        note = f" [{self.remarks().index(row.remark) + 1}]" if row.remark else ""
-        return row.what, row.printed, row.computed, small(row.difference), f"{row.verdict}{note}"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (*self.headings, "difference", "verdict")
-
-
-@displayed
-@dataclass(frozen=True)
 class Report:
-    """The reproduction of one document."""
+    """The reproduction of one document: sections of rows, and figures, which are computed when they are asked for.
+
+    >>> from eslabon.reproductions import Report, Section
+    >>> from eslabon.reproductions.document import Document
+    >>> from eslabon.reproductions.verdicts import number
+    >>> section = Section("Gravity", "At sea level.", (number("g", "9.81", 9.8066),))
+    >>> report = Report("g", Document(("A. Author",), "On falling", "1687"), "Recomputed.", (section,))
+    >>> report.summary().lines[-1]
+    ('all', '1')
+    """
 
     name: str
-    title: str
+    document: Document
     text: str
     sections: tuple[Section, ...]
+    make_figures: Callable[[], Sequence[Picture]] = tuple
+    language: str = "en"
 
-    def __repr__(self) -> str:
-        found = Counter(str(row.verdict) for _, row in self.rows())
-        return f"<Report on {self.name}: {', '.join(f'{number} {verdict}' for verdict, number in found.items())}>"
+    @property
+    def title(self) -> str:
+        return translated(phrase("{document}, recomputed", document=self.document.cited()), self.language)
 
-    def _pieces(self) -> Iterator[str]:
-        yield paragraph(self.title)
-        yield paragraph(self.text, "es-caption")
-        yield _notebook_exhibit(self.summary())
-        for section in self.sections:
-            yield folded(section.title, *section._pieces())
+    @property
+    def figures(self) -> Sequence[Picture]:
+        return self.make_figures()
 
     def rows(self) -> Iterator[tuple[Section, Row]]:
         for section in self.sections:
@@ -135,15 +70,21 @@ class Report:
 
     def summary(self) -> Exhibit:
         """For each section how many rows have which verdict."""
-        shown = [v for v in Verdict if any(row.verdict is v for _, row in self.rows())]
-        lines = []
-        for section in self.sections:
-            if section.rows:
-                found = Counter(row.verdict for row in section.rows)
-                lines.append((section.title, *(str(found[v] or "") for v in shown)))
-        total = Counter(row.verdict for _, row in self.rows())
-        lines.append(("all", *(str(total[v]) for v in shown)))
-        return Exhibit(("section", *(str(v) for v in shown)), tuple(lines), "Summary")
+        return counted(self.sections, self.language)
+
+    def in_language(self, language: str) -> Report:
+        """The same report in another language; it is made in English, and translated from that."""
+        if checked(language) == self.language:
+            return self
+        return replace(
+            self,
+            document=self.document.in_language(language),
+            text=translated(self.text, language),
+            sections=tuple(section.in_language(language) for section in self.sections),
+            language=language,
+        )
+
+    # -- on a terminal --------------------------------------------------------------------------------------------
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text(self.title, style="bold")
@@ -169,6 +110,8 @@ class Report:
             console.print(self)
         return "\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n"
 
+    # -- as a document --------------------------------------------------------------------------------------------
+
     def markdown(self) -> str:
         """The report as Markdown."""
         parts = [f"# {self.title}", self.text]
@@ -186,20 +129,40 @@ class Report:
         parts += [f"## {summary.title}", _markdown_table(summary.columns, summary.lines)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
-    def save(self, path: str | Path) -> Path:
-        """Write the report: Markdown if the name ends in .md, else text of 100 columns."""
-        return write(path, self.markdown() if Path(path).suffix.lower() == ".md" else self.plain())
+    def html(self, figures: bool = True) -> str:
+        """A handout: what the document does, its equations, what is wrong in print, all rows, figures, and how to run it. One
+        page that needs no other file; without `figures` it needs no matplotlib."""
+        from eslabon.reproductions.handout import handout
 
+        return handout(self, figures)
 
-def small(difference: float) -> str:
-    """A difference to two digits, or as the whole number it is."""
-    whole = difference == round(difference) and abs(difference) < 1e6
-    return f"{difference:.0f}" if whole else f"{difference:.1e}"
+    def __repr__(self) -> str:
+        found = Counter(row.verdict.value for _, row in self.rows())
+        return f"<Report on {self.name}: {', '.join(f'{number} {verdict}' for verdict, number in found.items())}>"
+
+    def _pieces(self) -> Iterator[str]:
+        """For notebooks: the summary, and each section to open by a click."""
+        from eslabon.reproductions.handout import notebook_pieces
+
+        return notebook_pieces(self)
+
+    def save(self, path: str | Path, language: str | None = None) -> Path:
+        """Write the report: a handout with its figures if the name ends in .html, Markdown if in .md, else text of 100 columns."""
+        made = self if language is None else self.in_language(language)
+        writers = {".html": made.html, ".md": made.markdown}
+        return write(path, writers.get(Path(path).suffix.lower(), made.plain)())
+
+    def write(self, folder: str | Path, suffix: str = "png", figures: bool = True) -> list[Path]:
+        """Everything into a folder: the handout first, then Markdown, text, and the figures as files of their own."""
+        to = Path(folder)
+        made = [write(to / f"{self.name}.html", self.html(figures))]
+        made += [self.save(to / f"{self.name}.{kind}") for kind in ("md", "txt")]
+        return [*made, *(picture.save(to, suffix, self.language) for picture in (self.figures if figures else ()))]
 
 
 def _rich_rows(section: Section) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
-    numeric = all(_is_number(row.printed) and _is_number(row.computed) for row in section.rows)
+    numeric = all(is_number(row.printed) and is_number(row.computed) for row in section.rows)
     for k, heading in enumerate(section.columns):
         right = k == 3 or (numeric and k in (1, 2))
         table.add_column(heading, justify="right" if right else "left", overflow="fold", no_wrap=k >= 3)
@@ -222,23 +185,11 @@ def _rich_exhibit(exhibit: Exhibit) -> Table:
         padding=(0, 2, 0, 0), header_style="underline",
     )  # fmt: skip
     for k, column in enumerate(exhibit.columns):
-        numeric = all(_is_number(line[k]) or line[k] in ("", "-") for line in exhibit.lines)
+        numeric = all(is_number(line[k]) or line[k] in ("", "-") for line in exhibit.lines)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for line in exhibit.lines:
         table.add_row(*(escape(cell) for cell in line))
     return table
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _notebook_exhibit(exhibit: Exhibit) -> str:
-    return table(Sheet(exhibit.title, exhibit.columns, exhibit.lines))
 
 
 def _markdown_table(columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:

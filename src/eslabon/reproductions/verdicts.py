@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.reproductions.report import Row, Verdict
+from eslabon.reproductions.comparison import Row, Verdict
 
 ROUND_OFF = 1e-9  # what exact formulas, evaluated in doubles, may differ by; lost digits show at 1e-5 and above
 MARKS = frozenset("'`~()[] ")  # what a scan or a typist loses: primes for dots, bars, brackets

@@ -120,6 +120,11 @@ class Mobility:
         The passive motions.
     trouble : str
         Why it cannot be assembled, where it cannot.
+
+    >>> import eslabon as es
+    >>> found = es.load("five_bar").mobility()
+    >>> found.dof, found.kind, found.redundant
+    (2, 'trivial', 3)
     """
 
     name: str

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 import eslabon as es
+from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Exhibit, Row, Section
 from eslabon.reproductions.diaz.equations import explicit_error
 from eslabon.reproductions.diaz.forms import Answer, Reduced, integrate
-from eslabon.reproductions.figures import ORIGIN, Panel, moved, sheet
-from eslabon.reproductions.report import PAPER, RECOMPUTED, Exhibit, Row, Section
+from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.verdicts import greatest, number, statement
 
 TORQUES = (
@@ -88,7 +88,7 @@ def _start() -> list[Row]:
     bars = np.array([p["L1"], p["L2"], p["L3"]])
     gap = np.array([bars @ np.cos(printed) - p["L4"], bars @ np.sin(printed)])
     return [
-        number("theta2, rad (L101)", "0.323", theta2, reason=CUT_OFF.format(exact=theta2, rounded=theta2)),
+        number("theta2, rad (L101)", "0.323", theta2, reason=phrase(CUT_OFF, exact=theta2, rounded=theta2)),
         number("theta3, rad (L101)", "-1.892", theta3),
         statement("printed angles", "close", "({:.4f}, {:.4f}) m".format(*gap), greatest(gap), tolerance=2e-3),
     ]
@@ -118,7 +118,7 @@ def torque() -> Section:
     return Section("Example 1: the torque", text, tuple(rows), RECOMPUTED, (shown,))
 
 
-def figure(path: Path) -> Path:
+def figure() -> Figure:
     """Figure 2, and what belongs to it."""
     m, t, (q, _, _), tau = motion()
     samples = forward_runs()["251 samples, 1e-12"]
@@ -133,4 +133,9 @@ def figure(path: Path) -> Path:
     ]
     line = (("bar1", ORIGIN), ("bar2", ORIGIN), ("bar2", (3.0, 0.0, 0.0)), ("bar3", ORIGIN))
     drawing = moved("Four-bar", m, t, q, (0, 100, 250), [line], pivots=("bar1", "bar3"))
-    return sheet(path, "Example 1: the torque of inverse dynamics drives forward dynamics", panels, drawing)
+    title = "Example 1: the torque of inverse dynamics drives forward dynamics"
+    caption = (
+        "The four-bar at three instants; the angle of bar 1 that forward dynamics gives back, on the straight line it must be; the torque "
+        "that inverse dynamics asks for; the other two angles; and how far forward dynamics has come off the line."
+    )
+    return Figure("figure_2_four_bar", title, panels, drawing, caption)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 import eslabon as es
 from eslabon.coordinates.partition import partition
+from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Exhibit, Row, Section
 from eslabon.reproductions.diaz.equations import Loops, cut, explicit_error
 from eslabon.reproductions.diaz.forms import Answer, Augmented, Reduced, integrate
-from eslabon.reproductions.figures import Panel, moved, sheet, three_legs
-from eslabon.reproductions.report import PAPER, RECOMPUTED, Exhibit, Row, Section
+from eslabon.reproductions.figures import Figure, Panel, moved, three_legs
 from eslabon.reproductions.verdicts import erratum, greatest, number, numbers, statement
 
 ANGLES = ("1.047", "-0.865", "1.116", "2.751", "-1.424", "0.679", "-2.718")
@@ -91,10 +91,12 @@ def data_and_forms() -> Section:
     same = greatest(run.q[-1] - other.q[-1])
     rows = (*_data(), *_equations(run), statement("after 1 s (L117)", "both forms identical", "angles apart", same))
     shortest, longest = base_sides()
-    text = (
+    text = phrase(
         "Planar 3-RRR from rest under 0.1, 0.1, -0.1 N m for 1 s. theta1, theta4, theta6 are printed and kept; the others are "
-        f"those that close the loops. The side of the base is not printed: the printed digits allow {shortest:.5f} to {longest:.5f} "
-        "m, and 1.301 m is taken."
+        "those that close the loops. The side of the base is not printed: the printed digits allow {shortest:.5f} to {longest:.5f} "
+        "m, and 1.301 m is taken.",
+        shortest=shortest,
+        longest=longest,
     )
     return Section("Example 2: data, equations and forms", text, rows, PAPER)
 
@@ -109,7 +111,7 @@ def _data() -> list[Row]:
         erratum("length of bar 5, m (L110)", "0.4", "0.6", (_gap_with_short_bar_5(), gap), tolerance=5e-4, reason=BAR_5),
         number("I of bars 1, 4, 6 = m L²/12", "0.04", p["m1"] * p["L1"] ** 2 / 12),
         number("I of bars 2, 5, 7 = m L²/12", "0.12", p["m2"] * p["L2"] ** 2 / 12),
-        number("I of the platform = m L²/12", "0.0817", p["m3"] * p["L3"] ** 2 / 12, reason=PLATE.format(side=side)),
+        number("I of the platform = m L²/12", "0.0817", p["m3"] * p["L3"] ** 2 / 12, reason=phrase(PLATE, side=side)),
     ]  # fmt: skip
 
 
@@ -130,7 +132,9 @@ def _equations(run: Answer) -> list[Row]:
     mended = explicit_error(m, run.q[::4], run.v[::4], np.tile(PUSH, (len(run.q[::4]), 1)))
     return [
         statement("D over the legs (7)", "block diagonal", "greatest outside", across),
-        erratum("S in eq. 4 (L52)", "- X^T D_ie", "- X^T D_ei", (float(e - i), mended), reason=SHAPES.format(i=i, e=e)),
+        erratum(
+            "S in eq. 4 (L52)", "- X^T D_ie", "- X^T D_ei", (float(e - i), mended), reason=phrase(SHAPES, i=i, e=e)
+        ),
     ]
 
 
@@ -140,7 +144,7 @@ def end() -> Section:
     energy = float(m.energy(run.q[-1], run.v[-1])[0])
     shortest, longest = base_sides()
     rows = [
-        *numbers([f"theta{k} after 1 s, rad" for k in range(1, 8)], AFTER, run.q[-1]),
+        *numbers([phrase("theta{k} after 1 s, rad", k=k) for k in range(1, 8)], AFTER, run.q[-1]),
         statement("kinetic energy, J", f"work {work:.10f}", f"{energy:.10f}", abs(energy - work), tolerance=1e-12),
         number("shortest base side, m", "1.30063", shortest),
         number("longest base side, m", "1.30119", longest),
@@ -154,7 +158,7 @@ def end() -> Section:
     return Section("Example 2: the end", text, tuple(rows), RECOMPUTED, (shown,))
 
 
-def figure(path: Path) -> Path:
+def figure() -> Figure:
     """Figure 4, and what belongs to it."""
     m, home = start()
     form = Reduced(m, push, home)
@@ -176,4 +180,8 @@ def figure(path: Path) -> Path:
         Panel("Energy", "energy [mJ]", t, energies),
     ]
     drawing = moved("Planar 3-RRR", m, t, q, (0, -1), three_legs(m, "bar"), pivots=("bar1", "bar4", "bar6"))
-    return sheet(path, "Example 2: 0.1, 0.1, -0.1 N m from rest", panels, drawing)
+    caption = (
+        "The planar 3-RRR at the start and after one second; how its seven angles, rates and accelerations change under constant "
+        "torques; and kinetic energy, which is the work that the motors have done."
+    )
+    return Figure("figure_4_planar_3rrr", "Example 2: 0.1, 0.1, -0.1 N m from rest", panels, drawing, caption)

@@ -10,9 +10,10 @@ import numpy as np
 
 import eslabon as es
 from eslabon.formulations.quaternion import matrices
+from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.reproductions.comparison import PAPER, Row, Section
 from eslabon.reproductions.recursions import by_quaternions, forward
-from eslabon.reproductions.report import PAPER, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement
 
 R, P = "revolute", "prismatic"
@@ -63,11 +64,11 @@ def kinematics() -> Section:
     for who, by in (("its sums", by_quaternions), ("Rojas 2.6", forward)):
         point = by(m, q, v, a, "tip")
         rows += [
-            statement(f"position (17), {who}", "L = sum L_m", "m.pose", apart(point.position, pose[:3, 3])),
-            statement(f"orientation (13), {who}", "P_m ... P_1", "m.pose", apart(point.rotation, pose[:3, :3])),
-            statement(f"velocity (18), {who}", "sum w_i x L_m", "m.velocity", apart(point.velocity, twist[3:])),
-            statement(f"spin, {who}", "sum w_i", "m.velocity", apart(point.angular_velocity, twist[:3])),
-            statement(f"acceleration (19), {who}", "L192, with brackets", "m.acceleration", apart(point.acceleration, change[3:])),
+            statement(phrase("position (17), {who}", who=who), "L = sum L_m", "m.pose", apart(point.position, pose[:3, 3])),
+            statement(phrase("orientation (13), {who}", who=who), "P_m ... P_1", "m.pose", apart(point.rotation, pose[:3, :3])),
+            statement(phrase("velocity (18), {who}", who=who), "sum w_i x L_m", "m.velocity", apart(point.velocity, twist[3:])),
+            statement(phrase("spin, {who}", who=who), "sum w_i", "m.velocity", apart(point.angular_velocity, twist[:3])),
+            statement(phrase("acceleration (19), {who}", who=who), "L192, with brackets", "m.acceleration", apart(point.acceleration, change[3:])),
         ]  # fmt: skip
     text = (
         "A random chain of four bodies in space. The sums (13), (17)-(19), with the dots, bars and brackets of the errata put "

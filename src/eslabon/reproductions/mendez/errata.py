@@ -21,9 +21,10 @@ from eslabon.algebra import (
     vector_part,
 )
 from eslabon.graph.count import count
+from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.reproductions.comparison import Exhibit, Row, Section
 from eslabon.reproductions.mendez.chains import apart, random_chain
-from eslabon.reproductions.report import Exhibit, Row, Section
 from eslabon.reproductions.verdicts import erratum, statement
 
 NOTATION = (
@@ -225,8 +226,8 @@ def _planar() -> list[Row]:
         erratum(
             "9 (24) L237-255", "K = m v²/2 + w I_O w/2", "K = m v²/2 + w I_G w/2",
             (apart(energy(about_ground), kinetic), apart(energy(own), kinetic)),
-            reason="Mg(..., L_Tng, m) adds m L² to the moments, and m v²/2 has it already: translation is counted twice "
-            f"(K = {energy(about_ground):.6f} J for {kinetic:.6f} J here).",
+            reason=phrase("Mg(..., L_Tng, m) adds m L² to the moments, and m v²/2 has it already: translation is counted twice "
+            "(K = {wrong:.6f} J for {right:.6f} J here).", wrong=energy(about_ground), right=kinetic),
         ),
         erratum(
             "10 (25), (27)", "V = m L·g", "V = -m L·g", (apart(rise, drop), apart(-rise, drop)),

@@ -9,7 +9,7 @@ import casadi
 import eslabon as es
 from eslabon.formulations.quaternion import matrices
 from eslabon.graph.printed import equations
-from eslabon.reproductions.report import PAPER, Row, Section
+from eslabon.reproductions.comparison import PAPER, Row, Section
 from eslabon.reproductions.verdicts import formula, statement
 
 # The textbook's model of the same arm (the paper's reference [5], Spong and Vidyasagar), with h = m2 l1 lc2 s2.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 
 from eslabon.bond_graph import BondGraph
-from eslabon.reproductions.report import THESIS, Row, Section
+from eslabon.language import phrase
+from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.verdicts import statement
 
 GRAPHS = {
@@ -76,15 +77,22 @@ def sections() -> tuple[Section, ...]:
         rows += _listed(where, [collapsed(x) for x in PATHS[where]], found)
         rows.append(
             statement(
-                f"{where}: how many", str(len(PATHS[where])), str(len(found)), abs(len(found) - len(PATHS[where]))
+                phrase("{where}: how many", where=where),
+                str(len(PATHS[where])),
+                str(len(found)),
+                abs(len(found) - len(PATHS[where])),
             )
         )
     for where in ("(5.71)", "(5.79)"):
         reached = from_output(where)
         rows += _listed(where, [collapsed(x) for x in PATHS[where]], set().union(*reached.values()))
         blind = [element for element, paths in reached.items() if not paths]
-        says = "every state" if not blind else f"all but {', '.join(blind)}"
-        rows.append(statement(f"{where}: y reaches", "every state", says, float(len(blind)), reason=PLATFORM))
+        says = "every state" if not blind else phrase("all but {names}", names=", ".join(blind))
+        rows.append(
+            statement(
+                phrase("{where}: y reaches", where=where), "every state", says, float(len(blind)), reason=PLATFORM
+            )
+        )
     text = (
         "Paths between storages through elements modulated by states (5.30), (5.47), and from the output y = f3 to the storages "
         "(5.71), (5.79), as the graphs' own search finds them. Bonds that come twice in sequence are counted once: the print sets "
@@ -96,7 +104,7 @@ def sections() -> tuple[Section, ...]:
 def _listed(where: str, printed: list[str], found: set[str]) -> list[Row]:
     """A row for those that are there, and one for each that is not."""
     right = [k for k, path in enumerate(printed, start=1) if path in found]
-    rows = [statement(f"{where}: paths", ", ".join(f"T{k}" for k in right), "the same", 0.0)]
+    rows = [statement(phrase("{where}: paths", where=where), ", ".join(f"T{k}" for k in right), "the same", 0.0)]
     for k, path in enumerate(printed, start=1):
         if path not in found:
             nearest = max(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from eslabon.bond_graph import BondGraph
+from eslabon.reproductions.comparison import THESIS, Section
 from eslabon.reproductions.morales.matrices import letters
-from eslabon.reproductions.report import THESIS, Section
 from eslabon.reproductions.verdicts import formula
 
 INPUT = "A torque counts with a plus sign, as in (4.50) and in the first line of (4.57)."

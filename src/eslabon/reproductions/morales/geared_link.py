@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from eslabon.bond_graph import BondGraph
+from eslabon.reproductions.comparison import THESIS, Section
 from eslabon.reproductions.morales.matrices import letters
-from eslabon.reproductions.report import THESIS, Section
 from eslabon.reproductions.verdicts import formula
 
 SQUARE = "Kinetic energy (A.20) has n²: the inertia behind a gear counts by the square of its ratio."

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.bond_graph import BondGraph
+from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.morales.matrices import arranged, block, letters, read
-from eslabon.reproductions.report import THESIS, Row, Section
 from eslabon.reproductions.verdicts import formula, greatest, statement
 
 SPRING = (

@@ -10,9 +10,10 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.bond_graph import BondGraph
+from eslabon.language import phrase
+from eslabon.reproductions.comparison import FORMS, THESIS, Section
 from eslabon.reproductions.morales.junction_structures import symbolic
 from eslabon.reproductions.morales.matrices import block, letters
-from eslabon.reproductions.report import FORMS, THESIS, Section
 from eslabon.reproductions.verdicts import erratum, formula, greatest
 
 SAMPLES = 20
@@ -186,9 +187,10 @@ def models() -> Section:
     rows.append(
         formula("Stanford: V, first row (4.167)", "-n*q3*f50", acting, names, reason="It is -n q53 f50 in (4.166).")
     )
-    text = (
-        f"Accelerations at {SAMPLES} random states against the Euler-Lagrange equations, ix and iy unequal; the difference is the "
+    text = phrase(
+        "Accelerations at {samples} random states against the Euler-Lagrange equations, ix and iy unequal; the difference is the "
         "greatest of the printed form, in rad/s² or m/s². The thesis' own numbers have ix = iy, with which the PUMA has no "
-        "Coriolis term at all and nothing of this shows. With the corrections both graphs equal Euler and Lagrange's models."
+        "Coriolis term at all and nothing of this shows. With the corrections both graphs equal Euler and Lagrange's models.",
+        samples=SAMPLES,
     )
     return Section("4.3.6, 4.3.8 The bond graphs against Euler and Lagrange", text, tuple(rows), FORMS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import casadi
@@ -12,9 +11,9 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.bond_graph import BondGraph
 from eslabon.bond_graph.linear import LinearGraph
-from eslabon.plotting import axis_label
-from eslabon.reproductions.figures import Panel, sheet
-from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
+from eslabon.language import phrase
+from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
+from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.verdicts import figures as figures_of
 from eslabon.reproductions.verdicts import greatest, last_unit, number, statement
 
@@ -42,6 +41,10 @@ INERTIA = (
     "{E:.4g}."
 )
 SPRING = "(5.41) has (1/c2) f24 (...) where -1/c2 + k3 stands; with the spring of joint 2 it is -1/c2, divided by E = {E:.4g}."
+STEPPED = (
+    "States after a small step of the sources at a steady state: of the nonlinear graph, of its exact linear model, which lies on it, "
+    "and of the model with the printed A."
+)
 COUPLED = (
     "(5.55) and (5.59) are not the derivatives of h1 to h6 of (4.136)-(4.141), which have the wrong sign of tyx in them; E is left out, "
     "and with it the rate of the platform's velocity, which acts through E."
@@ -77,7 +80,7 @@ def puma() -> Section:
     E = g.junction_structure().fields(puma_linear().x, puma_linear().u)["E"]
     rows: list[Row] = [_from_formulas("A (5.73) from (5.72)", PUMA_A, formulas, np.zeros((4, 4)))]
     for i, j in _entries(PUMA_A, right):
-        reason = (SPRING if (i, j) == (0, 2) else INERTIA).format(E=E[i, i])
+        reason = phrase(SPRING if (i, j) == (0, 2) else INERTIA, E=E[i, i])
         rows.append(_entry(i, j, PUMA_A[i][j], right[i, j], reason, "(5.73)"))
     C = 1 / p["i2"]
     rows.append(
@@ -170,7 +173,7 @@ def stanford() -> tuple[Section, Section]:
     rows = []
     for i, j in _entries(STANFORD_A, varying):
         plain = (i, j) in ((0, 0), (0, 4), (1, 1), (1, 5), (2, 6))
-        rows.append(_entry(i, j, STANFORD_A[i][j], varying[i, j], INERTIA.format(E=E[i, i]) if plain else COUPLED))
+        rows.append(_entry(i, j, STANFORD_A[i][j], varying[i, j], phrase(INERTIA, E=E[i, i]) if plain else COUPLED))
     text = (
         "The exact Jacobian at the same point, of the graph with (4.169)-(4.171), from which the printed formulas start, and with the "
         "right sign of tyx. The point itself is one of the graph with n = r = s = 2, whose matrix is shown too; the print agrees with "
@@ -261,14 +264,12 @@ def responses(
     return made
 
 
-def figures(folder: Path, suffix: str) -> list[Path]:
+def figures() -> list[Figure]:
     g, lm = BondGraph.load("morales_puma"), puma_linear()
     u, du, t = np.array([4.0, 3.0]), np.array([0.2, 0.2]), np.linspace(0, 8, 801)
     B = {"linear": lm.B, "as printed": np.eye(4)[:, :2]}
     runs = responses(g, u, du, {"linear": lm.A, "as printed": puma_printed(g.parameters)}, t, B)
-    made = [
-        _compared(folder / f"figure_5_5_puma.{suffix}", "Figure 5.5: PUMA, 0.2 N m more at both joints", g, t, runs)
-    ]
+    made = [_compared("figure_5_5_puma", "Figure 5.5: PUMA, 0.2 N m more at both joints", g, t, runs)]
     g = BondGraph.load("morales_stanford_constant")
     u, du, t = np.array([2.5, 5.0, 1.0, -0.5]), np.array([0.1, 0.1, 0.1, 0.0]), np.linspace(0, 12, 1201)
     rest = g.steady_state(u)
@@ -276,17 +277,18 @@ def figures(folder: Path, suffix: str) -> list[Path]:
     B = {"linear": exact.B, "as printed": np.eye(7)[:, :4]}
     runs = responses(g, u, du, {"linear": exact.A, "as printed": stanford_printed()[0]}, t, B)
     title = "Figure 5.10: Stanford arm, 0.1 N m and 0.1 N more at the joints"
-    made.append(_compared(folder / f"figure_5_10_stanford.{suffix}", title, g, t, runs))
+    made.append(_compared("figure_5_10_stanford", title, g, t, runs))
     return made
 
 
-def _compared(path: Path, title: str, g: BondGraph, t: Floats, runs: dict[str, Floats]) -> Path:
+def _compared(name: str, title: str, g: BondGraph, t: Floats, runs: dict[str, Floats]) -> Figure:
     """A panel for each state that moves."""
     panels = []
-    for k, name in enumerate(g.states):
-        if name != "p31":  # the platform's velocity, which does not change
-            panels.append(Panel(name, axis_label(name, g.unit(name)), t, {title: x[:, k] for title, x in runs.items()}))
-    return sheet(path, title, panels)
+    for k, state in enumerate(g.states):
+        if state != "p31":  # the platform's velocity, which does not change
+            label = f"{state} [{g.unit(state)}]"
+            panels.append(Panel(state, label, t, {which: x[:, k] for which, x in runs.items()}))
+    return Figure(name, title, panels, caption=STEPPED)
 
 
 def sections() -> tuple[Section, ...]:

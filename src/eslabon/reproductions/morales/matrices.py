@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eslabon.reproductions.report import Row
+from eslabon.reproductions.comparison import Row
 from eslabon.reproductions.verdicts import formula, statement
 
 

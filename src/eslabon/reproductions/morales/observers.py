@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,9 @@ from eslabon.bond_graph.simulation import Response
 from eslabon.bonds.equations import DEPENDENCE
 from eslabon.control.observers import luenberger
 from eslabon.control.ranks import observability
-from eslabon.plotting import axis_label
-from eslabon.reproductions.figures import Panel, sheet
+from eslabon.language import phrase, plural
+from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
+from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.morales.linear_models import (
     STANFORD_A,
     output,
@@ -27,7 +27,6 @@ from eslabon.reproductions.morales.linear_models import (
     puma_printed,
     stanford_printed,
 )
-from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.verdicts import greatest, number, statement
 
 PUMA_POLES = ("-1.5146e-28", "-2.6795", "-5.0", "-37.32")  # L3052
@@ -43,9 +42,13 @@ AT_REST = (
 )
 UNDAMPED = (
     "Joint 3 has no friction, and at rest next to nothing leads from it to f2: its pair stays at the imaginary axis, whatever the "
-    "gains, here with a time constant of {years:.0f} days. An error of q53 is as good as there for ever."
+    "gains, here with a time constant of {days:.0f} days. An error of q53 is as good as there for ever."
 )
 MINUS = "The minus sign is lost; it is -R3/ig, which the gains do not move."
+DEVIATIONS = (
+    "Deviations from rest after a step of the sources, and their estimates from another start: of the printed model and its observer, "
+    "some of whose estimates never arrive, and of the graph and the observer designed here, which do."
+)
 NO_PATH = "None of the paths of (5.79) reaches p31, the platform, so that the print itself does not show it."
 
 
@@ -92,29 +95,39 @@ def puma() -> Section:
     F = A - printed_gains(4) @ C
     poles = np.sort(np.linalg.eigvals(F).real)[::-1]
     rows: list[Row] = [
-        number(f"pole {k + 1} (L3052)", text, x, noise=ZERO)
+        number(phrase("pole {k} (L3052)", k=k + 1), text, x, noise=ZERO)
         for k, (text, x) in enumerate(zip(PUMA_POLES, poles, strict=True))
     ]
     bad = int(np.sum(poles > -1e-9))
-    rows.append(statement("A - H C (5.75), (5.76)", "Hurwitz", f"{bad} pole at 0", float(bad), reason=LOST_SPRING))
+    rows.append(
+        statement(
+            "A - H C (5.75), (5.76)",
+            "Hurwitz",
+            plural(bad, "{n} pole at 0", "{n} poles at 0"),
+            float(bad),
+            reason=LOST_SPRING,
+        )
+    )
     ranks = [observability((M, C)).rank for M in (A, lm.A)]
-    says = f"rank {ranks[0]} of 4 with (5.73), {ranks[1]} with the right A"
+    says = phrase("rank {one} of 4 with (5.73), {two} with the right A", one=ranks[0], two=ranks[1])
     rows.append(statement("observed from f3 (L3011)", "all four states", says, float(4 - ranks[1]), reason=AT_REST))
     left = greatest(error_after(through_graph(g, lm), np.array([0, 0, 0.1, 0.1]), 10.0)[2:]) / 0.1
     rows.append(
         statement(
             "converges in ten seconds (L3061)",
             "figure 5.13",
-            f"{100 * left:.1f} % left: the graph",
+            phrase("{x:.1f} % left: the graph", x=100 * left),
             left,
             tolerance=0.02,
         )
     )
     graph, plain = (poles_text(np.linalg.eigvals(M)) for M in (through_graph(g, lm), lm.A - printed_gains(4) @ C))
-    text = (
+    text = phrase(
         "Poles of the printed A - H C with H = -2. The observer drawn as a bond graph has the dependent inertias and the spring in "
-        f"it, though the matrix has not: as E^-1 (... + H) its poles are {graph}, so that the simulation may well have converged. With "
-        f"the same gains straight in the right model, A - H C, the poles would be {plain}."
+        "it, though the matrix has not: as E^-1 (... + H) its poles are {graph}, so that the simulation may well have converged. With "
+        "the same gains straight in the right model, A - H C, the poles would be {plain}.",
+        graph=graph,
+        plain=plain,
     )
     return Section("5.4.3 PUMA: the printed observer", text, tuple(rows), THESIS)
 
@@ -136,23 +149,29 @@ def stanford() -> Section:
         rows.append(number(f"pole {text} (L3121)", text, poles[k].real, noise=noise[k], reason=reason))
     left = max(abs(error_after(F, np.eye(7)[6] * 0.1, t)[6]) for t in np.linspace(998, 1000, 41))
     rows.append(
-        statement("it converges (L3130)", "yes", f"{100 * left / 0.1:.0f} % left after 1000 s", left / 0.1, tolerance=0.02,
-                  reason=UNDAMPED.format(years=-1 / poles[pair].real / 86400))
+        statement("it converges (L3130)", "yes", phrase("{x:.0f} % left after 1000 s", x=100 * left / 0.1), left / 0.1, tolerance=0.02,
+                  reason=phrase(UNDAMPED, days=-1 / poles[pair].real / 86400))
     )  # fmt: skip
     right, constant = (stanford_linear(f"morales_stanford{x}") for x in ("", "_constant"))
     ranks = [observability((lm.A, C)).rank for lm in (right, constant)]
-    says = f"rank {ranks[0]} of 7; {ranks[1]} with n = r = s = 2"
+    says = phrase("rank {one} of 7; {two} with n = r = s = 2", one=ranks[0], two=ranks[1])
     rows.append(
         statement(
-            "observed from f3 (L3075)", "all seven states", says, float(7 - ranks[0]), reason=f"{AT_REST} {NO_PATH}"
+            "observed from f3 (L3075)",
+            "all seven states",
+            says,
+            float(7 - ranks[0]),
+            reason=phrase("{first} {second}", first=AT_REST, second=NO_PATH),
         )
     )
     g, h = BondGraph.load("morales_stanford"), BondGraph.load("morales_stanford_constant")
     varied, held = (poles_text(np.linalg.eigvals(through_graph(*x))) for x in ((g, right), (h, constant)))
-    text = (
-        f"Poles of the printed A - H C with H = -0.1. As a graph, with E, the observer's are {varied} with (4.169)-(4.171) and "
-        f"{held} with n = r = s = 2: only constant gyrators, which load the joints by the platform's velocity, let joint 3 be "
-        "seen from joint 2."
+    text = phrase(
+        "Poles of the printed A - H C with H = -0.1. As a graph, with E, the observer's are {varied} with (4.169)-(4.171) and "
+        "{held} with n = r = s = 2: only constant gyrators, which load the joints by the platform's velocity, let joint 3 be "
+        "seen from joint 2.",
+        varied=varied,
+        held=held,
     )
     return Section("5.4.4 Stanford: the printed observer", text, tuple(rows), THESIS)
 
@@ -206,13 +225,14 @@ def working() -> Section:
         lines.append((title, poles_text(own.poles), f"{errors[0]:.2f}", f"{errors[-1]:.1e}"))
         for k, column in enumerate(own.port_gains.T):
             numbers = ", ".join(f"{x + 0.0:.3g}" for x in np.where(abs(column) < 1e-9, 0, column))
-            gains.append((f"{title}: {ALL[k]}", numbers))
+            gains.append((phrase("{title}: {output}", title=title, output=ALL[k]), numbers))
     pair = max(x.pole.imag for x in _lost() if x.pole.real > -1e-9)
-    text = (
+    text = phrase(
         "Luenberger observers of the right models as bond graphs, run with the nonlinear graph itself after a step of the sources. "
         "From f2 alone the PUMA's joint 1 cannot be observed, but its error dies out by itself. Of the Stanford arm none can be made "
-        f"from f2 alone: the swing of joint 3, p50 and q53, at {pair:.4f} rad/s does not show in it and does not die out; with f50 too "
-        "it can, and with f24 every pole can be placed."
+        "from f2 alone: the swing of joint 3, p50 and q53, at {pair:.4f} rad/s does not show in it and does not die out; with f50 too "
+        "it can, and with f24 every pole can be placed.",
+        pair=pair,
     )
     shown = Exhibit(
         ("observer", "poles, 1/s", "greatest error, 0 s", "10 s"), tuple(lines), "Errors from another start"
@@ -240,33 +260,33 @@ def printed_run(A: Floats, F: Floats, start: Floats, du: Floats, t: Floats) -> t
     return x, x + errors
 
 
-def figures(folder: Path, suffix: str) -> list[Path]:
+def figures() -> list[Figure]:
     puma, stanford = observer("morales_puma", "f2"), observer("morales_stanford", *ALL)
     title = "estimates from another start"
     return [
-        _sheet(folder / f"figure_5_13_puma.{suffix}", f"Figure 5.13: PUMA, {title}", puma,
+        _compared("figure_5_13_puma", phrase("Figure 5.13: PUMA, {title}", title=title), puma,
                puma_printed(BondGraph.load("morales_puma").parameters)),
-        _sheet(folder / f"figure_5_16_stanford.{suffix}", f"Figure 5.16: Stanford arm, {title}", stanford, stanford_printed()[0]),
+        _compared("figure_5_16_stanford", phrase("Figure 5.16: Stanford arm, {title}", title=title), stanford, stanford_printed()[0]),
     ]  # fmt: skip
 
 
-def _sheet(path: Path, title: str, made: ObserverGraph, A: Floats) -> Path:
+def _compared(name: str, title: str, made: ObserverGraph, A: Floats) -> Figure:
     """For each state the deviation from rest and its estimate, as printed and as it works."""
     n, t = len(A), np.linspace(0, 12, 601)
     C = np.eye(n)[:1] / made.plant.parameters["i2"]
     run = watched(made, t)
-    first = np.array([run[name][0] for name in made.states])
-    start = np.array([run[name][0] for name in made.estimates]) - first
+    first = np.array([run[state][0] for state in made.states])
+    start = np.array([run[state][0] for state in made.estimates]) - first
     step = run.u[0] - BondGraph.load(made.plant.name).steady_state(AT if n == 7 else [2.0, 1.0]).u
     was, seen = printed_run(A, A - printed_gains(n) @ C, start, step, t)
     panels = []
-    for k, (name, hat) in enumerate(zip(made.states, made.estimates, strict=True)):
-        if name != "p31":  # the platform's, which does not move
+    for k, (state, hat) in enumerate(zip(made.states, made.estimates, strict=True)):
+        if state != "p31":  # the platform's, which does not move
             curves = {
                 "printed": was[:, k],
                 "its estimate": seen[:, k],
-                "graph": run[name] - first[k],
+                "graph": run[state] - first[k],
                 "its observer": run[hat] - first[k],
             }
-            panels.append(Panel(name, axis_label(name, made.plant.unit(name)), t, curves))
-    return sheet(path, title, panels)
+            panels.append(Panel(state, f"{state} [{made.plant.unit(state)}]", t, curves))
+    return Figure(name, title, panels, caption=DEVIATIONS)

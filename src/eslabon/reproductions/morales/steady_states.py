@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ from eslabon.arguments import Floats
 from eslabon.bond_graph import BondGraph
 from eslabon.bond_graph.simulation import Response
 from eslabon.bond_graph.steady import SteadyState
-from eslabon.reproductions.figures import Panel, sheet
+from eslabon.language import phrase
+from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
+from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.morales.junction_structures import symbolic
 from eslabon.reproductions.morales.matrices import letters, read
-from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.verdicts import erratum, formula, greatest, number, statement
 
 SETTLED = 0.01  # "reached" is said of curves: within a hundredth of the step
@@ -27,6 +27,12 @@ STEPS = (
 CASE_A = [2.0, 10.0, 5.0, -0.5]  # e1, e25, e52, e30, with the numbers of figure 4.20
 HELD = {"q53": 0.5, "q3": 0.3, "q23": 0.6}  # case B
 DELAY = 1.0
+PUMA_CAPTION = (
+    "From rest under steps of the sources at 0 and 8 s. The dots are the printed steady values: the springs hold the torques, and the "
+    "joints stand still."
+)
+CASE_A_CAPTION = "The Stanford arm with constant gyrators under the sources of case A, switched on after a second."
+CASE_B_CAPTION = "The same under the sources that hold the printed positions, the dots, which it reaches."
 PLUS = "(4.233), of which it is a row, has the plus sign."
 OTHER = "It is the effort of c3, e43, and (4.233) has the plus sign."
 SWAPPED = "B* (4.233) with h7 - h9 of (4.228) gives r cos q3 - s sin q3; with r = s = 2 both are alike, so that no number changes."
@@ -71,7 +77,9 @@ def puma() -> Section:
     rows: list[Row] = []
     for k, printed in enumerate((("2", "1"), ("4", "3"))):
         for name, text in zip(("e3", "e23"), printed, strict=True):
-            rows.append(number(f"{name} at rest, step {k + 1} (L2304)", text, variables[name][k]))
+            rows.append(
+                number(phrase("{name} at rest, step {k} (L2304)", name=name, k=k + 1), text, variables[name][k])
+            )
     for when, k in ((6.0, 0), (15.0, 1)):
         at = int(np.argmin(abs(run.t - when)))
         found = np.array([run["e3"][at], run["e23"][at]])
@@ -161,10 +169,11 @@ def case_a() -> Section:
     off = greatest(run.end[4:] - rest.x[4:])
     joints = "q25 = {:.6f}, q3 = {:.6f}, q46 = {:.6f}".format(rest["q23"], rest["q3"], rest["q53"])
     rows.append(statement("reached in figure 4.26", "a steady state", "within 1e-5 after 80 s", off, tolerance=1e-5))
-    text = (
-        f"Sources 10, 2, 5 and -0.5 after 1 s, n = r = s = 2. The equilibrium is {joints}; the thesis shows it in figure 4.26 only, "
+    text = phrase(
+        "Sources 10, 2, 5 and -0.5 after 1 s, n = r = s = 2. The equilibrium is {joints}; the thesis shows it in figure 4.26 only, "
         "which is lost, and prints the sources that (4.244)-(4.246) give for the joints' values. Read off to 0.001, these tell a "
-        "source to 0.001 divided by the compliance; so far the printed ones agree with those applied."
+        "source to 0.001 divided by the compliance; so far the printed ones agree with those applied.",
+        joints=joints,
     )
     return Section("4.4.4 Stanford: case A", text, tuple(rows), THESIS, (gyrators(rest),))
 
@@ -194,13 +203,15 @@ def case_b() -> Section:
     rows = [
         number("e52 (4.247)", "2.1443", found["e52"]),
         number("e1 (4.247)", "1.4261", found["e1"]),
-        number("e26 (4.247)", "5.8432", found["e25"], reason=CUT.format(right=found["e25"], cut=cut)),
+        number("e26 (4.247)", "5.8432", found["e25"], reason=phrase(CUT, right=found["e25"], cut=cut)),
     ]
     for what, u, tolerance in (("exact", found.u, 1e-5), ("printed", np.array([1.4261, 5.8432, 2.1443, -0.5]), 5e-4)):
         end = stanford_run(u, end=80.0).end[4:]
         off = greatest(end - [HELD["q3"], HELD["q23"], HELD["q53"]])
         says = f"q25 = {end[1]:.5f}, q3 = {end[0]:.5f}, q46 = {end[2]:.5f}"
-        rows.append(statement(f"figure 4.27, {what} sources", "0.6, 0.3, 0.5", says, off, tolerance=tolerance))
+        rows.append(
+            statement(phrase("figure 4.27, {what} sources", what=what), "0.6, 0.3, 0.5", says, off, tolerance=tolerance)
+        )
     text = (
         "The sources that hold q25 = 0.6, q3 = 0.3, q46 = 0.5 with e30 = -0.5, and the simulation with them from rest."
     )
@@ -210,19 +221,21 @@ def case_b() -> Section:
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
-def figures(folder: Path, suffix: str) -> list[Path]:
+def figures() -> list[Figure]:
     run = puma_run()
     torque = Panel("Torques of the springs", "torque [N m]", run.t, {"e3, joint 2": run["e3"], "e23, joint 1": run["e23"]},
                    printed=([6, 6, 15, 15], [2, 1, 4, 3]))  # fmt: skip
     speed = Panel("Joint velocities", "rate [rad/s]", run.t, {"f2, joint 2": run["f2"], "f24, joint 1": run["f24"]})
-    made = [sheet(folder / f"figure_4_24_puma.{suffix}", "Figure 4.24: steady states of the PUMA", [torque, speed])]
-    for label, title, u, printed in (
-        ("4_26", "Figure 4.26: Stanford arm, case A", np.array(CASE_A), ((), ())),
-        ("4_27", "Figure 4.27: Stanford arm, case B", held().u, ([38.0] * 3, [0.6, 0.3, 0.5])),
+    title = "Figure 4.24: steady states of the PUMA"
+    made = [Figure("figure_4_24_puma", title, [torque, speed], caption=PUMA_CAPTION)]
+    printed: Any
+    for label, title, u, printed, caption in (
+        ("4_26", "Figure 4.26: Stanford arm, case A", np.array(CASE_A), ((), ()), CASE_A_CAPTION),
+        ("4_27", "Figure 4.27: Stanford arm, case B", held().u, ([38.0] * 3, [0.6, 0.3, 0.5]), CASE_B_CAPTION),
     ):
         r = stanford_run(u)
         curves = {"q25, joint 1": r["q23"], "q3, joint 2": r["q3"], "q46, joint 3": r["q53"]}
         panels = [Panel("Joint positions", "position [rad, m]", r.t, curves, printed=printed)]
         panels.append(Panel("Platform velocity f31", "velocity [m/s]", r.t, {"f31": r["f31"]}))
-        made.append(sheet(folder / f"figure_{label}_stanford.{suffix}", title, panels))
+        made.append(Figure(f"figure_{label}_stanford", title, panels, caption=caption))
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eslabon.reproductions.report import Exhibit, Section
+from eslabon.reproductions.comparison import Exhibit, Section
 
 TABLES = (
     ("4.4.1", "parameters and inertias of the T3", "yes", "beside the library's robot"),
@@ -16,15 +16,20 @@ TABLES = (
 FIGURES = (
     ("2.2.1-2.6.1, 3.3.1", "pairs, angles, frames, chains", "no", "sketches without data"),
     ("3.3.2, 3.5.1, 3.5.2, 4.3.1", "mechanisms, a link", "no", "sketches; the mechanisms are in the library"),
-    ("3.3.3-3.3.5", "errors of the 7R loop", "as numbers", "curves lost; starts and steps are not told"),
+    (
+        "3.3.3-3.3.5",
+        "errors of the 7R loop",
+        "drawn",
+        "curves lost; starts and steps are not told, ours are 0.001 rad off",
+    ),
     ("3.5.3-3.5.5", "errors of the Hexiflex", "as numbers", "curves lost; starts and steps are not told"),
     (
         "3.6.1-3.6.8",
         "the manipulator E2 on a sphere",
-        "no",
-        "its lengths and angles are not told, nor a and b of the path",
+        "the path",
+        "the robot's lengths and angles are not told, nor a and b of the path: it is drawn in units of a",
     ),
-    ("4.4.1, 5.4.1", "the T3 and its paths", "no", "sketches; the data are those of table 4.4.1"),
+    ("4.4.1, 5.4.1", "the T3 and its paths", "drawn", "sketches; the data are those of table 4.4.1"),
     (
         "4.4.2-4.4.8",
         "motion law; the joints' histories",

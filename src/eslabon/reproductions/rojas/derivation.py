@@ -6,8 +6,9 @@ from itertools import product
 
 import numpy as np
 
+from eslabon.language import phrase
 from eslabon.mechanism import Floats
-from eslabon.reproductions.report import FORMS, THESIS, Exhibit, Section
+from eslabon.reproductions.comparison import FORMS, THESIS, Exhibit, Section
 from eslabon.reproductions.rojas.listing import SLIPS, Arm, cross, position_matrix, rate_matrix
 from eslabon.reproductions.rojas.straight_line import as_tabled, linear, robot
 from eslabon.reproductions.rojas.tables import KP, MIDDLE, START, Instant
@@ -153,13 +154,13 @@ def slips() -> Section:
         agree = int((np.abs(lm.U - W - printed) <= unit / 2 + 4 * 2.0**-24 * greatest(printed)).sum())
         name = "all four" if len(chosen) > 1 else "none: the exact W" if not chosen else chosen[0]
         lines.append((name, *(f"{x:.3g}" if x > 1e-9 else "0" for x in out), f"{agree}"))
-    text = (
-        "W as the listing computes it has four slips: "
-        + "; ".join(f"`{name}`: {what}" for name, what in SLIPS.items())
-        + ". The first is certain, the others were inferred: the listing is damaged where they stand, and they were found by "
+    text = phrase(
+        "W as the listing computes it has four slips: `formula`: {formula}; `third`: {third}; `column`: {column}; `axis`: {axis}. "
+        "The first is certain, the others were inferred: the listing is damaged where they stand, and they were found by "
         "trying what makes the printed Kp. Support that was not used for that: with them W delta theta of table 5.4.2, at "
         "another instant, comes out. `axis` acts only with `formula`. What follows sets the print beside the exact W and "
-        "gives the listing's W as the reason where that makes the printed value."
+        "gives the listing's W as the reason where that makes the printed value.",
+        **SLIPS,
     )
     columns = ("slips", "error of W, t = 0.05", "t = 0.45", "Kp of 36 as printed")
     return Section("5.3 The listing's W", text, (), THESIS, (Exhibit(columns, tuple(lines)),))

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import eslabon as es
 from eslabon.algebra.rotations import vect
-from eslabon.reproductions.report import THESIS, Exhibit, Section
+from eslabon.language import phrase
+from eslabon.mechanism import Floats
+from eslabon.reproductions.comparison import THESIS, Exhibit, Section
+from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.rojas import loops, straight_line
 from eslabon.reproductions.verdicts import greatest, statement
 from eslabon.solvers.inverse import condition
 
 NEAR = 0.001  # rad by which a start is off the closed form: branches of the loop meet next to 138 and 222 degrees
+LEAST = 1e-9  # what a logarithmic axis shows of an error that is zero
+CAPTION = (
+    "Errors of θ2 and its rates against the closed form, by six equations and by seven, of which one is redundant. The thesis has the "
+    "redundant one filter round-off; here it makes little difference. The loop is singular at 120, 180 and 240 degrees."
+)
 WAYS = {"6 x 6": "vector", "7 x 6": "invariants"}
 
 NOT_INVARIANT = (
@@ -43,7 +52,7 @@ def start() -> Section:
             "cond, twist of the hand", "free of theta1, theta6", "5 other angles", greatest(condition(m, turned) - condition(m, q))
         ),
         statement("cond(J) of 3.3.1.19", "free of theta1, theta6", "5 other angles", greatest(printed - alone), reason=NOT_INVARIANT),
-        statement("iterations for a pose", "2 or 3, at times 1", f"{min(steps)} to {max(steps)}", max(0, max(steps) - 3), tolerance=0),
+        statement("iterations for a pose", "2 or 3, at times 1", phrase("{low} to {high}", low=min(steps), high=max(steps)), max(0, max(steps) - 3), tolerance=0),
     )  # fmt: skip
     lines = []
     for name in ("rojas_t3", "puma560", "stanford_arm"):
@@ -70,25 +79,43 @@ def _steps(m: es.Mechanism) -> list[int]:
 # -- 3.3.3 ------------------------------------------------------------------------------------------------------------
 
 
-def six_and_seven() -> Section:
-    """Errors of theta2 and its rates against the closed form, as in figures 3.3.3 to 3.3.5."""
+@cache
+def solved() -> dict[tuple[str, Any], Any]:
+    """The 7R loop by six and by seven equations, in double and in single precision."""
     exact = loops.seven_motion()
     chain, pose, twist, change = loops.six_joint_task()
-    found: dict[tuple[str, Any], Any] = {
+    return {
         (name, kind): chain.newton_gauss(
             pose, exact[0] + NEAR, twist=twist, acceleration=change, equations=word, iterations=8, tolerance=0.0, dtype=kind
         )
         for name, word in WAYS.items()
         for kind in (float, np.float32)
     }  # fmt: skip
-    labels = ("theta2, rad", "theta2', rad/s", "theta2'', rad/s²")
-    errors = {
+
+
+@cache
+def errors_of_theta2() -> dict[tuple[str, Any], list[Floats]]:
+    """Of theta2 and its two rates, against the closed form."""
+    exact = loops.seven_motion()
+    return {
         way: [np.abs(x[:, 1] - y[:, 1]) for x, y in zip((run.q[-1], run.v, run.a), exact, strict=True)]
-        for way, run in found.items()
+        for way, run in solved().items()
     }
+
+
+def six_and_seven() -> Section:
+    """Errors of theta2 and its rates against the closed form, as in figures 3.3.3 to 3.3.5."""
+    found, errors = solved(), errors_of_theta2()
+    labels = ("theta2, rad", "theta2', rad/s", "theta2'', rad/s²")
     many = f"worst of {len(loops.SEVEN)} configurations"
     rows = tuple(
-        statement(f"{name}: {label}", "3.3.3.7, differentiated", many, error.max(), tolerance=1e-8)
+        statement(
+            phrase("{name}: {label}", name=name, label=label),
+            "3.3.3.7, differentiated",
+            many,
+            error.max(),
+            tolerance=1e-8,
+        )
         for name in WAYS
         for label, error in zip(labels, errors[name, float], strict=True)
     )
@@ -96,7 +123,7 @@ def six_and_seven() -> Section:
         (label, *(f"{pick(errors[name, np.float32][k]):.0e}" for name in WAYS for pick in (np.median, np.max)))
         for k, label in enumerate(labels)
     )
-    columns = ("", *(f"{name}, {word}" for name in WAYS for word in ("median", "worst")))
+    columns = ("", *(phrase("{name}, {word}", name=name, word=word) for name in WAYS for word in ("median", "worst")))
     residuals = tuple((f"{k}", *(f"{found[name, float].residual[k].max():.0e}" for name in WAYS)) for k in range(6))
     text = (
         "The 7R loop again, by the plain iteration `m.newton_gauss` with the equations 3.3.1.9: all seven, and six without the "
@@ -110,6 +137,21 @@ def six_and_seven() -> Section:
         Exhibit(("iteration", *WAYS), residuals, "Residual by step"),
     )
     return Section("3.3.3 Six equations and seven (figures 3.3.3 to 3.3.5)", text, rows, THESIS, exhibits)
+
+
+def figure() -> Figure:
+    """Figures 3.3.3 to 3.3.5, in single precision as the thesis ran."""
+    x = np.degrees(loops.SEVEN)
+    kinds = (("Angle θ2", "error [rad]"), ("Its rate", "error [rad/s]"), ("Its acceleration", "error [rad/s²]"))
+    panels = []
+    for k, (title, label) in enumerate(kinds):
+        curves = {name: np.maximum(errors_of_theta2()[name, np.float32][k], LEAST) for name in WAYS}
+        panels.append(Panel(title, label, x, curves, "θ1 [°]", "y"))
+    steps = np.arange(6.0)
+    left = {name: solved()[name, float].residual[:6].max(axis=1) for name in WAYS}
+    panels.append(Panel("Residual by iteration, double precision", "residual [m, rad]", steps, left, "iteration", "y"))
+    title = "Figures 3.3.3 to 3.3.5: errors of the 7R loop in single precision"
+    return Figure("figures_3_3_3_to_3_3_5_round_off", title, panels, caption=CAPTION)
 
 
 # -- 3.4 --------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 import eslabon as es
 from eslabon.kinematics.closure import constraint
 from eslabon.mechanism import Floats
-from eslabon.reproductions.report import THESIS, Row, Section
+from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement
 from eslabon.solvers.inverse import inverse_kinematics
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.language import phrase
 from eslabon.linear import LinearModel
 from eslabon.mechanism import Floats
-from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
+from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.derivation import arm
 from eslabon.reproductions.rojas.listing import SLIPS, position_matrix
 from eslabon.reproductions.rojas.straight_line import HALF_ULP, SUM, linear
@@ -22,6 +23,7 @@ ROOT = float(np.sqrt(HALF_ULP))  # what single precision leaves of a double zero
 Matrix = Sequence[Sequence[str]]
 
 LISTING = "The listing's W is not d tau / d theta (5.3): with its slips the printed value comes out, see below."
+BUT_ONE_DIGIT = "The listing's W is not d tau / d theta (5.3): with its slips the printed value comes out, see below, but for one digit."
 SYMMETRIC = "U^-1 is symmetric; the print has {other} at ({j},{i})."
 OWN_V = (
     "U^-1 V is sqrt(2) 1 - U^-1 Kd; with the thesis' own U^-1 and Kd its entry (4,2), printed {printed}, were {wrong}, and with the "
@@ -63,7 +65,9 @@ def matrices(at: Instant) -> Section:
         "U^-1 W": inverse @ lm.W, "U^-1 V": inverse @ lm.V, "U^-1": inverse,
     }  # fmt: skip
     text = "Exact, at the five decimals of the table, with the listing's gravity; W of the listing beside it."
-    return Section(f"5.3 U, V and W, t = {at.t} s", text, (), THESIS, tuple(_shown(*x) for x in shown.items()))
+    return Section(
+        phrase("5.3 U, V and W, t = {t} s", t=at.t), text, (), THESIS, tuple(_shown(*x) for x in shown.items())
+    )
 
 
 def _shown(title: str, matrix: Floats) -> Exhibit:
@@ -83,27 +87,28 @@ def table_563() -> tuple[Section, ...]:
     inverse = np.asarray(np.linalg.inv(lm.U), dtype=float)
     where = "t = 0.45 s, at the five decimals of table 5.6.1, listing's gravity. Noise: 2^-22 of the greatest entry."
     as_it_is, mended = _rates_from_gains(Kd[3, 1])
-    digits = OWN_V.format(
+    digits = phrase(
+        OWN_V,
         printed=U_INV_V[3][1],
         **{k: as_printed(x[3, 1], U_INV_V[3][1]) for k, x in (("wrong", as_it_is), ("right", mended))},
     )
-    sign = OWN_KD.format(right=as_printed(mended[2, 1], U_INV_V[2][1]))
-    symmetric = {(i, j): SYMMETRIC.format(other=U_INV[j][i], i=i + 1, j=j + 1) for i in range(6) for j in range(6)}
+    sign = phrase(OWN_KD, right=as_printed(mended[2, 1], U_INV_V[2][1]))
+    symmetric = {(i, j): phrase(SYMMETRIC, other=U_INV[j][i], i=i + 1, j=j + 1) for i in range(6) for j in range(6)}
     heads = [
-        _heading("a) is headed", "dp'/dtheta", U_INV_W, inverse @ W, HEADING.format(letter="W")),
-        _heading("b) is headed", "dp'/dp", U_INV_V, inverse @ lm.V, HEADING.format(letter="V")),
+        _heading("a) is headed", "dp'/dtheta", U_INV_W, inverse @ W, phrase(HEADING, letter="W")),
+        _heading("b) is headed", "dp'/dp", U_INV_V, inverse @ lm.V, phrase(HEADING, letter="V")),
     ]
     return (
         Section(
-            "Table 5.6.3 (L2417-2424): Kp", f"Kp = U - W with the exact W; {where}", tuple(entries("Kp", KP, Kp, slipped)),
+            "Table 5.6.3 (L2417-2424): Kp", phrase("Kp = U - W with the exact W; {where}", where=where), tuple(entries("Kp", KP, Kp, slipped)),
             exhibits=(_shown("Kp, listing", slipped),),
         ),
         Section(
-            "Table 5.6.3 (L2426-2431): Kd", f"Kd = sqrt(2) U - V; {where}",
+            "Table 5.6.3 (L2426-2431): Kd", phrase("Kd = sqrt(2) U - V; {where}", where=where),
             tuple(entries("Kd", KD, Kd, reasons={(3, 1): digits})),
         ),
         Section(
-            "Table 5.6.3 a) (L2437-2442): U^-1 W", f"With the exact W; {where}",
+            "Table 5.6.3 a) (L2437-2442): U^-1 W", phrase("With the exact W; {where}", where=where),
             (heads[0], *entries("a", U_INV_W, inverse @ lm.W, inverse @ W)), exhibits=(_shown("U^-1 W, listing", inverse @ W),),
         ),
         Section(
@@ -147,7 +152,7 @@ def entries(
         if slipped is not None and abs(slipped[i, j] - float(text)) <= last_unit(text) / 2 + noise:
             reason = LISTING
         elif slipped is not None and number("", text, float(slipped[i, j]), noise=noise).verdict == "print damaged":
-            reason = f"{LISTING[:-1]}, but for one digit."
+            reason = BUT_ONE_DIGIT
         rows.append(number(f"{name}({i + 1},{j + 1})", text, float(x), noise=noise, reason=reason))
     return rows
 
@@ -222,13 +227,17 @@ def closed_loop() -> Section:
         lm = linear(at)
         for name, W in (("exact W", lm.W), ("listing's W", listed(at))):
             poles = np.linalg.eigvals(lm.A - lm.B @ np.hstack(gains(lm, W)))
-            lines[f"t = {at.t}, {name}"] = _ordered(poles)
+            lines[phrase("t = {t}, {name}", t=at.t, name=name)] = _ordered(poles)
             if name == "exact W":
                 error = np.abs(poles[:, None] - wanted).min(axis=1).max()
                 even = abs(int((poles.imag > 0).sum()) - 6)
                 rows.append(
                     statement(
-                        f"t = {at.t} s: 12 poles", "-0.7071 +- 0.7071i", "six times", error + even, tolerance=1e-8
+                        phrase("t = {t} s: 12 poles", t=at.t),
+                        "-0.7071 +- 0.7071i",
+                        "six times",
+                        error + even,
+                        tolerance=1e-8,
                     )
                 )
     columns = ("", *lines)

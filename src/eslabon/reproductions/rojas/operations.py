@@ -12,7 +12,7 @@ import numpy as np
 
 import eslabon as es
 from eslabon.graph.count import count
-from eslabon.reproductions.report import Exhibit, Row, Section
+from eslabon.reproductions.comparison import Exhibit, Row, Section
 from eslabon.reproductions.verdicts import number, statement
 
 # What the thesis lists in words for eq. 4.3.33 (L1854), as SymPy texts; i runs over the joints, n is their number.

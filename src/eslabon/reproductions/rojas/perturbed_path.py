@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from eslabon import paths
+from eslabon.language import phrase
 from eslabon.linear import Response, compare_response
 from eslabon.mechanism import Floats
-from eslabon.reproductions.report import THESIS, Exhibit, Row, Section
+from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.modal_gains import LISTING, listed
 from eslabon.reproductions.rojas.straight_line import (
     ORIENTATION,
@@ -74,11 +75,11 @@ def perturbation() -> tuple[Section, Section]:
     nominal = as_tabled(START)
     exact, without = (joints(beta, _bump(square)) for square in (1.0, 0.0))
     term = -BUMP * (2 * np.pi) ** 2 * np.sin(2 * np.pi * beta[0]) * beta[1] ** 2
-    lost = NO_SQUARE.format(term=term)
+    lost = phrase(NO_SQUARE, term=term)
     column = PERTURBED["delta theta''"]
     right = as_printed(float((without.a - nominal.a)[2]), column[2])
     total, mended = (sum(map(float, (column[1], third, column[3]))) for third in (column[2], right))
-    rule = SUM_RULE.format(total=total, right=right, printed=column[2], mended=mended)
+    rule = phrase(SUM_RULE, total=total, right=right, printed=column[2], mended=mended)
     text = (
         "The path with z = 1.79875 + 0.03 sin(2 pi beta) (L2198; the print has theta for beta), t = 0.05 s, listing's gravity; "
         "rad, rad/s, rad/s², N m. Perturbed motion on the law less the nominal one at the five decimals: only so do "
@@ -148,8 +149,8 @@ def _other_accelerations(U: Floats) -> str:
         low, high = max(low, (lacking - half) / U[k, 2]), min(high, (lacking + half) / U[k, 2])
     assert low < high, "no value of joint 3 explains rows 1 to 4"
     right = printed[2] + (low + high) / 2
-    return NOT_PRINTED.format(
-        entry=U[5, 1], total=used, printed=printed[1:4].sum(), right=f"{right:.6f}", wrong=texts[2]
+    return phrase(
+        NOT_PRINTED, entry=U[5, 1], total=used, printed=printed[1:4].sum(), right=f"{right:.6f}", wrong=texts[2]
     )
 
 
@@ -177,7 +178,7 @@ def response_along() -> Section:
         statement("joints 1, 5, 6", "identical (L2200)", "101 instants", max(greatest(x[:, still]) for x in (r.dq, r.dv, r.da))),
         statement(
             "their torques, N m", "identical (L2200)", "101 instants", greatest(r.true[:, still]),
-            reason=ONLY_MOTION.format(f=float(PERTURBED["delta f"][0])),
+            reason=phrase(ONLY_MOTION, f=float(PERTURBED["delta f"][0])),
         ),
         statement(
             "the error at 0.05 s", "small beside f (L2202)", "part of f", greatest(at.residual) / greatest(nominal), tolerance=1e-4
@@ -189,12 +190,13 @@ def response_along() -> Section:
     )
     columns = ("", "W delta theta", "V delta theta'", "U delta theta''", "linear", "true", "linear - true")
     worst = tuple((f"{k + 1}", *(f"{greatest(x[:, k]):.4g}" for x in (nominal, r.true, r.residual))) for k in range(6))
-    text = (
+    text = phrase(
         "`es.linear.compare_response` of the nominal and the perturbed motion, both on the law and with all digits, listing's "
         "gravity; its exact W. At 0.05 s the perturbation is {now:.2g} mm, and joint 1 is left with {left:.1g} N m, where the listing's W "
-        "leaves 0.009. At a quarter of the way it is 30 mm; what the linear model leaves grows with its square. The curves of figure 5.4.2 are lost; `--figures` draws them again."
+        "leaves 0.009. At a quarter of the way it is 30 mm; what the linear model leaves grows with its square. The curves of figure 5.4.2 are lost, and drawn again here.",
+        now=1e3 * (_bump(1.0)[0] - Z),
+        left=abs(at.residual[0]),
     )
-    text = text.format(now=1e3 * (_bump(1.0)[0] - Z), left=abs(at.residual[0]))
     exhibits = (
         Exhibit(columns, lines, "Linear and true response at 0.05 s, N m"),
         Exhibit(("", "f, greatest", "delta f", "linear - true"), worst, "Over the whole motion, N m"),

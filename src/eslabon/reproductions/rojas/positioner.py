@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import eslabon as es
-from eslabon.reproductions.report import Section
+from eslabon.reproductions.comparison import Section
 from eslabon.reproductions.verdicts import formula
 
 # As printed (L545-573). The d1, d2 of these formulas are the d2, d3 of the thesis' own table 2.5.7.

@@ -11,9 +11,10 @@ import numpy as np
 
 import eslabon as es
 from eslabon import paths
+from eslabon.language import phrase
 from eslabon.linear import LinearModel
 from eslabon.mechanism import Floats
-from eslabon.reproductions.report import FORMS, THESIS, Exhibit, Row, Section
+from eslabon.reproductions.comparison import FORMS, THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.tables import CENTRES, LENGTHS, MASSES, MIDDLE, MOMENTS, START, Instant
 from eslabon.reproductions.verdicts import as_printed, erratum, greatest, number, numbers, statement
 from eslabon.solvers.inverse import follow
@@ -156,7 +157,13 @@ def whole_motion() -> Section:
     reference, every = torques["newton_euler"], "worst of 101 instants"
     scale = greatest(reference)
     rows = [
-        statement(f"{name}, relative", "agrees to 7 digits", every, greatest(tau - reference) / scale, tolerance=1e-7)
+        statement(
+            phrase("{name}, relative", name=name),
+            "agrees to 7 digits",
+            every,
+            greatest(tau - reference) / scale,
+            tolerance=1e-7,
+        )
         for name, tau in torques.items()
         if name != "newton_euler"
     ]
@@ -210,14 +217,17 @@ def instant(at: Instant) -> Section:
     rows += column("theta''", at.acceleration, moving.a, solved(moving.condition, moving.a))
     rows += column("f grav. ", at.gravity, gravity, SUM * greatest(gravity))
     rows += column("f ", at.torque, torque, SUM * greatest(torque))
-    text = (
-        f"t = {at.t} s, g = +9.81 along Z1 as in the listing; degrees, rad/s, rad/s², N m. beta(t) is not printed: a "
+    text = phrase(
+        "t = {t} s, g = +9.81 along Z1 as in the listing; degrees, rad/s, rad/s², N m. beta(t) is not printed: a "
         "cycloid carried by a spline with 21 nodes is inferred from y, y', y'' at both instants. Angles are those of "
         "the law; rates and torques those of the five printed decimals of y, y', y'' (see below). Noise: "
-        f"{ANGLES:.1e} degrees in angles (the listing stops at 1e-6); 2^-24 cond(J) = {HALF_ULP * moving.condition:.1e} of the "
-        "column's largest in rates and accelerations, 2^-22 of it in torques (single precision)."
+        "{angles:.1e} degrees in angles (the listing stops at 1e-6); 2^-24 cond(J) = {rates:.1e} of the "
+        "column's largest in rates and accelerations, 2^-22 of it in torques (single precision).",
+        t=at.t,
+        angles=ANGLES,
+        rates=HALF_ULP * moving.condition,
     )
-    return Section(f"{at.name}, t = {at.t} s", text, tuple(rows))
+    return Section(phrase("{name}, t = {t} s", name=at.name, t=at.t), text, tuple(rows))
 
 
 def two_configurations() -> Section:
@@ -228,9 +238,12 @@ def two_configurations() -> Section:
         shown = [("theta1, deg", at.angle[0], np.degrees(law_.q[0]), np.degrees(tabled.q[0]))]
         shown += [(f"theta'{k}, rad/s", at.rate[k - 1], law_.v[k - 1], tabled.v[k - 1]) for k in (2, 3)]
         shown += [(f"theta''{k}, rad/s²", at.acceleration[k - 1], law_.a[k - 1], tabled.a[k - 1]) for k in (2, 3)]
-        lines += [(f"t = {at.t}: {what}", text, as_printed(x, text), as_printed(y, text)) for what, text, x, y in shown]
-    rounded = ROUNDED.format(rounded=START.hand[0], law=float(law()(START.t)))
-    text = f"{rounded} Below, both choices for what tells them apart."
+        lines += [
+            (phrase("t = {t}: {what}", t=at.t, what=what), text, as_printed(x, text), as_printed(y, text))
+            for what, text, x, y in shown
+        ]
+    rounded = phrase(ROUNDED, rounded=START.hand[0], law=float(law()(START.t)))
+    text = phrase("{rounded} Below, both choices for what tells them apart.", rounded=rounded)
     found = Exhibit(("", "printed", "y of the law", "y of five decimals"), tuple(lines))
     return Section("5.4, 5.6 Two configurations in one table", text, exhibits=(found,))
 
@@ -245,7 +258,7 @@ def gravity_sign() -> Section:
         departures.append([greatest(printed - weights[g]) / greatest(printed) for g in (-9.81, 9.81)])
         lines += [
             (
-                f"t = {at.t}: joint {k + 1}",
+                phrase("t = {t}: joint {k}", t=at.t, k=k + 1),
                 at.gravity[k],
                 _n(weights[-9.81][k]),
                 at.torque[k],

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from eslabon.algebra import adjoint, rotation_about
+from eslabon.language import phrase
 from eslabon.mechanism import Floats
-from eslabon.reproductions.report import FORMS, Row, Section
+from eslabon.reproductions.comparison import FORMS, Row, Section
 from eslabon.reproductions.verdicts import erratum, greatest
 
 X, Y, Z = np.eye(3)
@@ -40,7 +41,7 @@ def cylindrical() -> Row:
     errors = float(Y @ turn @ X), float(Z @ turn @ X)
     return erratum(
         "cylindrical, row 4", "(y_m, x_n)", "(z_m, x_n)", errors,
-        reason=f"The printed constraint is sin(theta), here {errors[0]:.3f} at theta = 0.3: it forbids the joint's own turn.",
+        reason=phrase("The printed constraint is sin(theta), here {x:.3f} at theta = 0.3: it forbids the joint's own turn.", x=errors[0]),
     )  # fmt: skip
 
 
@@ -52,8 +53,8 @@ def revolute() -> Row:
     return erratum(
         "revolute, row 5: C", "(x_m, z_n): [0,1,0]", "(z_m, x_n): [0,-1,0]",
         (greatest(printed - Y), greatest(right + Y)),
-        reason="The pair (x_m, z_n) has C = ({:.3f}, {:.3f}, {:.3f}) at theta = 0.3, not a constant, and at 90° it repeats "
-        "the row above: the two rows have rank {}.".format(*printed, rank),
+        reason=phrase("The pair (x_m, z_n) has C = ({x:.3f}, {y:.3f}, {z:.3f}) at theta = 0.3, not a constant, and at 90° it repeats "
+        "the row above: the two rows have rank {rank}.", x=printed[0], y=printed[1], z=printed[2], rank=rank),
     )  # fmt: skip
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 import eslabon as es
-from eslabon.reproductions.figures import ORIGIN, Panel, moved, sheet
-from eslabon.reproductions.report import PAPER, RECOMPUTED, Row, Section
+from eslabon.language import phrase
+from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Row, Section
+from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.verdicts import greatest, numbers, statement
 from eslabon.reproductions.yime.motions import Run, motion_panels, motion_table, other_ways, run
 
@@ -50,10 +50,12 @@ def sections() -> tuple[Section, ...]:
 
 def said() -> Section:
     r = motion()
-    text = (
+    text = phrase(
         "Lengths 100, 40, 100, 100, 40 mm, masses 8.29 and 20.14 g, slender links; theta2 = 120 + 30 sin t, theta5 = 60 - 30 "
-        f"sin t degrees for 1 s. Without gravity the torques stay below {greatest(r.tau):.3g} N m; with g = 9.81 m/s² along "
-        f"-y, which the paper leaves out, they reach {greatest(weighed().tau):.3g} N m."
+        "sin t degrees for 1 s. Without gravity the torques stay below {light:.3g} N m; with g = 9.81 m/s² along "
+        "-y, which the paper leaves out, they reach {heavy:.3g} N m.",
+        light=greatest(r.tau),
+        heavy=greatest(weighed().tau),
     )
     rows = (*_start(r), *_sentences(r), *other_ways(r))
     return Section("7.1 Five-bar: what the paper says", text, rows, PAPER)
@@ -63,7 +65,7 @@ def _start(r: Run) -> list[Row]:
     passive = [r.column("theta3"), r.column("theta4")]
     rough = r.q[0].copy()
     rough[passive] = np.radians([-74.46, 74.46])
-    reason = NOT_CLOSED.format(gap=np.linalg.norm(r.m.constraint(rough)) * 1e3)
+    reason = phrase(NOT_CLOSED, gap=np.linalg.norm(r.m.constraint(rough)) * 1e3)
     names = ("theta3 start, deg (L705)", "theta4 start, deg (L705)")
     return numbers(names, ("-74.46", "74.46"), np.degrees(r.q[0, passive]), reason=reason)
 
@@ -74,7 +76,7 @@ def _sentences(r: Run) -> list[Row]:
     tip = r.m.pose(r.q, "point")[:, 0, 3]
     return [
         statement("speeds (L729)", "greatest in 2 and 5", f"{passive:.4f} in 3 and 4", passive - active,
-                  reason=RELATIVE.format(passive=passive, active=active)),
+                  reason=phrase(RELATIVE, passive=passive, active=active)),
         statement("accelerations 2, 5 (L734)", "equal and opposite", "sum", greatest(r.a[:, two] + r.a[:, five])),
         statement("accelerations 3, 4 (L734)", "equal and opposite", "sum", greatest(r.a[:, three] + r.a[:, four])),
         statement("torques (L739)", "symmetric about 0", "sum / greatest", greatest(r.tau.sum(1)) / greatest(r.tau)),
@@ -89,13 +91,13 @@ def values() -> Section:
     rows: list[Row] = []
     for (t, *printed), i in zip(VALUES, r.at(0, 0.5, 1), strict=True):
         ours = (r.q[i, k], r.v[i, k], r.a[i, k], r.tau[i, 0], heavy[i, 0])
-        rows += numbers([f"t = {t}: {name}" for name in names], printed, ours)
+        rows += numbers([phrase("t = {t}: {name}", t=t, name=name) for name in names], printed, ours)
     text = "Joint 3 and the torque on bar 2 at three instants."
     shown = motion_table(r, "theta3", 0, (0, 0.25, 0.5, 0.75, 1), ("tau2", "tau5"), "Joint 3 and the torques")
     return Section("7.1 Five-bar: values", text, tuple(rows), RECOMPUTED, (shown,))
 
 
-def figure(path: Path) -> Path:
+def figure() -> Figure:
     """Figures 4 to 7."""
     r = motion()
     torques = {"τ2": r.tau[:, 0] * 1e6, "τ5": r.tau[:, 1] * 1e6}
@@ -106,4 +108,6 @@ def figure(path: Path) -> Path:
     tip = (0.1, 0.0, 0.0)
     line = (("link2", ORIGIN), ("link3", ORIGIN), ("link3", tip), ("link4", ORIGIN), ("link5", ORIGIN))
     drawing = moved("Five-bar", r.m, r.t, r.q, r.at(0, 0.5, 1), [line], pivots=("link2", "link5"))
-    return sheet(path, "Five-bar: θ2 = 120° + 30° sin t, θ5 = 60° - 30° sin t", panels, drawing)
+    title = "Five-bar: θ2 = 120° + 30° sin t, θ5 = 60° - 30° sin t"
+    caption = "The five-bar at three instants, the motion of its joints, and the torques of both motors, which mirror each other."
+    return Figure("figures_4_to_7_five_bar", title, panels, drawing, caption)

@@ -7,7 +7,7 @@ import numpy as np
 import eslabon as es
 from eslabon.mechanism import Floats
 from eslabon.model import GROUND
-from eslabon.reproductions.report import FORMS, Row, Section
+from eslabon.reproductions.comparison import FORMS, Row, Section
 from eslabon.reproductions.verdicts import erratum, greatest
 
 LOST = "The first axis seen from the outer frame is (-s2, c2 s3, c2 c3); the factor s3 is lost."

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import eslabon as es
+from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.reproductions.comparison import Exhibit, Row
 from eslabon.reproductions.figures import Panel
-from eslabon.reproductions.report import Exhibit, Row
 from eslabon.reproductions.verdicts import greatest, statement
 from eslabon.reproductions.yime.equations import RIGHT, Slips, by_the_paper
 
@@ -91,6 +92,11 @@ def motion_panels(r: Run, columns: Mapping[str, int], first: int) -> list[Panel]
         ("Accelerations", "acceleration [°/s²]", r.a),
     )
     return [
-        Panel(f"{kind} (figure {n})", label, r.t, {name: np.degrees(x[:, k]) for name, k in columns.items()})
+        Panel(
+            phrase("{kind} (figure {n})", kind=kind, n=n),
+            label,
+            r.t,
+            {name: np.degrees(x[:, k]) for name, k in columns.items()},
+        )
         for n, (kind, label, x) in enumerate(kinds, start=first)
     ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 import eslabon as es
-from eslabon.reproductions.figures import Panel, moved, sheet, three_legs
-from eslabon.reproductions.report import PAPER, RECOMPUTED, Section
+from eslabon.language import phrase
+from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Section
+from eslabon.reproductions.figures import Figure, Panel, moved, three_legs
 from eslabon.reproductions.verdicts import erratum, greatest, number, statement
 from eslabon.reproductions.yime.motions import Run, apart, motion_panels, motion_table, other_ways, run
 
@@ -41,13 +41,14 @@ def said() -> Section:
         statement("legs 5 and 7 (L1109)", "move like leg 2", "q, v, a apart", like),
         statement("three motors (L1122)", "same torque", "apart / greatest", apart(r.tau, r.tau[:, :1] * np.ones(3))),
         erratum("unit of inertia (L1095)", "kg mm²", "kg m²", (printed / (rod * 1e6) - 1, printed / rod - 1),
-                tolerance=0.1, reason=A_MILLIONTH.format(rod=rod, printed=printed)),
+                tolerance=0.1, reason=phrase(A_MILLIONTH, rod=rod, printed=printed)),
         *other_ways(r),
     ]  # fmt: skip
-    text = (
+    text = phrase(
         "Base radius 255, platform radius 55, links 200 mm; links 0.32841 kg, platform 0.70994 kg; the three motors turn at "
         "6°/s for 3 s. Gravity is normal to the plane. The distance l_ee between platform joints is not printed; it is "
-        f"sqrt(3) r_ee = {3**0.5 * p['r_ee'] * 1e3:.3f} mm, with which the start angles close exactly."
+        "sqrt(3) r_ee = {side:.3f} mm, with which the start angles close exactly.",
+        side=3**0.5 * p["r_ee"] * 1e3,
     )
     return Section("7.3 Planar 3-RRR: what the paper says", text, tuple(rows), PAPER)
 
@@ -66,7 +67,7 @@ def values() -> Section:
     return Section("7.3 Planar 3-RRR: values", text, tuple(rows), RECOMPUTED, (shown,))
 
 
-def figure(path: Path) -> Path:
+def figure() -> Figure:
     """Figures 14 to 17."""
     r = motion()
     panels = [
@@ -75,4 +76,6 @@ def figure(path: Path) -> Path:
     ]
     at, pivots = r.at(0, 1.5, 3), ("link1", "link4", "link6")
     drawing = moved("Planar 3-RRR", r.m, r.t, r.q, at, three_legs(r.m, "link"), pivots)
-    return sheet(path, "Planar 3-RRR: the motors turn at 6°/s", panels, drawing)
+    caption = "The planar 3-RRR at three instants, the motion of one leg, which the other two repeat, and the torque of each motor."
+    name = "figures_14_to_17_planar_3rrr"
+    return Figure(name, "Planar 3-RRR: the motors turn at 6°/s", panels, drawing, caption)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 import eslabon as es
+from eslabon.language import phrase
 from eslabon.mechanism import Floats
-from eslabon.reproductions.figures import Panel, sheet
-from eslabon.reproductions.report import Section
+from eslabon.reproductions.comparison import Section
+from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.verdicts import greatest, number, statement
 from eslabon.reproductions.yime import five_bar, spatial_four_bar
 from eslabon.reproductions.yime.motions import Run
@@ -65,9 +65,9 @@ def variants() -> dict[str, Floats]:
 def sections() -> tuple[Section, ...]:
     peak = {name: greatest(x) for name, x in variants().items()}
     right = greatest(spatial_four_bar.motion().tau)
-    why = UNITS.format(both=peak["both"], right=right)
+    why = phrase(UNITS, both=peak["both"], right=right)
     rows = [statement("peak torque (L904)", "about 6 N m", f"{right:.4g} N m", 6 - right, tolerance=0.5, reason=why)]
-    rows += [number(f"{name}, kg mm²/s²", text, peak[name]) for name, text in PEAKS]
+    rows += [number(phrase("{name}, kg mm²/s²", name=name), text, peak[name]) for name, text in PEAKS]
     text = (
         "The torque printed as about 6 N m, in the unit of the published program and with its two mistakes put back one at a "
         "time: the surplus term is added to gamma, and the accelerations that follow go into the virtual work."
@@ -76,7 +76,7 @@ def sections() -> tuple[Section, ...]:
     return (Section("7.2 Spatial four-bar: the published torque", text, tuple(rows), headings),)
 
 
-def figure(path: Path) -> Path:
+def figure() -> Figure:
     """The torques with those mistakes, and the torques of both mechanisms with gravity."""
     five, t, curves = five_bar.weighed(), spatial_four_bar.motion().t, variants()
     heavy = five.tau * 1e3
@@ -87,4 +87,9 @@ def figure(path: Path) -> Path:
         Panel("Five-bar with gravity along -y", "torque [mN m]", five.t, {"τ2": heavy[:, 0], "τ5": heavy[:, 1]}),
         Panel("Spatial four-bar with gravity", "torque [N m]", t, spatial_four_bar.with_gravity()),
     ]
-    return sheet(path, "Torques: published mistakes put back, and gravity, which the paper leaves out", panels)
+    title = "Torques: published mistakes put back, and gravity, which the paper leaves out"
+    caption = (
+        "Above, the torque of the spatial four-bar as it is and with the mistakes of the published program, one at a time; below, what "
+        "the motors of both mechanisms have to give once gravity acts."
+    )
+    return Figure("torques_published_and_with_gravity", title, panels, caption=caption)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eslabon.reproductions.report import FORMS, Row, Section
+from eslabon.reproductions.comparison import FORMS, Row, Section
 from eslabon.reproductions.verdicts import erratum
 from eslabon.reproductions.yime import five_bar, planar_3rrr, spatial_four_bar
 from eslabon.reproductions.yime.equations import Slips

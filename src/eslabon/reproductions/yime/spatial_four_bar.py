@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 import eslabon as es
+from eslabon.language import phrase
 from eslabon.mechanism import Floats
-from eslabon.reproductions.figures import ORIGIN, Panel, moved, sheet
-from eslabon.reproductions.report import PAPER, RECOMPUTED, Row, Section
+from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Row, Section
+from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.verdicts import greatest, number, numbers, statement
 from eslabon.reproductions.yime.motions import Run, apart, motion_panels, motion_table, other_ways, run
 
@@ -53,7 +53,7 @@ def said() -> Section:
     rows = [
         *numbers(names, ("112.77", "0", "97.58"), np.degrees(r.q[0, passive])),
         *(
-            statement(f"{what} (L{line})", "greatest in theta3u", f"{np.degrees(m[1]):.4g}°", float(max(m[0], m[2]) - m[1]))
+            statement(phrase("{what} (L{line})", what=what, line=line), "greatest in theta3u", f"{np.degrees(m[1]):.4g}°", float(max(m[0], m[2]) - m[1]))
             for what, line, m in zip(("range", "rate", "acceleration"), (884, 898, 900), most, strict=True)
         ),
         statement("one turn", "comes back", "end - start", greatest(r.q[-1, passive] - r.q[0, passive])),
@@ -79,7 +79,14 @@ def _ranges(r: Run) -> list[Row]:
     for name, joint, part, *printed in RANGES:
         k = r.column(joint, part)
         for unit, x, texts in zip(UNITS, np.degrees([r.q[:, k], r.v[:, k], r.a[:, k]]), printed, strict=True):
-            rows += numbers([f"{name}, {which}, {unit}" for which in ("least", "greatest")], texts, (x.min(), x.max()))
+            rows += numbers(
+                [
+                    phrase("{name}, {which}, {unit}", name=name, which=which, unit=unit)
+                    for which in ("least", "greatest")
+                ],
+                texts,
+                (x.min(), x.max()),
+            )
     return rows
 
 
@@ -95,7 +102,7 @@ def _torques(r: Run) -> list[Row]:
     ]  # fmt: skip
 
 
-def figure(path: Path) -> Path:
+def figure() -> Figure:
     """Figures 9 to 12."""
     r = motion()
     columns = {"θ4": r.column("theta4"), "θ3u": r.column("theta3"), "θ3": r.column("theta3", 1)}
@@ -106,4 +113,6 @@ def figure(path: Path) -> Path:
     line = (("crank", ORIGIN), ("crank", (0.05, 0.0, 0.0)), ("coupler", ORIGIN), ("rocker", ORIGIN))
     at, pivots = r.at(0, 15, 30, 45), ("crank", "rocker")
     drawing = moved("Spatial four-bar", r.m, r.t, r.q, at, [line], pivots, solid=True)
-    return sheet(path, "Spatial four-bar: the crank turns at 1 rpm", panels, drawing)
+    caption = "The spatial four-bar at four instants of a turn, its passive joints, and the torque of the crank without gravity."
+    name = "figures_9_to_12_spatial_four_bar"
+    return Figure(name, "Spatial four-bar: the crank turns at 1 rpm", panels, drawing, caption)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from eslabon.arguments import choice, states, text
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
-from eslabon.errors import SINGULAR_WORDS, ModelError, tell_of_singularity
+from eslabon.errors import SINGULAR_WORDS, InputError, ModelError, tell_of_singularity
 from eslabon.graph import evaluator
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.pages.notebook import attributes, in_time
@@ -29,6 +30,7 @@ from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.singularities import reachable_twists
 
 if TYPE_CHECKING:
+    from eslabon.drawing.animation import Animation
     from eslabon.model import Model
 
 Floats = NDArray[np.float64]
@@ -46,6 +48,14 @@ class JointMotion:
     slip : what is missing to the twist: the norm of its angular and linear part, lengths in units of the reach.
     condition : the condition number of the Jacobian.
     t : the times, where the motion follows a path.
+    model : the mechanism that moves.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> way = es.paths.along(es.paths.line([1.2, 0.5, 0], [1.0, 1.0, 0]), es.paths.quintic(1.0))
+    >>> motion = es.load("elbow").follow(way, part="position", times=np.linspace(0, 1, 5))
+    >>> motion.t, motion.q.shape
+    (array([0.  , 0.25, 0.5 , 0.75, 1.  ]), (5, 2))
     """
 
     q: Floats
@@ -56,6 +66,7 @@ class JointMotion:
     slip: Any
     condition: Any
     t: Floats | None = None
+    model: Any = None
 
     def _pieces(self) -> Iterator[str]:
         if self.t is None or self.q.ndim != 2:
@@ -66,6 +77,18 @@ class JointMotion:
 
     def __repr__(self) -> str:
         return f"<JointMotion: {np.size(self.condition):,} rows, condition number up to {np.max(self.condition, initial=0.0):.2g}>"
+
+    def animate(
+        self, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0, size: Any = None, trace: Any = None,
+        theme: str | None = None, progress: bool | None = None, **picture: Any,
+    ) -> Animation:  # fmt: skip
+        """The motion as an animation that a notebook plays; with a path it is written too, as .mp4, .gif or .html. Options are
+        those of the `animate` of simulated motions (see `eslabon.drawing.animation`)."""
+        from eslabon.drawing.animation import animation
+
+        if self.t is None or self.model is None:
+            raise InputError(f"{self!r} has no times to be shown at; what `follow` gives has.")
+        return animation(self.model, self.t, self.q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
 
     @property
     def residual(self) -> Floats:
@@ -143,6 +166,7 @@ def _with_loops(
     gap = Prescription(frame=chosen).displacement(m, target, here)
     missed = [np.linalg.norm(x, axis=-1) for x in (gap[:, 3:], gap[:, :3], _times(J, v) - V * scale)]
     made = JointMotion(*(x.reshape((*lead, *x.shape[1:]))[()] for x in (q, v, a, *missed, factor.condition)))
+    made = replace(made, model=m)
     tell(m, chosen, made, singular)
     return made
 
@@ -173,7 +197,7 @@ def rates(
     made = _times(S, bias) + task.centripetal(here[..., :3, :3], own_twist)
     a = arm.velocities(factor.solve(asked - made))
     slip = np.linalg.norm(_times(J, moving) - speeds, axis=-1)
-    return JointMotion(q, v, a, *arm.missed(q, task.of_pose(pose)), slip, factor.condition, t)
+    return JointMotion(q, v, a, *arm.missed(q, task.of_pose(pose)), slip, factor.condition, t, m)
 
 
 def _times(M: Floats, b: Floats) -> Floats:

@@ -1,0 +1,197 @@
+"""What is drawn over the bodies: springs, ties, named frames, centres of mass, ghosts, paths and arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.drawing.stage import LINES, MARKS, PlaneStage, Stage
+from eslabon.model import GROUND
+from eslabon.plotting import Theme, colour_map
+from eslabon.scene import Arrows, Link, Scene, body_poses, moved
+
+TRIAD = 0.09  # of the size: the length of a frame's axes
+ARROW = 0.30  # of the size: the length of the longest arrow
+COILS = 8
+STROKE: dict[str, Any] = {"linewidth": 2.0, "zorder": MARKS + 1, "solid_joinstyle": "round"}  # of arrows
+
+
+class Overlays:
+    """What follows the bodies: springs, ties, and on request frames and centres of mass."""
+
+    def __init__(self, stage: Stage, s: Scene, frames: Sequence[str], coms: bool) -> None:
+        self.stage, self.s = stage, s
+        self.lines: list[tuple[Any, Any]] = []  # an artist, and the function of poses that gives its points
+        theme = stage.theme
+        for spring in s.springs:
+            self._follow(lambda poses, x=spring: _coil(stage, *self._ends(poses, x.first, x.start, x.second, x.end)),
+                color=theme.role("spring"), linewidth=1.4, gid=f"spring {spring.name}")  # fmt: skip
+        for mark in s.joints:
+            if mark.role == "cut" or len(mark.rotations) + len(mark.translations) == 6:
+                ends = (mark.parent, mark.on_parent[:3, 3], mark.child, mark.on_child[:3, 3])
+                self._follow(lambda poses, x=ends: np.stack(self._ends(poses, *x)),
+                    color=theme.role("cut" if mark.role == "cut" else "ghost"), linewidth=1.2, linestyle=(0, (4, 2)),
+                    gid=f"tie {mark.name}", zorder=LINES / 2)  # fmt: skip
+        for name, body, at in _wanted_frames(s, frames):
+            for k, axis in enumerate("xyz"):
+                self._follow(lambda poses, b=body, T=at, k=k: self._axis(poses, b, T, k), color=theme.role(axis),
+                    linewidth=1.8, gid=f"frame {name}", zorder=MARKS)  # fmt: skip
+        if coms and s.coms:
+            dot = {
+                "linestyle": "",
+                "marker": "o",
+                "markersize": 9,
+                "markeredgecolor": theme.role("com"),
+                "zorder": MARKS,
+            }
+            self._follow(self._coms, **dot, markerfacecolor=theme.paper, gid="centres of mass")
+            self._follow(self._coms, **{**dot, "marker": "+", "markersize": 8}, gid="centres of mass")
+
+    def _follow(self, points: Any, **style: Any) -> None:
+        start = np.zeros((2, 3))
+        self.lines.append((self.stage.line(start, **style), points))
+
+    def place(self, poses: Floats) -> None:
+        for line, points in self.lines:
+            self.stage.move(line, points(poses))
+
+    def _ends(self, poses: Floats, first: str, start: Floats, second: str, end: Floats) -> tuple[Floats, Floats]:
+        places = (self.s.bodies.index(first), start), (self.s.bodies.index(second), end)
+        one, other = (moved(poses[k], point[None])[0] for k, point in places)
+        return one, other
+
+    def _axis(self, poses: Floats, body: str, at: Floats, k: int) -> Floats:
+        T = poses[self.s.bodies.index(body)] @ at
+        return np.stack([T[:3, 3], T[:3, 3] + TRIAD * self.s.size * T[:3, k]])
+
+    def _coms(self, poses: Floats) -> Floats:
+        places = [(self.s.bodies.index(body), com) for body, (_, com) in self.s.coms.items()]
+        return np.stack([moved(poses[k], com[None])[0] for k, com in places])
+
+
+def _wanted_frames(s: Scene, frames: Sequence[str]) -> Iterator[tuple[str, str, Floats]]:
+    named = {name: (name, body, at) for name, body, at in s.frames}
+    yield from (named.get(name) or (name, name, np.eye(4)) for name in frames)
+
+
+def _coil(stage: Stage, start: Floats, end: Floats) -> Floats:
+    """A zigzag from point to point, straight at both ends."""
+    along = end - start
+    length = float(np.linalg.norm(along))
+    if length < 1e-9 * stage.size:
+        return np.stack([start, end])
+    side = stage.side(along / length)
+    place = np.concatenate([[0.0], np.linspace(0.2, 0.8, 2 * COILS + 1), [1.0]])
+    swing = np.zeros(len(place))
+    swing[2:-2] = stage.size / 28 * (-1.0) ** np.arange(len(place) - 4)
+    return start + np.outer(place, along) + np.outer(swing, side)
+
+
+# -- ghosts -----------------------------------------------------------------------------------------------------------
+
+
+def skeleton(s: Scene, poses: Floats) -> Floats:
+    """Lines through the points of all bodies, with gaps of NaN between them."""
+    gap = np.full((1, 3), np.nan)
+    lines = [
+        np.concatenate([moved(T, _along(link)), gap])
+        for link, T in zip(s.links, poses, strict=True)
+        if link.body != GROUND
+    ]
+    return np.concatenate(lines) if lines else gap
+
+
+def _along(link: Link) -> Floats:
+    """The way through the points of a body: around them, if there are more than two."""
+    return link.points if len(link.points) < 3 else np.concatenate([link.points, link.points[:1]])
+
+
+def add_ghosts(stage: Stage, s: Scene, poses: Floats, fan: bool) -> None:
+    """Other configurations: pale behind the one that is drawn, or, of a fan, from dark to bright in their order."""
+    count = len(poses)
+    shades = colour_map(stage.theme)(np.linspace(0.0, 1.0, max(count, 2)))[:count]
+    for k, row in enumerate(poses):
+        style = (
+            {"color": shades[k], "alpha": 0.9}
+            if fan
+            else {"color": stage.theme.role("ghost"), "alpha": 0.35 + 0.5 * (k + 1) / count}
+        )
+        width = max(1.0, min(4.0, 24 / count))
+        stage.line(skeleton(s, row), linewidth=width, zorder=1.5, gid=f"ghost {k}", **style)
+
+
+# -- paths ------------------------------------------------------------------------------------------------------------
+
+
+def traced_points(s: Scene, trace: Sequence[tuple[str, str, Floats]], q: Floats) -> dict[str, Floats]:
+    """The ways `(n, 3)` of points of bodies through configurations, by name."""
+    poses = body_poses(s.m, q)
+    return {name: moved(poses[:, s.bodies.index(body)], point[None])[:, 0] for name, body, point in trace}
+
+
+def path_style(theme: Theme, k: int) -> dict[str, Any]:
+    """How the path number k is drawn."""
+    style = {"color": theme.role("path")} if not k else theme.curve(k + 1)
+    return {"linewidth": 1.6, "zorder": LINES, **style}
+
+
+def add_paths(stage: Stage, paths: dict[str, Floats]) -> None:
+    for k, (name, points) in enumerate(paths.items()):
+        style = path_style(stage.theme, k)
+        stage.line(points, gid=f"path {name}", **style)
+        stage.line(points[-1:], marker="o", markersize=4.5, color=style["color"], zorder=LINES + 1)
+
+
+# -- arrows -----------------------------------------------------------------------------------------------------------
+
+
+def add_arrows(stage: Stage, arrows: Arrows, role: str) -> tuple[str, Floats]:
+    """Forces as arrows, moments as arrows with two heads, or arcs where they turn in the page, the longest of each of one length;
+    what that length stands for, and where the arrows end."""
+    told, ends = [], [np.zeros((0, 3))]
+    for what, vectors, unit in (("force", arrows.forces, "N"), ("moment", arrows.moments, "N m")):
+        sizes = np.linalg.norm(vectors, axis=-1)
+        largest = float(sizes.max(initial=0.0))
+        if largest < 1e-12:
+            continue
+        told.append(f"{largest:.3g} {unit}")
+        scale = ARROW * stage.size / largest * (1.0 if what == "force" else 0.6)
+        for name, at, vector, length in zip(arrows.names, arrows.points, vectors, sizes, strict=True):
+            if length > 0.02 * largest:
+                add = _add_arc if what == "moment" and isinstance(stage, PlaneStage) else _add_arrow
+                style = {**STROKE, "color": stage.theme.role(role), "gid": f"{role} {name}"}
+                ends.append(add(stage, at, vector * scale, 1 if what == "force" else 2, style))
+    return ", ".join(told), np.concatenate(ends)
+
+
+def _add_arrow(stage: Stage, at: Floats, vector: Floats, heads: int, style: dict[str, Any]) -> Floats:
+    """A line with heads of two strokes, which look the same on both stages."""
+    tip, length = at + vector, float(np.linalg.norm(vector))
+    along, head = vector / length, min(0.25 * length, 0.035 * stage.size)
+    side = stage.side(along)
+    stage.line(np.stack([at, tip]), **style)
+    for k in range(heads):
+        top = tip - 0.9 * k * head * along
+        stage.line(np.stack([top - head * (along - 0.5 * side), top, top - head * (along + 0.5 * side)]), **style)
+    return tip[None]
+
+
+def _add_arc(stage: Stage, at: Floats, vector: Floats, heads: int, style: dict[str, Any]) -> Floats:
+    """An arc around a point, the larger the moment the larger, with a head where it turns to."""
+    assert isinstance(stage, PlaneStage)
+    right, up, normal = stage.plane
+    turn = float(vector @ normal)
+    radius = max(0.4 * abs(turn), 0.03 * stage.size)
+    angles = np.sign(turn) * np.linspace(-0.3, 4.2, 40)
+    arc = at + radius * (np.outer(np.cos(angles), right) + np.outer(np.sin(angles), up))
+    if abs(turn) < 1e-9 * stage.size:
+        return at[None]
+    along, out = arc[-1] - arc[-2], (arc[-1] - at) / radius
+    along = along / np.linalg.norm(along)
+    head = min(0.5 * radius, 0.03 * stage.size)
+    stage.line(arc, **style)
+    stage.line(np.stack([arc[-1] - head * (along - 0.6 * out), arc[-1], arc[-1] - head * (along + 0.6 * out)]), **style)
+    return arc
