@@ -41,7 +41,7 @@ def shown(tab, view):
     page.goto(view.url)
     page.get_by_text("2 degrees of freedom").wait_for(timeout=30_000)
     for close in page.locator(".mantine-Notification-closeButton").all():
-        close.click()
+        close.dispatch_event("click")  # without waiting until it stands still
     wait_for(lambda: len(np.unique(picture(page)[:, :SIDE].reshape(-1, 3), axis=0)) > 50)
     return page
 

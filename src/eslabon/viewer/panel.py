@@ -148,8 +148,9 @@ class Panel:
         if not names:
             return
         with self.server.gui.add_folder("Lead by a frame"):
-            grip = self.server.gui.add_checkbox("grip", False, hint="arrows and rings at the frame, to be dragged")
+            grip = self.server.gui.add_checkbox("grip", True, hint="arrows and rings at the frame, to be dragged")
             frame = self.server.gui.add_dropdown("frame", names, initial_value=self.exhibit.session.frame)
+        self.gizmo.show(True)
         self._changed(grip, lambda: self.gizmo.show(grip.value))
         self._changed(frame, lambda: self._other_frame(frame.value))
 
@@ -310,7 +311,7 @@ class Panel:
         return not left and not self._released
 
     def _set(self, handle: Any, value: float) -> None:
-        value = float(np.clip(round(value, 6), handle.min, handle.max))
+        value = float(np.clip(float(f"{value:.6g}"), handle.min, handle.max))
         if abs(handle.value - value) > 1e-9:
             handle.value = value
 
