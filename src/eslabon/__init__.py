@@ -62,6 +62,7 @@ __all__ = [
     "reproductions",
     "robots",
     "simulate",
+    "study",
     "view",
 ]
 
@@ -73,6 +74,7 @@ _LATER = {
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "studies.file_check",
+    "study": "studies",
     "control": "",
     "simulate": "",
     "reproductions": "",
