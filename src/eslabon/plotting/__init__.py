@@ -27,6 +27,7 @@ from eslabon.plotting.axes import (
 from eslabon.plotting.curves import coinciding, curves, legend
 from eslabon.plotting.figures import look, new_figure, panels, save_figure, svg_text
 from eslabon.plotting.themes import DARK, LIGHT, PALETTE, ROLES, THEMES, Theme, set_theme, theme_at, theme_of
+from eslabon.plotting.time_figures import InTime, by_unit, time_figure
 
 __all__ = [
     "DARK",
@@ -34,8 +35,10 @@ __all__ = [
     "PALETTE",
     "ROLES",
     "THEMES",
+    "InTime",
     "Theme",
     "axis_label",
+    "by_unit",
     "coinciding",
     "colour_bar",
     "colour_map",
@@ -54,6 +57,7 @@ __all__ = [
     "svg_text",
     "theme_at",
     "theme_of",
+    "time_figure",
 ]
 
 

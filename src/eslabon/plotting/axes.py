@@ -71,7 +71,7 @@ def equal_axes(
     if len(extent) == 2:
         ax.set_aspect("equal", adjustable="box")
     else:
-        ax.set_box_aspect(half / half.max(), zoom=0.92)
+        ax.set_box_aspect(half / half.max(), zoom=0.84)
         for axis, width in zip((ax.xaxis, ax.yaxis, ax.zaxis), half / half.max(), strict=True):
             axis.set_major_locator(_ticks(2 + round(3 * width)))
 
