@@ -12,7 +12,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, finite, flag, known_words, positive, states, text
 from eslabon.coordinates.closing import closure_at
-from eslabon.drawing.drawing_arguments import chosen_frames, traced_items, view_angles
+from eslabon.drawing.drawing_arguments import chosen_frames, numbers, traced_items, view_angles
 from eslabon.drawing.drawn_configurations import configurations
 from eslabon.errors import InputError, MissingDependencyError, ReadError
 from eslabon.least_squares import descent, orthogonal_step
@@ -140,8 +140,8 @@ def _check_picture(m: Model, options: Mapping[str, Any]) -> None:
     if "title" in options:
         text(options["title"], "title")
     if "size" in options:
-        size = states(options["size"], "size", 2, "a picture", "pixels: width and height")
-        if size.shape != (2,) or size.min() < 16 or size.max() > 8000:
+        size = numbers(options["size"], "size", 2, "a picture", "pixels: width and height")
+        if size.min() < 16 or size.max() > 8000:
             raise InputError(f"size is the width and height in pixels, 16 to 8000 each; it is {options['size']}.")
 
 
