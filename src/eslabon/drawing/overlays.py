@@ -16,6 +16,7 @@ from eslabon.scene import Arrows, Link, Scene, body_poses, moved
 TRIAD = 0.09  # of the size: the length of a frame's axes
 ARROW = 0.30  # of the size: the length of the longest arrow
 COILS = 8
+GHOSTS = 60  # of many configurations, evenly chosen
 STROKE: dict[str, Any] = {"linewidth": 2.0, "zorder": MARKS + 1, "solid_joinstyle": "round"}  # of arrows
 
 
@@ -132,7 +133,9 @@ def _along(link: Link) -> Floats:
 
 
 def add_ghosts(stage: Stage, s: Scene, poses: Floats, fan: bool) -> None:
-    """Other configurations: pale behind the one that is drawn, or, of a fan, from dark to bright in their order."""
+    """Other configurations, at most so many: pale behind the one that is drawn, or, of a fan, from dark to bright in their
+    order."""
+    poses = poses[np.unique(np.linspace(0, len(poses) - 1, GHOSTS).astype(int))]
     count = len(poses)
     shades = colour_map(stage.theme)(np.linspace(0.0, 1.0, max(count, 2)))[:count]
     for k, row in enumerate(poses):
