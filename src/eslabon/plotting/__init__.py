@@ -49,3 +49,8 @@ __all__ = [
     "theme_at",
     "theme_of",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the Tab key offers: names to use, not files."""
+    return sorted(__all__)

@@ -22,10 +22,19 @@ def axis_label(name: str, unit: str = "") -> str:
     return " ".join(filter(None, (name, f"[{unit}]" if unit else "")))
 
 
+def plain(text: str) -> str:
+    """A text as it is, for matplotlib, which takes what is between two dollars for mathematics.
+
+    >>> plain("5 $ a $")
+    '5 \\\\$ a \\\\$'
+    """
+    return text.replace("$", r"\$")
+
+
 def panel_title(ax: Any, text: str) -> None:
     """What a panel shows, above its left end."""
     if text:
-        ax.set_title(text, loc="left", fontsize=10, color=theme_at(ax).ink)
+        ax.set_title(plain(text), loc="left", fontsize=10, color=theme_at(ax).ink)
 
 
 def equal_axes(
@@ -44,7 +53,7 @@ def equal_axes(
     half = np.maximum(extent, longest / 3) / 2 * (1 + 2 * margin)
     for axis, name, a, b in zip("xyz", names, middle - half, middle + half, strict=False):
         getattr(ax, f"set_{axis}lim")(a, b)
-        getattr(ax, f"set_{axis}label")(axis_label(name, unit))
+        getattr(ax, f"set_{axis}label")(plain(axis_label(name, unit)))
     if len(extent) == 2:
         ax.set_aspect("equal", adjustable="box")
     else:
@@ -56,19 +65,17 @@ def equal_axes(
 def drawing_plane(position: Floats) -> Floats | None:
     """Two directions of a plane that holds all positions, (2, 3), or None if none does: axes of the ground if that can be."""
     away = position - position.mean(axis=0)
-    extent = np.abs(away).max(initial=0.0)
-    for normal in (2, 1, 0):
-        if np.abs(away[:, normal]).max(initial=0.0) <= FLAT * extent:
-            return np.delete(np.eye(3), normal, axis=0)
-    _, _, axes = np.linalg.svd(away, full_matrices=False)
-    if np.abs(away @ axes[2]).max() > FLAT * extent:
+    flat = FLAT * np.abs(away).max(initial=0.0)
+    for k in (2, 1, 0):
+        if np.abs(away[:, k]).max(initial=0.0) <= flat:
+            return np.delete(np.eye(3), k, axis=0)
+    normal = np.linalg.eigh(away.T @ away)[1][:, 0]
+    if np.abs(away @ normal).max() > flat:
         return None
-    flat = axes[:2]
-    across = (
-        flat.T @ flat @ np.eye(3)[np.argmax(np.linalg.norm(flat[:, :2], axis=0))]
-    )  # the ground axis that lies in it most
+    level = np.eye(3)[int(np.argmin(np.abs(normal[:2])))]  # the horizontal axis of the ground that lies in it most
+    across = level - (level @ normal) * normal
     across /= np.linalg.norm(across)
-    up = np.cross(axes[2], across)
+    up = np.cross(normal, across)
     return np.stack([across, up * np.sign(up[np.argmax(np.abs(up))])])
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from eslabon.arguments import choice, flag
 from eslabon.errors import MissingDependencyError, ReadError
 from eslabon.files import write
+from eslabon.plotting.axes import plain
 from eslabon.plotting.themes import Theme, theme_of
 
+LETTERS = 12  # of a title in an inch
 FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -62,8 +66,14 @@ def panels(
             ax.set_xlabel(bottom)
             ax.tick_params(labelbottom=True)
     if title:
-        figure.suptitle(title, color=figure.theme.quiet)
+        figure.suptitle(_in_lines(plain(title), round(LETTERS * size[0] * across)), color=figure.theme.quiet)
     return figure, list(grid[:count])
+
+
+def _in_lines(title: str, letters: int) -> str:
+    """A title in lines of not too many letters, never broken between a number and its unit."""
+    kept = re.sub(r"(?<=\d) (?=\w)", "\u00a0", title)
+    return "\n".join(wrap(kept, letters, break_long_words=False)).replace("\u00a0", " ")
 
 
 def save_figure(figure: Any, path: str | Path, dpi: int = 130, transparent: bool = False) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -50,7 +51,7 @@ class Theme:
         """
         return self.roles[choice(name, "a role", self.roles)]
 
-    @property
+    @cached_property
     def parameters(self) -> Any:
         """As parameters of matplotlib."""
         from cycler import cycler
@@ -63,7 +64,7 @@ class Theme:
         panes = dict.fromkeys((f"axes3d.{x}axis.panecolor" for x in "xyz"), self.paper)
         return {**SHAPES, **text, **lines, **papers, **panes, "xtick.labelcolor": self.ink, "ytick.labelcolor": self.ink,
             "grid.color": self.grid, "legend.edgecolor": self.grid, "axes.prop_cycle": cycler(color=self.curves),
-            "hatch.color": self.quiet, "patch.edgecolor": self.ink, "boxplot.boxprops.color": self.ink}  # fmt: skip
+            "hatch.color": self.quiet, "patch.edgecolor": self.ink}  # fmt: skip
 
 
 # What both themes share: letters, grid, spines, lines, and files that are the same from run to run.
@@ -76,7 +77,7 @@ SHAPES: Mapping[str, Any] = MappingProxyType({
     "svg.fonttype": "none", "svg.hashsalt": "eslabon", "pdf.fonttype": 42,
 })  # fmt: skip
 
-# What things are in drawings: the name of a colour of the palette, or a colour of its own on light and on dark paper.
+# What things are in drawings: their colours on light and on dark paper.
 ROLES: Mapping[str, tuple[str, str]] = MappingProxyType({
     "link": ("#6b7f93", "#8ea3b8"),
     "joint": ("#26323d", "#dfe6ec"),

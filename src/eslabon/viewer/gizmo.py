@@ -50,7 +50,7 @@ class Gizmo:
             axes = scene.plane.T
         self.turned = here[:3, :3].T @ axes
         self.handle = self.server.scene.add_transform_controls(
-            f"{self.root}/grip", scale=0.22 * scene.size, depth_test=False, line_width=3.0,
+            f"{self.root}/grip", scale=0.17 * scene.size, depth_test=False, line_width=3.0,
             active_axes=(True, True, scene.plane is None), disable_rotations=task == "position",
             disable_axes=task == "orientation", disable_sliders=task == "orientation",
         )  # fmt: skip
