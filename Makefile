@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check imports docs docs-serve docs-documents bench clean
+.PHONY: demo test lint types check imports pictures docs docs-serve docs-documents bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
@@ -30,6 +30,10 @@ imports: $(VENV)/.dev
 	$(BIN)/import-linter drawgraph eslabon | sed -e '/"\.__main__"/d' -e '/concentrate/d' -e 's/"\.\([^"]*\)"/"\1"/g' | tred \
 	  | dot -Gsize=7 -Granksep=0.3 -Nshape=box -Nstyle=rounded -Nheight=0.3 -Tsvg > docs/imports.svg
 
+# The pictures that drawings are compared with, anew: look at them before they are committed.
+pictures: $(VENV)/.dev
+	$(BIN)/python tests/drawing/pictures.py
+
 # The documentation site, into build/site; nothing is loaded from a network, neither here nor by the pages.
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -49,7 +53,7 @@ bench: $(VENV)/.dev
 # pip runs again only when the dependencies change: the package itself is installed in place.
 $(VENV)/.run: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[study]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml

@@ -19,8 +19,10 @@ def found(report: Report) -> str:
     """For each section the rows that do not agree, with what is right and why."""
     summary = report.summary()
     total = dict(zip(summary.columns[1:], summary.lines[-1][1:], strict=True))
-    told = ", ".join(f"{number} {verdict}" for verdict, number in total.items())
-    parts = [f"{sum(map(int, total.values()))} printed values, formulas and statements were compared: {told}."]
+    told = ", ".join(f"*{verdict}* {number}" for verdict, number in total.items())
+    parts = [
+        f"{sum(map(int, total.values()))} printed values, formulas and statements were compared; the verdicts: {told}."
+    ]
     for section in report.sections:
         rows = [row for row in section.rows if row.verdict in BAD]
         if rows:

@@ -7,7 +7,9 @@ import re
 from collections import Counter
 from functools import cache
 from io import StringIO
+from math import pi
 
+import numpy as np
 from mkdocs.structure.files import File, Files
 
 import eslabon as es
@@ -24,6 +26,7 @@ def mechanisms() -> dict[str, es.Mechanism]:
 def on_files(files: Files, config, **_) -> Files:
     for name in mechanisms():
         files.append(File.generated(config, f"gallery/{name}.svg", content=drawn(name)))
+    files.append(File.generated(config, "gallery/circle.svg", content=circle()))
     return files
 
 
@@ -34,11 +37,20 @@ def on_page_markdown(markdown: str, **_) -> str:
 @cache
 def drawn(name: str) -> str:
     """The mechanism at home, as the text of an SVG."""
-    m = mechanisms()[name]
-    if not hasattr(m, "plot"):
-        return m.topology_svg()
+    return svg(mechanisms()[name].plot(theme="light", title="", size=(4.2, 3.2)))
+
+
+@cache
+def circle() -> str:
+    """What the tutorial draws: the 3-RRR on its way around a circle."""
+    way = es.paths.along(es.paths.arc([0, 0, 0], [0.03, 0, 0], [0, 0, 1], 2 * pi), es.paths.cycloidal(1.0), np.eye(3))
+    q = mechanisms()["planar_3rrr"].follow(way, times=np.linspace(0, 1, 101)).q
+    return svg(mechanisms()["planar_3rrr"].plot(q[::4], trace="centre", theme="light", title="", size=(5, 4)))
+
+
+def svg(figure) -> str:
     text = StringIO()
-    m.plot().savefig(text, format="svg")
+    figure.savefig(text, format="svg")
     return text.getvalue()
 
 

@@ -9,6 +9,14 @@ HEAD = Path(__file__).parents[1]
 PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 
 
+def on_config(config):
+    """The Spanish pages, as far as they are written, are the last entry of the navigation."""
+    written = sorted(f"es/{page.name}" for page in (HEAD / "docs" / "es").glob("*.md"))
+    if written:
+        config.nav.append({"Español": written})
+    return config
+
+
 def on_files(files: Files, config, **_) -> Files:
     for page, source in PAGES.items():
         text = re.sub(r"\]\(docs/", "](", (HEAD / source).read_text(encoding="utf-8"))
@@ -19,5 +27,5 @@ def on_files(files: Files, config, **_) -> Files:
 def on_page_markdown(markdown: str, page, **_) -> str:
     """A page without neighbours has no use for a list of them."""
     if page.parent is None:
-        page.meta["hide"] = ["navigation"]
+        page.meta["hide"] = ["navigation", "toc"] if page.is_homepage else ["navigation"]
     return markdown

@@ -14,55 +14,142 @@ from typing import Any
 
 
 class EslabonError(Exception):
-    """The parent of every error this package raises on purpose."""
+    """The parent of every error this package raises on purpose.
+
+    >>> import eslabon as es
+    >>> issubclass(es.AssemblyError, es.EslabonError)
+    True
+    """
 
 
 class ModelError(EslabonError, ValueError):
-    """A mechanism that cannot be: a missing body, a negative mass, a zero axis, a parameter without a value."""
+    """A mechanism that cannot be: a missing body, a negative mass, a zero axis, a parameter without a value.
+
+    >>> import eslabon as es
+    >>> es.Builder("rod").body("bar", mass=-1.0).joint("q", "revolute", "ground", "bar").build()
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.ModelError: body 'bar': the mass is -1; it cannot be negative.
+    """
 
 
 class InputError(EslabonError, ValueError):
-    """Numbers of the wrong shape or kind."""
+    """Numbers of the wrong shape or kind.
+
+    >>> import eslabon as es
+    >>> es.load("elbow").pose([0.0, 0.0, 0.0])
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.InputError: q has 3 values in its last axis; elbow has 2 coordinates.
+    """
 
 
 class GraphError(EslabonError, ValueError):
-    """A graph that a backend cannot express, or a shape that does not fit it."""
+    """A graph that a backend cannot express, or a shape that does not fit it.
+
+    >>> import eslabon as es
+    >>> issubclass(es.GraphError, ValueError)
+    True
+    """
 
 
 class ReadError(EslabonError, ValueError):
-    """A file that cannot be read: not there, not well formed, or with a key nobody knows."""
+    """A file that cannot be read: not there, not well formed, or with a key nobody knows.
+
+    >>> import eslabon as es
+    >>> es.load("no_such_file.toml")
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.ReadError: no_such_file.toml: there is no such file.
+    """
 
 
 class RotationError(EslabonError, ValueError):
-    """An orientation that the asked representation cannot express, or numbers that are no rotation."""
+    """An orientation that the asked representation cannot express, or numbers that are no rotation.
+
+    >>> import eslabon as es
+    >>> es.algebra.check_rotation([[1.0, 0, 0], [0, 1.0, 0], [0, 0, -1.0]])
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.RotationError: this matrix is not a rotation but a reflection, for its determinant is -1; turn one of its axes round.
+    """
 
 
 class AssemblyError(EslabonError, ValueError):
-    """The loops do not close."""
+    """The loops do not close.
+
+    >>> import eslabon as es
+    >>> es.load("delta").assemble([1.6, 1.6, 1.6])
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.AssemblyError: delta is to have 'arm1' at 1.6 rad, beyond its limits -0.872665 to 1.5708; prescribe a value within, or pass limits=False.
+    """
 
 
 class SingularityError(EslabonError, ValueError):
-    """A configuration at which the answer does not exist or is not unique."""
+    """A configuration at which the answer does not exist or is not unique.
+
+    >>> import eslabon as es
+    >>> m = es.load("parallelogram")
+    >>> m.assemble([[0.5], [-0.5]], continuation=True, singular="error")
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.SingularityError: between rows 0 and 1 of the motion parallelogram passes a singular configuration (near q1 = ...), where its branches meet; ...
+    """
 
 
 class EquilibriumError(EslabonError, ValueError):
-    """Forces under which nothing rests, or a configuration that no forces hold."""
+    """Forces under which nothing rests, or a configuration that no forces hold.
+
+    >>> import eslabon as es
+    >>> es.load("cart_pole").equilibrium([0.0, 0.5])
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.EquilibriumError: no actuators' forces hold cart_pole in this configuration: 'theta' needs -0.2352 N m more, which no actuator gives; m.equilibrium(tau=..., guess=q) finds where it rests.
+    """
 
 
 class InverseKinematicsError(EslabonError, ValueError):
-    """A pose that no configuration was found for, or one that no rigid tool can take."""
+    """A pose that no configuration was found for, or one that no rigid tool can take.
+
+    >>> import eslabon as es
+    >>> es.load("elbow").inverse_kinematics(position=[5.0, 0.0, 0.0])
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.InverseKinematicsError: elbow does not reach this target with 'tool' within its limits: the nearest configuration found misses it by 3 m and 0 rad. Ask for less, give another guess, or take the nearest with strict=False.
+    """
 
 
 class MissingDependencyError(EslabonError, ImportError):
-    """A library that only some answers need, such as matplotlib, is not installed."""
+    """A library that only some answers need, such as matplotlib, is not installed.
+
+    >>> import eslabon as es
+    >>> issubclass(es.MissingDependencyError, ImportError)
+    True
+    """
 
 
 class ModelWarning(UserWarning):
-    """A mechanism that is allowed but suspicious, such as moments of inertia no solid body can have."""
+    """A mechanism that is allowed but suspicious, such as moments of inertia no solid body can have.
+
+    >>> import warnings
+    >>> import eslabon as es
+    >>> b = es.Builder("disc").body("plate", mass=1.0, inertia=(0, 0, 1.0)).joint("q", "revolute", "ground", "plate")
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     m = b.build()
+    >>> print(told[0].message)
+    disc: body 'plate' has the principal moments 0, 0, 1, and no solid body can: ...
+    """
 
 
 class SingularityWarning(UserWarning):
-    """An answer was given, but on the way to it, or at it, a singular configuration leaves it in doubt."""
+    """An answer was given, but on the way to it, or at it, a singular configuration leaves it in doubt.
+
+    >>> import eslabon as es
+    >>> issubclass(es.SingularityWarning, UserWarning)
+    True
+    """
 
 
 SINGULAR_WORDS = ("error", "warn", "ignore")  # what is to become of a singular configuration

@@ -26,6 +26,7 @@ from eslabon.verbs import Call, Verbs, verb
 if TYPE_CHECKING:
     from eslabon.bond_graph import BondGraph
     from eslabon.bond_graph.mechanism_graph import MechanismGraph
+    from eslabon.drawing.animation import Animation
     from eslabon.graph.c import CSource
     from eslabon.graph.count import Operations
     from eslabon.graph.printed import Equations
@@ -51,6 +52,14 @@ class Mechanism(model.Model):
     """An articulated system and all that can be asked of it.
 
     Arrays hold one state or many: `q` is `(nq,)` or `(..., nq)`, and results have the same leading axes.
+
+    >>> import eslabon as es
+    >>> m = es.load("five_bar")
+    >>> m.dof, m.nq, m.nu
+    (2, 4, 2)
+    >>> q = m.assemble([2.0, 1.0])
+    >>> m.pose(q, "point")[:2, 3].round(4)
+    array([0.0539, 0.1072])
     """
 
     _verbs: Verbs
@@ -69,7 +78,15 @@ class Mechanism(model.Model):
 
     def save(self, path: str | Path) -> Path:
         """Write the mechanism as TOML, which `es.load` gives back unchanged, or as URDF, with loops as its <constraint>
-        elements; a warning says what URDF has no place for."""
+        elements; a warning says what URDF has no place for.
+
+        >>> import tempfile
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     es.load(m.save(f"{folder}/elbow.toml")) == m
+        True
+        """
         from eslabon.files import write
         from eslabon.write.toml import to_toml
         from eslabon.write.urdf import not_written, to_urdf
@@ -120,8 +137,29 @@ class Mechanism(model.Model):
         still = np.zeros(self.nv)
         return self.reactions(configurations(self, q)[-1], still, still)
 
+    def animate(
+        self, q: ArrayLike, t: ArrayLike | None = None, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0,
+        size: Any = None, trace: Any = None, theme: str | None = None, progress: bool | None = None, **picture: Any,
+    ) -> Animation:  # fmt: skip
+        """Configurations `(n, nq)`, at times t or else a frame each, as an animation that a notebook plays; with a path it is
+        written too, as .mp4, .gif or .html. `motion.animate` and `mode.animate` do so of what they are; options are the same.
+
+        >>> import eslabon as es, numpy as np
+        >>> m = es.load("five_bar")
+        >>> m.animate(m.assemble(np.linspace([2.0, 1.0], [1.6, 1.2], 20)), trace="point")
+        <Animation of five_bar: 20 frames, 0.667 s at 30 frames a second>
+        """
+        from eslabon.drawing.animation import animation
+
+        return animation(self, t, q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
+
     def topology_svg(self) -> str:
-        """A drawing of the bodies and of what joins them, as SVG text."""
+        """A drawing of the bodies and of what joins them, as SVG text.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").topology_svg()[:4]
+        '<svg'
+        """
         from eslabon.structure import topology_svg
 
         return topology_svg(self)
@@ -140,11 +178,22 @@ class Mechanism(model.Model):
         return self._changed(changes.with_item(self, "joint", name, changed))
 
     def with_body(self, name: str, **changed: Any) -> Self:
-        """The mechanism with another mass, centre of mass or inertia of a body, as in `Builder.body`."""
+        """The mechanism with another mass, centre of mass or inertia of a body, as in `Builder.body`.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").with_body("link2", mass=0.3).body("link2").mass
+        0.3
+        """
         return self._changed(changes.with_item(self, "body", name, changed))
 
     def with_frame(self, name: str, body: str | None = None, at: Any = None) -> Self:
-        """The mechanism with a frame more, or with one of its frames elsewhere."""
+        """The mechanism with a frame more, or with one of its frames elsewhere.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow").with_frame("camera", "link2", at=(0.1, 0, 0))
+        >>> m.pose([0.0, 0.0], "camera")[:3, 3]
+        array([1.1, 0. , 0. ])
+        """
         return self._changed(changes.with_frame(self, name, body, at))
 
     def with_shape(self, name: str, **given: Any) -> Self:
@@ -158,11 +207,21 @@ class Mechanism(model.Model):
         return self._changed(changes.with_shape(self, name, given))
 
     def with_actuated(self, joints: Sequence[str]) -> Self:
-        """The mechanism with motors at these joints and at no other."""
+        """The mechanism with motors at these joints and at no other.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").with_actuated(["theta2"]).nu
+        1
+        """
         return self._changed(changes.with_actuated(self, joints))
 
     def with_gravity(self, gravity: Any) -> Self:
-        """The mechanism under another acceleration of gravity, a vector in the ground's axes."""
+        """The mechanism under another acceleration of gravity, a vector in the ground's axes.
+
+        >>> import eslabon as es
+        >>> es.load("planar_3rrr").with_gravity((0, -9.81, 0)).gravity
+        (0.0, -9.81, 0.0)
+        """
         return self._changed(changes.with_gravity(self, gravity))
 
     def with_payload(self, frame: str, mass: Any, com: Any = (0.0, 0.0, 0.0), inertia: Any = None) -> Self:
@@ -178,16 +237,31 @@ class Mechanism(model.Model):
 
     def without(self, *names: str, kind: str | None = None) -> Self:
         """The mechanism without items of these names: frames, springs, loops, couplings, wrenches, modes, and joints or
-        bodies, which go with all that hangs on them and is tied to them. `kind` says which, where one name has two."""
+        bodies, which go with all that hangs on them and is tied to them. `kind` says which, where one name has two.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").without("theta2")
+        <Mechanism elbow: 1 body, 1 joint, 0 loops, 1 actuator>
+        """
         return self._changed(changes.without(self, *names, kind=kind))
 
     def locked(self, joints: Mapping[str, Any]) -> Self:
-        """The mechanism with some joints made rigid at given coordinates, as in m.locked({"wrist": 0.3})."""
+        """The mechanism with some joints made rigid at given coordinates, as in m.locked({"wrist": 0.3}).
+
+        >>> import eslabon as es
+        >>> es.load("puma560").locked({"q1": 0.3, "q5": 0.0}).nv
+        4
+        """
         return self._changed(changes.locked(self, joints))
 
     def subtree(self, body: str, name: str | None = None) -> Self:
         """A body with its joint and all that it carries, as a mechanism of its own: the ground takes the place of the body
-        that it hung on. Loops and springs that tie it to other bodies stay behind. `es.join` puts it back."""
+        that it hung on. Loops and springs that tie it to other bodies stay behind. `es.join` puts it back.
+
+        >>> import eslabon as es
+        >>> es.load("puma560").subtree("link4", name="wrist")
+        <Mechanism wrist: 3 bodies, 3 joints, 0 loops, 3 actuators>
+        """
         return self._changed(changes.subtree(self, body, name))
 
     def _changed(self, description: model.Description) -> Self:
@@ -196,14 +270,24 @@ class Mechanism(model.Model):
     # -- structure ----------------------------------------------------------------------------------------------
 
     def mobility(self) -> Mobility:
-        """The mobility counted three ways and compared."""
+        """The mobility counted three ways and compared.
+
+        >>> import eslabon as es
+        >>> es.load("bennett").mobility().kind
+        'paradoxical'
+        """
         from eslabon.structure import mobility
 
         return mobility(self)
 
     @cached_property
     def dof(self) -> int:
-        """The mobility: the degrees of freedom that the loops leave, by the rank of the closure Jacobian."""
+        """The mobility: the degrees of freedom that the loops leave, by the rank of the closure Jacobian.
+
+        >>> import eslabon as es
+        >>> es.load("stewart_gough").dof
+        6
+        """
         from eslabon.structure import degrees_of_freedom
 
         return degrees_of_freedom(self)
@@ -225,13 +309,24 @@ class Mechanism(model.Model):
 
         `axes` is "body" (the frame's own axes and origin), "spatial" (the ground's) or "aligned" (the ground's axes, the
         frame's origin).
+
+        >>> import eslabon as es
+        >>> es.load("elbow").jacobian([0.0, 0.0], "tool", axes="aligned")[3:] + 0.0
+        array([[0., 0.],
+               [2., 1.],
+               [0., 0.]])
         """
 
     @verb
     def velocity(
         self, q: ArrayLike, v: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[Call]
     ) -> Floats:
-        """The twist of a frame, `(..., 6)`, angular part first; `axes` as in `jacobian`."""
+        """The twist of a frame, `(..., 6)`, angular part first; `axes` as in `jacobian`.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").velocity([0.0, 0.0], [1.0, 0.5], "tool", axes="aligned")
+        array([0. , 0. , 1.5, 0. , 2.5, 0. ])
+        """
 
     @verb
     def acceleration(
@@ -243,11 +338,22 @@ class Mechanism(model.Model):
         axes: str = "body",
         **more: Unpack[Call],
     ) -> Floats:
-        """The rate of a frame's twist, `(..., 6)`. With axes="aligned" its linear part is the classical acceleration."""
+        """The rate of a frame's twist, `(..., 6)`. With axes="aligned" its linear part is the classical acceleration.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").acceleration([0.0, 0.0], [1.0, 0.0], [0.0, 0.0], "tool", axes="aligned")
+        array([ 0.,  0.,  0., -2.,  0.,  0.])
+        """
 
     @verb
     def position_hessian(self, q: ArrayLike, frame: str | None = None, **more: Unpack[Call]) -> Floats:
-        """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36)."""
+        """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36).
+
+        >>> import eslabon as es
+        >>> es.load("elbow").position_hessian([0.0, 0.0], "tool")[0]
+        array([[-2., -1.],
+               [-1., -1.]])
+        """
 
     def inverse_kinematics(
         self, pose: Any = None, guess: ArrayLike | str | None = None, frame: str | None = None,
@@ -298,6 +404,14 @@ class Mechanism(model.Model):
 
         `part` says what of the path counts: "pose", "position", "orientation", "planar" or "axis". Options: `times`, `axis`,
         `limits`, `tolerance`, `strict`, `singular`. Limits and singular configurations are told with their time.
+
+        >>> import numpy as np
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> way = es.paths.along(es.paths.line([0.05, 0.08, 0], [0.06, 0.1, 0]), es.paths.cycloidal(0.5))
+        >>> motion = m.follow(way, part="position", times=np.linspace(0, 0.5, 6))
+        >>> m.pose(motion.q)[-1, :2, 3].round(6)
+        array([0.06, 0.1 ])
         """
         from eslabon.solvers.requests import follow
 
@@ -363,7 +477,13 @@ class Mechanism(model.Model):
         return well_conditioned(self, frame, limits=limits)
 
     def at_time(self, t: float) -> Self:
-        """A driven mechanism with its constraints as they are at an instant: for questions about configurations alone."""
+        """A driven mechanism with its constraints as they are at an instant: for questions about configurations alone.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("fan").body("blade", mass=1.0).joint("q", "revolute", "ground", "blade")
+        >>> b.drive("motor", "q", "0.5*t").build().at_time(2.0).rheonomic
+        False
+        """
         from eslabon.solvers.assembly.driven import at_time, instants
 
         return at_time(self, float(instants(self, t)))
@@ -372,11 +492,24 @@ class Mechanism(model.Model):
 
     @verb
     def constraint(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
-        """The residuals of every loop and coupling, `(..., rows)`: zero where the mechanism is closed."""
+        """The residuals of every loop and coupling, `(..., rows)`: zero where the mechanism is closed.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> bool(abs(m.constraint(m.assemble([2.0, 1.0]))).max() < 1e-12)
+        True
+        """
 
     @verb
     def constraint_jacobian(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
-        """J with d(constraint)/dt = J v, `(..., rows, nv)`."""
+        """J with d(constraint)/dt = J v, `(..., rows, nv)`.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> q, v, _ = m.complete([2.0, 1.0], [1.0, 0.5], [0.0, 0.0])
+        >>> bool(abs(m.constraint_jacobian(q) @ v).max() < 1e-12)
+        True
+        """
 
     def assemble(
         self, actuated: ArrayLike | None = None, guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None,
@@ -457,7 +590,14 @@ class Mechanism(model.Model):
         t: ArrayLike | None = None,
     ) -> Floats | tuple[Floats, ...]:  # fmt: skip
         """The nearest state that keeps the loops closed: q alone, or the tuple (q, v) or (q, v, a), as it was given. Where
-        constraints drive the mechanism, `t` is the time."""
+        constraints drive the mechanism, `t` is the time.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> q, v = m.project([2.0, -1.2, 1.0, 1.3], [1.0, 0.0, 0.0, 0.0])
+        >>> bool(abs(m.constraint(q)).max() < 1e-12)
+        True
+        """
         from eslabon.solvers import assembly
 
         if self.rheonomic or t is not None:
@@ -472,7 +612,13 @@ class Mechanism(model.Model):
         axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None,
     ) -> Floats:  # fmt: skip
         """The assembly modes: the different ways the mechanism closes for the same actuated values, or for the same pose
-        of a frame or a part of it, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name."""
+        of a frame or a part of it, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").assembly_modes([2.0, 1.0]).round(3)
+        array([[ 2.   , -1.212,  1.   ,  1.315],
+               [ 2.   , -2.827,  1.   ,  2.929]])
+        """
         from eslabon.solvers.requests import assembly_modes
 
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
@@ -629,23 +775,53 @@ class Mechanism(model.Model):
     ) -> tuple[Floats, Floats]:  # fmt: skip
         """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
         in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics. `out` is a tuple
-        of two arrays, and the derivative of both is a tuple too."""
+        of two arrays, and the derivative of both is a tuple too.
+
+        >>> import eslabon as es
+        >>> tau, a = es.load("cart_pole").hybrid_dynamics([0.0, 0.1], [0.0, 0.0], [1.0, 0.0])
+        >>> tau.shape, a.shape
+        ((1,), (2,))
+        >>> float(a[0])
+        1.0
+        """
 
     @verb
     def mass_matrix(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
-        """The mass matrix M, `(..., nv, nv)`, motors' own inertia included."""
+        """The mass matrix M, `(..., nv, nv)`, motors' own inertia included.
+
+        >>> import eslabon as es
+        >>> es.load("cart_pole").mass_matrix([0.0, 0.0]).round(4)
+        array([[1.1   , 0.05  ],
+               [0.05  , 0.0333]])
+        """
 
     @verb
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
-        """The matrix C of Kane's form, `(..., nv, nv)`: C v are the velocity forces, and dM/dt - 2 C is skew."""
+        """The matrix C of Kane's form, `(..., nv, nv)`: C v are the velocity forces, and dM/dt - 2 C is skew.
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").coriolis_matrix([0.0, 0.5], [1.0, 0.0]).round(4) + 0.0
+        array([[ 0.    , -0.2397],
+               [ 0.2397,  0.    ]])
+        """
 
     @verb
     def gravity_forces(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
-        """The joint forces that hold the weight, `(..., nv)`."""
+        """The joint forces that hold the weight, `(..., nv)`.
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").gravity_forces([0.5, 0.0]).round(4)
+        array([9.4063, 2.3516])
+        """
 
     @verb
     def energy(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
-        """Kinetic and potential energy, `(..., 2)`; the potential counts weight and springs."""
+        """Kinetic and potential energy, `(..., 2)`; the potential counts weight and springs.
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").energy([0.0, 0.0], [1.0, 0.0]).round(4)
+        array([  1.3333, -19.62  ])
+        """
 
     @verb
     def reactions(
@@ -661,6 +837,11 @@ class Mechanism(model.Model):
         Given are the accelerations, for which the actuators' forces are found, or the actuators' forces `tau`, from which
         the accelerations follow: those of a motion that no actuator holds, for instance. `formulation` and `constraints`,
         as in `inverse_dynamics`, are for what has to be found.
+
+        >>> import eslabon as es
+        >>> m = es.load("double_pendulum")
+        >>> m.reactions([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])[0, 3:]
+        array([ 0.  , 19.62,  0.  ])
         """
 
     @verb
@@ -681,25 +862,48 @@ class Mechanism(model.Model):
 
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
         """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
-        redundant, as across the plane of a planar loop, loads may be locked in that no motion shows."""
+        redundant, as across the plane of a planar loop, loads may be locked in that no motion shows.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> m.determined_reactions(m.home())[0]
+        array([False, False,  True,  True,  True, False])
+        """
         from eslabon.solvers.determined_reactions import determined
 
         return determined(self, q)
 
     @verb
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
-        """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see `inertial_parameters`."""
+        """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see `inertial_parameters`.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> state = [0.3, 0.2], [1.0, 0.5], [0.0, 2.0]
+        >>> bool(abs(m.regressor(*state) @ m.inertial_parameters() - m.inverse_dynamics(*state)).max() < 1e-12)
+        True
+        """
 
     def inertial_parameters(self) -> Floats:
         """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
-        Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
+        Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").inertial_parameters().shape
+        (20,)
+        """
         from eslabon.solvers.inertial_parameters import inertial_parameters
 
         return inertial_parameters(self)
 
     def base_parameters(self) -> BaseParameters:
         """The fewest combinations of inertial parameters that motion can tell, with their values and in words; with loops,
-        those that the forces along the independent velocities tell."""
+        those that the forces along the independent velocities tell.
+
+        >>> import eslabon as es
+        >>> len(es.load("puma560").base_parameters())
+        36
+        """
         from eslabon.identification.base_parameters import base_parameters
 
         return base_parameters(self)
@@ -716,7 +920,12 @@ class Mechanism(model.Model):
         **more: Unpack[Call],
     ) -> Floats:
         """A of dx/dt = A x + B u about a state, `(..., 2n, 2n)`, as a quantity by itself: for `derivative`, `c_source`,
-        `equations` and laws of one's own. `linearize` gives all of the linear model."""
+        `equations` and laws of one's own. `linearize` gives all of the linear model.
+
+        >>> import eslabon as es
+        >>> es.load("cart_pole").state_matrix([0.0, 0.0], [0.0, 0.0], [0.0]).shape
+        (4, 4)
+        """
 
     @verb
     def input_matrix(
@@ -727,7 +936,12 @@ class Mechanism(model.Model):
         independent: tuple[str, ...] | None = None,
         **more: Unpack[Call],
     ) -> Floats:
-        """B of dx/dt = A x + B u about a state, `(..., 2n, nu)`, as `state_matrix`."""
+        """B of dx/dt = A x + B u about a state, `(..., 2n, nu)`, as `state_matrix`.
+
+        >>> import eslabon as es
+        >>> es.load("cart_pole").input_matrix([0.0, 0.0], [0.0, 0.0], [0.0]).shape
+        (4, 1)
+        """
 
     def linearize(
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, **options: Any
@@ -783,7 +997,12 @@ class Mechanism(model.Model):
     def to_control_nonlinear(self, guess: ArrayLike | str | None = None) -> Any:
         """The equations of motion as a `control.NonlinearIOSystem`, for python-control to simulate and trim: inputs are the
         actuators' forces, outputs the positions and velocities of all joints; with loops the states are those of independent
-        joints, and `guess` says on which branch the others are assembled (see `eslabon.control.nonlinear_system`)."""
+        joints, and `guess` says on which branch the others are assembled (see `eslabon.control.nonlinear_system`).
+
+        >>> import eslabon as es
+        >>> es.load("cart_pole").to_control_nonlinear().nstates
+        4
+        """
         from eslabon.control.nonlinear_system import nonlinear_system
 
         return nonlinear_system(self, guess)
@@ -795,6 +1014,15 @@ class Mechanism(model.Model):
 
         Options: `friction=("viscous", "coulomb", "offset")`, `motors=True`, `consistent=True`, `noise`, `cutoff`, `mass`,
         `confidence`, `guess`; see `es.identification.identify`. `es.identification.excitation` plans a motion that tells much.
+
+        >>> import numpy as np
+        >>> import eslabon as es
+        >>> m, t = es.load("elbow"), np.linspace(0, 2, 101)
+        >>> q = np.stack([np.sin(3 * t), np.cos(5 * t)], axis=-1)
+        >>> v, a = np.stack([3 * np.cos(3 * t), -5 * np.sin(5 * t)], axis=-1), -q * [9, 25]
+        >>> found = m.identify({"t": t, "q": q, "v": v, "a": a, "tau": m.inverse_dynamics(q, v, a)}, friction=())
+        >>> bool(abs(found.torques(q, v, a) - m.inverse_dynamics(q, v, a)).max() < 1e-9)
+        True
         """
         from eslabon.identification import identify
 
@@ -812,6 +1040,11 @@ class Mechanism(model.Model):
         (times, values), a law marked with `es.simulate.traced`, any function of t, q, v, or either of them
         `es.simulate.sampled`. Options: `method` ("DOP853", "LSODA", "Radau", "rk4", "symplectic", ...), `step`, `every`,
         `rtol`, `atol`, `events`, `saturate`, `stops`, `external`, `parameters` and more; see `eslabon.simulate.simulate`.
+
+        >>> import eslabon as es
+        >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, 1.0)
+        >>> bool(abs(swing.energy.total - swing.energy.total[0]).max() < 1e-6)
+        True
         """
         from eslabon.simulate import simulate
 
@@ -874,13 +1107,23 @@ class Mechanism(model.Model):
         )
 
     def operations(self, quantity: str = "inverse_dynamics", **options: Any) -> Operations:
-        """How many multiplications, additions and other operations a quantity takes."""
+        """How many multiplications, additions and other operations a quantity takes.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").operations("mass_matrix").multiplications
+        1
+        """
         from eslabon.graph.count import count
 
         return count(self._graph(quantity, options))
 
     def c_source(self, quantity: str = "inverse_dynamics", **options: Any) -> CSource:
-        """Portable C for a quantity: an object with `.header`, `.code` and `.write(folder)`."""
+        """Portable C for a quantity: an object with `.header`, `.code` and `.write(folder)`.
+
+        >>> import eslabon as es
+        >>> print(es.load("elbow").c_source("mass_matrix").header.splitlines()[-5])
+        void elbow_mass_matrix(const double *q, double *mass_matrix);
+        """
         from eslabon.graph.c import source
 
         return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
@@ -931,7 +1174,12 @@ class Builder(model.Builder):
     __doc__ = model.Builder.__doc__
 
     def build(self) -> Mechanism:
-        """The finished mechanism, checked."""
+        """The finished mechanism, checked.
+
+        >>> import eslabon as es
+        >>> es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar").build()
+        <Mechanism rod: 1 body, 1 joint, 0 loops, 1 actuator>
+        """
         return Mechanism(self.describe()).warn()
 
 
@@ -956,6 +1204,10 @@ def load(source: str | Path, **options: Any) -> Mechanism:
     """A mechanism from the library, by name, or from a file: .toml, .urdf or MJCF (.xml).
 
     Options go to the reader of that kind of file (for .urdf see `eslabon.read.urdf.read_urdf`).
+
+    >>> import eslabon as es
+    >>> es.load("delta")
+    <Mechanism delta: 10 bodies, 10 joints, 5 loops, 3 actuators>
     """
     description = read.load(source, **options)
     if read.names_library(source):

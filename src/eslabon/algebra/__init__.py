@@ -1,4 +1,12 @@
-"""Rotations and their invariants, quaternions, rigid motions: pure formulas on numbers and symbols alike."""
+"""Rotations and their invariants, quaternions, rigid motions: pure formulas on numbers and symbols alike.
+
+>>> import numpy as np
+>>> import eslabon as es
+>>> es.algebra.rotation_z(np.pi / 2).round(12) + 0.0
+array([[ 0., -1.,  0.],
+       [ 1.,  0.,  0.],
+       [ 0.,  0.,  1.]])
+"""
 
 from eslabon.algebra.motions import (
     adjoint,

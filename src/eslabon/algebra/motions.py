@@ -132,7 +132,14 @@ def bracket(twist: Array) -> Array:
 
 
 def cobracket(twist: Array) -> Array:
-    """ad*_V = -ad_V^T, the bracket for wrenches (Yime, eq. 39)."""
+    """ad*_V = -ad_V^T, the bracket for wrenches (Yime, eq. 39).
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> V = np.arange(1.0, 7.0)
+    >>> bool(np.allclose(es.algebra.cobracket(V), -es.algebra.bracket(V).T))
+    True
+    """
     return 0.0 - transpose(bracket(twist))
 
 

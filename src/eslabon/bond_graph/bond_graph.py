@@ -104,7 +104,12 @@ class BondGraph(Graph):
 
     @staticmethod
     def library() -> list[str]:
-        """The names of the graphs that come with the package."""
+        """The names of the graphs that come with the package.
+
+        >>> import eslabon as es
+        >>> "dc_motor" in es.BondGraph.library()
+        True
+        """
         return toml.library()
 
     @classmethod
@@ -174,7 +179,16 @@ class BondGraph(Graph):
         return BondGraph.of(dualized(self, elements))
 
     def save(self, path: str | Path) -> Path:
-        """Write the graph as TOML, which `es.BondGraph.load` gives back unchanged."""
+        """Write the graph as TOML, which `es.BondGraph.load` gives back unchanged.
+
+        >>> import tempfile
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     again = es.BondGraph.load(g.save(f"{folder}/puma.toml"))
+        >>> again.states == g.states
+        True
+        """
         from eslabon.files import write
 
         if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
@@ -185,22 +199,42 @@ class BondGraph(Graph):
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The names of the states: momenta p and displacements q of the storages in integral causality."""
+        """The names of the states: momenta p and displacements q of the storages in integral causality.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").states
+        ('p2', 'p24', 'q3', 'q23')
+        """
         return self.causality().states
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the inputs: e or f with the bond of a source without a value."""
+        """The names of the inputs: e or f with the bond of a source without a value.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").inputs
+        ('e1', 'e25')
+        """
         return _equations.input_names(self)
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of what the detectors measure."""
+        """The names of what the detectors measure.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").with_detectors(y="f3").outputs
+        ('f_y',)
+        """
         return _equations.output_names(self)
 
     @property
     def order(self) -> int:
-        """The number of independent state equations."""
+        """The number of independent state equations.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").order
+        4
+        """
         return self.causality().order
 
     def causality(self, preference: str = "integral") -> Causality:
@@ -213,7 +247,16 @@ class BondGraph(Graph):
         return _causality.causality(self, choice(preference, "the preferred causality", _causality.PREFERENCES))
 
     def junction_structure(self, preference: str = "integral") -> Structure:
-        """The junction structure S, or J with derivative causality preferred, by blocks: symbolic and numeric."""
+        """The junction structure S, or J with derivative causality preferred, by blocks: symbolic and numeric.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").junction_structure().symbolic("S12")
+        Matrix([
+        [-1,  0],
+        [ 0, -1],
+        [ 0,  0],
+        [ 0,  0]])
+        """
         from eslabon.bond_graph.structure import Structure
 
         return Structure.of(self, preference)
@@ -232,7 +275,13 @@ class BondGraph(Graph):
         return value(self, _equations.RATES, x, u, t, **options)
 
     def output(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any) -> Floats:
-        """What the detectors measure, (..., ny)."""
+        """What the detectors measure, (..., ny).
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma").with_detectors(y="f3")
+        >>> g.output([1.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(3)
+        array([5.])
+        """
         from eslabon.bond_graph.numbers import value
 
         return value(self, _equations.OUTPUTS, x, u, t, **options)
@@ -240,27 +289,48 @@ class BondGraph(Graph):
     def bond_variables(
         self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
     ) -> BondVariables:
-        """Efforts and flows of all bonds: `.e` and `.f` are (..., bonds), and ["e3"] is the effort of bond 3."""
+        """Efforts and flows of all bonds: `.e` and `.f` are (..., bonds), and ["e3"] is the effort of bond 3.
+
+        >>> import eslabon as es
+        >>> round(float(es.BondGraph.load("morales_puma").bond_variables([1.0, 0.0, 0.1, 0.0], [0.0, 0.0])["f2"]), 3)
+        5.0
+        """
         from eslabon.bond_graph.numbers import bond_variables
 
         return bond_variables(self, x, u, t, **options)
 
     def energy(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any) -> Floats:
-        """The energy that all storages hold, those in derivative causality too."""
+        """The energy that all storages hold, those in derivative causality too.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").energy([0.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(4)
+        np.float64(0.025)
+        """
         from eslabon.bond_graph.numbers import value
 
         energy: Floats = value(self, _equations.ENERGIES, x, u, t, **options).sum(axis=-1)
         return energy
 
     def affine(self, x: ArrayLike, t: ArrayLike = 0.0) -> tuple[Floats, Floats]:
-        """f (..., n) and g (..., n, nu) of x' = f(x) + g(x) u."""
+        """f (..., n) and g (..., n, nu) of x' = f(x) + g(x) u.
+
+        >>> import eslabon as es
+        >>> A, B = es.BondGraph.load("morales_puma").affine([0.0, 0.0, 0.1, 0.0])
+        >>> A.shape, B.shape
+        ((4,), (4, 2))
+        """
         from eslabon.bond_graph.numbers import affine
 
         return affine(self, x, t)
 
     def motion_terms(self, q: ArrayLike, t: ArrayLike = 0.0) -> MotionTerms:
         """M, B, C, D, G and Q of M f' + B [f_j f_k] + C [f_j^2] + D f + G = Q u at displacements (..., nq), for comparison with
-        Lagrange's equations; `g.equations("motion_terms")` prints them. See `eslabon.bond_graph.motion`."""
+        Lagrange's equations; `g.equations("motion_terms")` prints them. See `eslabon.bond_graph.motion`.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").motion_terms([0.4, 0.1]).M.shape
+        (2, 2)
+        """
         from eslabon.bond_graph.motion import motion_terms
 
         return motion_terms(self, q, t)
@@ -280,13 +350,24 @@ class BondGraph(Graph):
     # -- analysis -----------------------------------------------------------------------------------------------
 
     def simulate(self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any) -> Response:
-        """Integrate the state equations; see `eslabon.bond_graph.simulation.simulate`."""
+        """Integrate the state equations; see `eslabon.bond_graph.simulation.simulate`.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("decay", {"j": "0", "C": "C: c", "R": "R: r"}, ["j -> C", "j -> R"], {"c": 2.0, "r": 0.5})
+        >>> g.simulate([1.0], 1.0).x[-1].round(4)
+        array([0.3679])
+        """
         from eslabon.bond_graph.simulation import simulate
 
         return simulate(self, x0, t, inputs, **options)
 
     def steady_state(self, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0) -> SteadyState:
-        """The state in which nothing changes under inputs (..., nu); see `eslabon.bond_graph.steady`."""
+        """The state in which nothing changes under inputs (..., nu); see `eslabon.bond_graph.steady`.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").steady_state([2.0, 1.0]).x.round(3) + 0.0
+        array([0. , 0. , 0.4, 0.1])
+        """
         from eslabon.bond_graph.steady import steady_state
 
         return steady_state(self, u, guess, t)
@@ -294,13 +375,23 @@ class BondGraph(Graph):
     def inverse_statics(
         self, states: Mapping[str, ArrayLike], inputs: Mapping[str, ArrayLike] | None = None, t: float = 0.0
     ) -> SteadyState:
-        """The inputs that hold some states at rest: as many states as inputs are left open; see `eslabon.bond_graph.steady`."""
+        """The inputs that hold some states at rest: as many states as inputs are left open; see `eslabon.bond_graph.steady`.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").inverse_statics({"q3": 0.4, "q23": 0.1}).u.round(4)
+        array([2., 1.])
+        """
         from eslabon.bond_graph.steady import inverse_statics
 
         return inverse_statics(self, states, inputs, t)
 
     def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> LinearGraph:
-        """A, B, C, D at a state: the exact Jacobian, dependent storages included."""
+        """A, B, C, D at a state: the exact Jacobian, dependent storages included.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").linearize([0.0, 0.0, 0.1, 0.0], [0.0, 0.0]).A.shape
+        (4, 4)
+        """
         from eslabon.bond_graph.linear import linearize
 
         return linearize(self, x, u, t)
@@ -326,7 +417,13 @@ class BondGraph(Graph):
 
     def observer_graph(self, poles: ArrayLike | None = None, **options: Any) -> ObserverGraph:
         """The graph with a Luenberger observer, a copy corrected by what detectors measure (Morales, procedure 5.2), by `poles`
-        or by `gains`; see `eslabon.bond_graph.observer_graph.observer_graph`."""
+        or by `gains`; see `eslabon.bond_graph.observer_graph.observer_graph`.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("decay", {"j": "0", "C": "C: 2", "R": "R: 4", "y": "De"}, ["j -> C", "j -> R", "j -> y"])
+        >>> g.observer_graph([-3.0])
+        <Observer of decay as a bond graph of 12 bonds: poles -3>
+        """
         from eslabon.bond_graph.observer_graph import observer_graph
 
         return observer_graph(self, poles, **options)
@@ -334,25 +431,46 @@ class BondGraph(Graph):
     def causal_paths(
         self, start: str | Iterable[str] | None = None, end: str | Iterable[str] | None = None, **options: Any
     ) -> tuple[CausalPath, ...]:
-        """The causal paths from elements to elements, with gains; see `eslabon.bond_graph.causal_paths.causal_paths`."""
+        """The causal paths from elements to elements, with gains; see `eslabon.bond_graph.causal_paths.causal_paths`.
+
+        >>> import eslabon as es
+        >>> path, other = es.BondGraph.load("morales_puma").causal_paths("i2", "i1")
+        >>> path.gain
+        p13*sin(q3)
+        """
         from eslabon.bond_graph.causal_paths import causal_paths
 
         return causal_paths(self, start, end, **options)
 
     def causal_loops(self, **options: Any) -> tuple[CausalPath, ...]:
-        """The closed causal paths (Mason loops), with gains; see `eslabon.bond_graph.causal_paths.causal_loops`."""
+        """The closed causal paths (Mason loops), with gains; see `eslabon.bond_graph.causal_paths.causal_loops`.
+
+        >>> import eslabon as es
+        >>> len(es.BondGraph.load("morales_puma").causal_loops()) > 0
+        True
+        """
         from eslabon.bond_graph.causal_paths import causal_loops
 
         return causal_loops(self, **options)
 
     def nonlinear_paths(self) -> tuple[CausalPath, ...]:
-        """The paths between storages through elements modulated by states (Morales, procedure 5.1, step 1)."""
+        """The paths between storages through elements modulated by states (Morales, procedure 5.1, step 1).
+
+        >>> import eslabon as es
+        >>> len(es.BondGraph.load("morales_puma").nonlinear_paths()) > 0
+        True
+        """
         from eslabon.bond_graph.causal_paths import nonlinear_paths
 
         return nonlinear_paths(self)
 
     def structural_rank(self) -> StructuralRank:
-        """The structural rank of A, by derivative causality; see `eslabon.bond_graph.reachability`."""
+        """The structural rank of A, by derivative causality; see `eslabon.bond_graph.reachability`.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").structural_rank()
+        <structural rank 4 of 4 of morales_puma>
+        """
         from eslabon.bond_graph.reachability import structural_rank
 
         return structural_rank(self)
@@ -360,13 +478,23 @@ class BondGraph(Graph):
     def controllability(
         self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
     ) -> Reachability:  # fmt: skip
-        """Whether inputs reach all states: by causal paths and causality, and at a state by Kalman's rank."""
+        """Whether inputs reach all states: by causal paths and causality, and at a state by Kalman's rank.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").controllability().structural
+        True
+        """
         from eslabon.bond_graph.reachability import controllability
 
         return controllability(self, x, u, t)
 
     def observability(self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0) -> Reachability:
-        """Whether detectors show all states: by causal paths and causality, and at a state by Kalman's rank."""
+        """Whether detectors show all states: by causal paths and causality, and at a state by Kalman's rank.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").with_detectors(y="f3", z="f24").observability().structural
+        True
+        """
         from eslabon.bond_graph.reachability import observability
 
         return observability(self, x, u, t)
@@ -387,12 +515,20 @@ class BondGraph(Graph):
         return equations(self, quantity, parameters)
 
     def c_source(self, quantity: str = "rates") -> CSource:
-        """Portable C for "rates", "outputs" or "motion_terms": an object with `.header`, `.code` and `.write(folder)`."""
+        """Portable C for "rates", "outputs" or "motion_terms": an object with `.header`, `.code` and `.write(folder)`.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").c_source()
+        <CSource morales_puma_rates: 23 lines of C; print .header and .code, or .write(folder)>
+        """
         from eslabon.bond_graph.text import c_source
 
         return c_source(self, quantity)
 
-    def draw(self, path: str | Path, causality: str | None = "integral", values: bool = True, paths: Any = ()) -> Path:
+    def draw(
+        self, path: str | Path, causality: str | None = "integral", values: bool = True, paths: Any = (),
+        theme: str | None = None,
+    ) -> Path:  # fmt: skip
         """Write a picture as .svg, .png or .pdf: half arrows, causal strokes, numbers of bonds, elements with names and values.
 
         Parameters
@@ -402,12 +538,21 @@ class BondGraph(Graph):
             ports has none yet.
         values : whether to write the elements' values.
         paths : causal paths to show in colour, each as an object with `.bonds` or as a sequence of bonds such as [2, 4, 5].
+        theme : "light" or "dark"; the session's if left out.
 
         igraph places the elements: pip install 'eslabon[draw]'. A notebook shows the picture of a graph by itself.
+
+        >>> import tempfile
+        >>> import eslabon as es
+        >>> g = es.BondGraph("decay", {"j": "0", "C": "C: 2", "R": "R: 4"}, ["j -> C", "j -> R"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     name = g.draw(f"{folder}/decay.svg").name
+        >>> name
+        'decay.svg'
         """
         from eslabon.bond_graph.picture import draw
 
-        return draw(self, path, causality, values, paths)
+        return draw(self, path, causality, values, paths, theme)
 
     def _repr_svg_(self) -> str | None:
         """The picture, for notebooks; None, and so the text, where it cannot be drawn."""

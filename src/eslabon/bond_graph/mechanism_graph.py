@@ -34,6 +34,11 @@ class MechanismGraph(BondGraph):
 
     Its states are the velocities `v_...`, then momenta of drives, then the coordinates `q_...`, lengths of springs, and
     displacements of drives. Its inputs are the actuators' forces `e_...` and what drives and wrenches leave open.
+
+    >>> import eslabon as es
+    >>> graph = es.load("elbow").bond_graph()
+    >>> graph.inputs, graph.coordinates(graph.state([0.5, 0.2]))
+    (('e_theta1', 'e_theta2'), array([0.5, 0.2]))
     """
 
     mechanism: Model

@@ -42,7 +42,13 @@ class Graph:
 
     @classmethod
     def of(cls, description: Description, symbols: Mapping[str, Any] | None = None) -> Self:
-        """The graph of a description, looked at; with CasADi symbols in place of some parameters' values."""
+        """The graph of a description, looked at; with CasADi symbols in place of some parameters' values.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma")
+        >>> es.BondGraph.of(g.description).states == g.states
+        True
+        """
         made = object.__new__(cls)
         vars(made).update(description=description, _symbols=dict(symbols or {}))
         if not symbols:
@@ -53,31 +59,62 @@ class Graph:
 
     @property
     def name(self) -> str:
+        """What the graph is called.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").name
+        'morales_puma'
+        """
         return self.description.name
 
     @property
     def note(self) -> str:
-        """Where the graph comes from."""
+        """Where the graph comes from.
+
+        >>> import eslabon as es
+        >>> bool(es.BondGraph.load("morales_puma").note)
+        True
+        """
         return self.description.note
 
     @cached_property
     def flat(self) -> Description:
-        """Without submodels, and looked at."""
+        """Without submodels, and looked at.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").flat.name
+        'morales_puma'
+        """
         return checked(flatten(self.description))
 
     @cached_property
     def elements(self) -> Mapping[str, Element]:
-        """The elements by name, submodels taken apart."""
+        """The elements by name, submodels taken apart.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").elements["i1"].kind
+        'I'
+        """
         return Table({x.name: x for x in self.flat.elements})
 
     @cached_property
     def bonds(self) -> Mapping[str, Bond]:
-        """The bonds by name."""
+        """The bonds by name.
+
+        >>> import eslabon as es
+        >>> len(es.BondGraph.load("morales_puma").bonds)
+        25
+        """
         return Table({b.name: b for b in self.flat.bonds})
 
     @cached_property
     def ports(self) -> Mapping[str, tuple[Port, ...]]:
-        """The ends of bonds at each element, in the order of the bonds."""
+        """The ends of bonds at each element, in the order of the bonds.
+
+        >>> import eslabon as es
+        >>> len(es.BondGraph.load("morales_puma").ports["i1"])
+        1
+        """
         made: dict[str, list[Port]] = {x: [] for x in self.elements}
         for b in self.flat.bonds:
             made[b.tail].append(Port(b, False))
@@ -86,12 +123,22 @@ class Graph:
 
     @cached_property
     def signals(self) -> Mapping[str, tuple[str, Bond]]:
-        """Names of bond variables in expressions: the letter e, f, p or q, and the bond."""
+        """Names of bond variables in expressions: the letter e, f, p or q, and the bond.
+
+        >>> import eslabon as es
+        >>> "e13" in es.BondGraph.load("morales_puma").signals
+        True
+        """
         return Table(signals(self.flat))
 
     @cached_property
     def domains(self) -> Mapping[str, str]:
-        """The domain of each bond that has one."""
+        """The domain of each bond that has one.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("dc_motor").domains["command"]
+        'electrical'
+        """
         return Table(bond_domains(self.flat))
 
     def unit(self, name: str) -> str:
@@ -108,11 +155,22 @@ class Graph:
         return "" if domain is None else str(getattr(DOMAINS[domain], WORDS[letter]))
 
     def open_ports(self) -> tuple[str, ...]:
-        """Ports that nothing is bonded to from outside: those of a submodel."""
+        """Ports that nothing is bonded to from outside: those of a submodel.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("dc_motor").open_ports()
+        ('shaft',)
+        """
         return tuple(x.name for x in self.flat.elements if x.kind == PORT)
 
     def state_name(self, port: Port) -> str:
-        """What a storage's energy variable at a bond is called."""
+        """What a storage's energy variable at a bond is called.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma")
+        >>> g.state_name(g.ports["i1"][0])
+        'p24'
+        """
         x = self.elements[port.bond.head]
         place = [own.bond for own in self.ports[x.name]].index(port.bond)
         return x.state[place] if x.state else port.bond.signal_name(x.letter)
@@ -121,7 +179,12 @@ class Graph:
 
     @cached_property
     def parameters(self) -> Mapping[str, float]:
-        """The free parameters and their values; those defined by an expression follow them."""
+        """The free parameters and their values; those defined by an expression follow them.
+
+        >>> import eslabon as es
+        >>> sorted(es.BondGraph.load("morales_puma").parameters)[:3]
+        ['R1', 'R2', 'c1']
+        """
         return Table({n: x for n, x in self._definitions.items() if not isinstance(x, Expression)})
 
     @cached_property
@@ -130,7 +193,13 @@ class Graph:
 
     @cached_property
     def values(self) -> Mapping[str, Any]:
-        """Every parameter's value, symbols in place of the floats they stand for."""
+        """Every parameter's value, symbols in place of the floats they stand for.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma")
+        >>> g.values["ix"] == g.parameters["ix"]
+        True
+        """
         values: dict[str, Any] = {**self.parameters, **self._symbols}
         for name in dependency_order(self._definitions):
             if name not in values:
@@ -157,7 +226,13 @@ class Graph:
         return self.of(description)
 
     def with_symbols(self, symbols: Mapping[str, Any]) -> Self:
-        """The graph with CasADi symbols in place of some parameters' values."""
+        """The graph with CasADi symbols in place of some parameters' values.
+
+        >>> import casadi
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").with_symbols({"ix": casadi.SX.sym("ix")}).values["ix"]
+        SX(ix)
+        """
         self.check_parameters(symbols)
         made = self.of(self.description, symbols)
         vars(made)["plain"] = self.plain  # with what is already known of it
@@ -165,11 +240,24 @@ class Graph:
 
     @cached_property
     def plain(self) -> Graph:
-        """The graph with the parameters' own values, whatever symbols were put in."""
+        """The graph with the parameters' own values, whatever symbols were put in.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma")
+        >>> g.plain is g
+        True
+        """
         return self if not self._symbols else Graph(self.description)
 
     def check_parameters(self, names: Iterable[str]) -> None:
-        """Refuse names that are not free parameters of this graph."""
+        """Refuse names that are not free parameters of this graph.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").check_parameters(["ixx"])
+        Traceback (most recent call last):
+            ...
+        eslabon.errors.ModelError: morales_puma: there is no parameter 'ixx'; did you mean 'ix'?
+        """
         for name in names:
             if isinstance(self._definitions.get(name), Expression):
                 raise ModelError(
@@ -189,7 +277,13 @@ class Graph:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the description."""
+        """A fingerprint of the description.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph.load("morales_puma")
+        >>> g.digest == g.with_parameters(ix=2.0).digest
+        False
+        """
         return hashlib.sha256(f"bond graph {self.description!r}".encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,8 +10,11 @@ from eslabon.cli import (
     kinematics_commands,
     library_commands,
     linear_commands,
+    plot_command,
     reproduce_command,
+    study_command,
     symbolic_commands,
+    view_command,
 )
 from eslabon.cli.app import app, main
 
@@ -23,13 +26,19 @@ __all__ = [
     "library_commands",
     "linear_commands",
     "main",
+    "plot_command",
     "reproduce_command",
+    "study_command",
     "symbolic_commands",
+    "view_command",
 ]
 
 ORDER = [
     "list",
     "show",
+    "study",
+    "plot",
+    "view",
     "pose",
     "ik",
     "workspace",

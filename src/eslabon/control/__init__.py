@@ -2,6 +2,12 @@
 
 A law is a formula of the time, the configuration and the velocities (`simulate.traced_laws`), so that a simulation, a batch
 of thousands and the C file of a microcontroller all have the same native code.
+
+>>> import eslabon as es
+>>> m = es.load("elbow")
+>>> law = es.control.computed_torque(m, [0.5, 0.2], frequency=10.0)
+>>> m.simulate([0.0, 0.0], None, 2.0, law).end[0].round(4)
+array([0.5, 0.2])
 """
 
 from eslabon.control.adaptive_control import AdaptiveLaw, adaptive

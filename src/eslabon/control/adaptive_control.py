@@ -37,6 +37,11 @@ class AdaptiveLaw(ControlLaw):
     ----------
     base : the base parameters of the mechanism it was designed for, with their meaning in `base.expressions`.
     reference, rate, Kd, adaptation : what it follows, and its gains.
+
+    >>> import eslabon as es
+    >>> law = es.control.adaptive(es.load("elbow"), [0.5, 1.0], rate=5.0, Kd=20.0)
+    >>> len(law.base.expressions) == len(es.load("elbow").base_parameters())
+    True
     """
 
     base: BaseParameters = field(kw_only=True)

@@ -48,6 +48,14 @@ class Estimates:
 
     `covariance` is the one that the filter itself gives its errors, (..., times, states, states), and `deviation` the standard
     deviations by it; None for an observer that knows of no noise.
+
+    >>> import eslabon as es
+    >>> m = es.load("cart_pole")
+    >>> lm = m.linearize([0.0, 0.0], outputs=["x", "theta"])
+    >>> feedback = es.control.output_feedback(lm, es.control.lqr(lm, 1.0, 0.1), es.control.luenberger(lm, [-20, -22, -24, -26]))
+    >>> estimates = feedback.estimates(m.simulate([0.05, 0.0], None, 2.0, feedback.law()))
+    >>> bool(abs(estimates.error[-1]).max() < 0.01)
+    True
     """
 
     t: Floats

@@ -48,6 +48,10 @@ class ExtendedKalmanFilter:
     states : the names of the independent coordinates and velocities, whose errors it weighs.
     outputs : the names of what is measured.
     period : in seconds.
+
+    >>> import eslabon as es
+    >>> es.control.extended_kalman_filter(es.load("elbow"), process=1e-4, measurement=1e-6, period=0.01).period
+    0.01
     """
 
     m: Model

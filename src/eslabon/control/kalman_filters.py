@@ -126,7 +126,13 @@ def _unsettled() -> InputError:
 @displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class KalmanFilter:
-    """A filter whose gains follow its covariance from step to step; see `kalman_filter`."""
+    """A filter whose gains follow its covariance from step to step; see `kalman_filter`.
+
+    >>> import eslabon as es
+    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
+    >>> es.control.kalman_filter(lm, 0.1, 1e-6, 0.01, through=lm.B, period=0.01).size
+    14
+    """
 
     plant: Plant
     process: Floats

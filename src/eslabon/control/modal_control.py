@@ -29,6 +29,12 @@ class ModalLaw(ControlLaw):
     t : the times of the tables.
     Kp, Kd : (times, actuators, coordinates).
     tau : (times, actuators), the forces that go with the reference.
+
+    >>> import eslabon as es
+    >>> m = es.load("elbow")
+    >>> law = es.control.modal(m, es.paths.joint_path([[0, 0], [1, 1]], es.paths.quintic(1.0)), frequency=10.0)
+    >>> law
+    <modal of elbow: 2 actuators>
     """
 
     t: Floats = field(kw_only=True)

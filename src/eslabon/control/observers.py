@@ -38,6 +38,12 @@ class Observer:
     F, G, Z, M, N : the observer as a system (see the module).
     covariance : of the estimate's error, for a Kalman filter; else None.
     period : in seconds, or None in continuous time.
+
+    >>> import eslabon as es
+    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
+    >>> observer = es.control.luenberger(lm, [-8, -9, -10, -11])
+    >>> observer.stable, observer.poles.real.round(3)
+    (True, array([ -8.,  -9., -10., -11.]))
     """
 
     title: str

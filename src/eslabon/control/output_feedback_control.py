@@ -42,7 +42,14 @@ if TYPE_CHECKING:
 @displayed(also=("poles", "period"))
 @dataclass(frozen=True, eq=False, repr=False)
 class OutputFeedback:
-    """Gains, an observer and what they were designed for; see `output_feedback`."""
+    """Gains, an observer and what they were designed for; see `output_feedback`.
+
+    >>> import eslabon as es
+    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
+    >>> feedback = es.control.output_feedback(lm, es.control.lqr(lm, 1.0, 0.1), es.control.luenberger(lm, [-20, -22, -24, -26]))
+    >>> len(feedback.poles), bool((feedback.poles.real < 0).all())
+    (8, True)
+    """
 
     model: LinearModel
     gains: Floats

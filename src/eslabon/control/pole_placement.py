@@ -30,6 +30,11 @@ class PlacedPoles:
     K : (inputs, states).
     poles : of A - B K, as they came out.
     condition : the condition number of the eigenvectors, or of Sylvester's T: how much round-off and wrong models move the poles.
+
+    >>> import eslabon as es
+    >>> placed = es.control.place(([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]), [-1, -2])
+    >>> placed.K.round(6), placed.poles.real.round(6)
+    (array([[2., 3.]]), array([-2., -1.]))
     """
 
     K: Floats

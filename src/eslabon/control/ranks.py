@@ -46,6 +46,11 @@ class KalmanRank:
     singular_values : of this matrix, as shares of the largest.
     modes : each with its distance from losing rank there (PBH), in the order of the poles.
     doubtful : whether round-off decides: a mode is neither clearly lost nor clearly not, or modes and rank disagree.
+
+    >>> import eslabon as es
+    >>> found = es.control.controllability(es.load("cart_pole").linearize([0.0, 0.0]))
+    >>> found.rank, found.full
+    (4, True)
     """
 
     kind: str

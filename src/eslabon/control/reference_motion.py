@@ -48,6 +48,10 @@ class Reference:
     m : the mechanism that is to move so.
     whole : whether it tells all coordinates; if not, those of the actuated joints.
     span : the times between which it is defined; before and after it stays where it is then.
+
+    >>> import eslabon as es
+    >>> es.control.reference(es.load("elbow"), [0.5, 0.2]).at(1.0).q
+    array([0.5, 0.2])
     """
 
     m: Model

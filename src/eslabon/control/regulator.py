@@ -25,6 +25,11 @@ class Regulator:
     K : (inputs, states).
     S : (states, states); from x the cost to come is x^T S x.
     poles : of A - B K.
+
+    >>> import eslabon as es
+    >>> gains = es.control.lqr(es.load("cart_pole").linearize([0.0, 0.0]), Q=1.0, R=0.1)
+    >>> gains.K.shape, bool((gains.poles.real < 0).all())
+    ((1, 4), True)
     """
 
     K: Floats
@@ -139,7 +144,14 @@ def _mixed(N: ArrayLike | None, n: int, m: int) -> Floats:
 
 @displayed
 class FiniteHorizon(NamedTuple):
-    """Gains in time: t is (times,), K (times, inputs, states) and S (times, states, states), the cost to come."""
+    """Gains in time: t is (times,), K (times, inputs, states) and S (times, states, states), the cost to come.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> found = es.control.finite_horizon_lqr(np.linspace(0, 2, 5), [[0.0]], [[1.0]], [1.0], 1.0)
+    >>> found.K.shape
+    (5, 1, 1)
+    """
 
     t: Floats
     K: Floats

@@ -23,6 +23,13 @@ class StateFeedback(ControlLaw):
     K : (actuators, states).
     q, v, tau : the equilibrium.
     states : the names of the states x, changes of independent coordinates and then of their velocities.
+
+    >>> import eslabon as es
+    >>> m = es.load("cart_pole")
+    >>> lm = m.linearize([0.0, 0.0])
+    >>> law = es.control.state_feedback(m, lm, es.control.lqr(lm, Q=1.0, R=0.1))
+    >>> law(0.0, [0.0, 0.0], [0.0, 0.0]).round(9) + 0.0
+    array([0.])
     """
 
     K: Floats = field(kw_only=True)

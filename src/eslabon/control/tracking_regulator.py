@@ -32,6 +32,12 @@ class TrackingRegulator(ControlLaw):
     S : (times, states, states); from x at a time the cost to come is x^T S x.
     tau : (times, actuators), the forces that go with the reference.
     states : the names of the states.
+
+    >>> import eslabon as es
+    >>> m = es.load("elbow")
+    >>> path = es.paths.joint_path([[0, 0], [1, 1]], es.paths.quintic(1.0))
+    >>> es.control.tracking_lqr(m, path, Q=1.0, R=1.0)
+    <tracking_lqr of elbow: 2 actuators>
     """
 
     t: Floats = field(kw_only=True)

@@ -63,7 +63,7 @@ def draw(
         add_ghosts(stage, s, poses if fan else poses[:-1], fan)
     add_paths(stage, paths)
     arrows = []
-    if external is not None:
+    if external:
         arrows.append(add_arrows(stage, external_arrows(m, rows[-1], wrenches(m, external)), "force"))
     if reactions is not None:
         arrows.append(add_arrows(stage, reaction_arrows(m, rows[-1], joint_reactions(s, reactions)), "reaction"))

@@ -16,11 +16,20 @@ from eslabon.drawing.joint_symbols import Outline, Placed, hatching, hull_of_dis
 from eslabon.drawing.shading import AMBIENT, DIRECT, LIGHT, normals_of
 from eslabon.drawing.stage import PlaneStage
 from eslabon.model import GROUND
-from eslabon.scene import Link, Mark, Part, Scene, moved
+from eslabon.scene import Link, Mark, Part, Scene, SpringMark, moved
 
 SLENDER = 48.0  # how many radii of a link the mechanism is wide
 SUPPORTS, PLATES, SLIDES, LINKS, SHAPES, JOINTS = 2.0, 3.0, 4.0, 5.0, 8.0, 12.0  # from the lowest to the highest
 DOWN = np.array([0.0, -1.0])
+
+
+def _radius(s: Scene) -> float:
+    """Half the width of a link: by the size of the mechanism, and less where its links are short."""
+    lengths = [
+        np.linalg.norm(np.ptp(link.points, axis=0)) for link in s.links if len(link.points) > 1 and link.body != GROUND
+    ]
+    typical = float(np.median(lengths)) if lengths else s.size
+    return float(np.clip(typical / 8, s.size / (3 * SLENDER), s.size / SLENDER))
 
 
 class PlaneBodies:
@@ -28,7 +37,7 @@ class PlaneBodies:
 
     def __init__(self, stage: PlaneStage, s: Scene, poses: Floats, shapes: bool = True) -> None:
         self.stage, self.s, self.theme = stage, s, stage.theme
-        self.r = s.size / SLENDER
+        self.r = _radius(s)
         # The directions right and up of the page in each body's own frame, as the body stands now.
         self.bases = stage.plane[:2] @ poses[:, :3, :3]
         self.transforms = {body: Affine2D() for body in s.bodies}
@@ -140,11 +149,28 @@ class PlaneBodies:
                 self.supports.append(np.concatenate([*np.linspace(triangle[:-1], triangle[1:], 6), *strokes]))
                 self._add_support(triangle)
                 lines += strokes
+        lines += [stroke for spring in self.s.springs for stroke in self._hook(spring, poses)]
         if lines:
             colour = self.theme.role("ground")
             self.stage.ax.add_collection(
                 LineCollection(lines, colors=colour, linewidths=1.0, zorder=SUPPORTS), autolim=False
             )
+
+    def _hook(self, spring: SpringMark, poses: Floats) -> list[Floats]:
+        """The hatching where a spring hangs on the ground."""
+        place = dict(zip(self.s.bodies, poses, strict=True))
+        start, end = (
+            self.stage.on_page(moved(place[body], point[None]))[0]
+            for body, point in ((spring.first, spring.start), (spring.second, spring.end))
+        )
+        if GROUND not in (spring.first, spring.second) or np.linalg.norm(end - start) < self.r:
+            return []
+        at, other = (start, end) if spring.first == GROUND else (end, start)
+        if any(np.linalg.norm(points - at, axis=1).min() < self.r for points in self.supports):
+            return []  # it hangs on a pin
+        away = (at - other) / np.linalg.norm(at - other)
+        side = 1.8 * self.r * np.array([-away[1], away[0]])
+        return hatching(at - side, at + side, away, self.r)
 
     def _add_support(self, triangle: Floats) -> None:
         colours = {"facecolor": self.theme.grid, "edgecolor": self.theme.role("ground")}

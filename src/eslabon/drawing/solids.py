@@ -101,9 +101,14 @@ class Placed:
     theme: Theme
     scene: Scene
     offset: Floats
+    primitives: bool = False
     bodies: list[Any] = field(default_factory=list)  # a node each, the ground first
-    meshes: dict[str, list[Any]] = field(default_factory=dict)  # the solids of each body
+    solids: dict[tuple[str, str, str], Any] = field(default_factory=dict)  # by body, role and colour
     springs: list[Any] = field(default_factory=list)
+
+    def node(self, item: str) -> str:
+        """The name of an item's node; a slash in its own name would make another one of it."""
+        return f"{self.name}/{item.replace('/', '_')}"
 
     def update(self, q: Any) -> None:
         """Stand at a configuration."""
@@ -118,6 +123,18 @@ class Placed:
             for node, spring in zip(self.springs, self.scene.springs, strict=True):
                 _stretch(node, *_ends(self.scene, spring, poses), self.scene.size)
 
+    def reshape(self, m: Model) -> bool:
+        """The same mechanism with other dimensions; False where its solids are others, and it has to be added anew."""
+        scene = scene_of(m)
+        groups = _grouped(scene.primitives if self.primitives else scene.parts)
+        if groups.keys() != self.solids.keys() or len(scene.springs) != len(self.springs):
+            return False
+        self.m, self.scene = m, scene
+        for key, parts in groups.items():
+            vertices, faces = _merged(parts)
+            self.solids[key].vertices, self.solids[key].faces = vertices.astype(np.float32), faces.astype(np.uint32)
+        return True
+
     def remove(self) -> None:
         """Take it out of the scene."""
         self.server.scene.remove_by_name(self.name)
@@ -131,20 +148,21 @@ def add_mechanism(
     all bodies, neat ones between its joints."""
     scene, root = scene_of(m), "/" + name.strip("/")
     server.scene.add_frame(root, show_axes=False, position=np.asarray(offset, dtype=float))
-    placed = Placed(server, m, root, theme, scene, np.asarray(offset, dtype=float))
+    placed = Placed(server, m, root, theme, scene, np.asarray(offset, dtype=float), primitives)
     for body in scene.bodies:
-        placed.bodies.append(server.scene.add_frame(f"{root}/{body}", show_axes=False))
-        placed.meshes[body] = []
+        placed.bodies.append(server.scene.add_frame(placed.node(body), show_axes=False))
     for (body, role, colour), parts in _grouped(scene.primitives if primitives else scene.parts).items():
         vertices, faces = _merged(parts)
-        node = server.scene.add_mesh_simple(
-            f"{root}/{body}/{role}{colour.strip('#')}", vertices, faces, color=rgb(colour or theme.role(_role(role)))
+        placed.solids[body, role, colour] = server.scene.add_mesh_simple(
+            f"{placed.node(body)}/{role}{colour.strip('#')}",
+            vertices,
+            faces,
+            color=rgb(colour or theme.role(_role(role))),
         )
-        placed.meshes[body].append(node)
     vertices, faces = _coil()
     for spring in scene.springs:
         node = server.scene.add_mesh_simple(
-            f"{root}/{spring.name}", vertices, faces, color=rgb(theme.role("spring")), side="double"
+            placed.node(f"spring {spring.name}"), vertices, faces, color=rgb(theme.role("spring")), side="double"
         )
         placed.springs.append(node)
     placed.place(body_poses(m, m.home()))
@@ -242,14 +260,14 @@ class Extent(NamedTuple):
     def radius(self) -> float:
         return max(float(np.linalg.norm(self.high - self.low)) / 2, 1e-6)
 
-    def camera(self) -> tuple[Floats, Floats]:
-        """From where a camera sees all of it, and where it looks."""
+    def camera(self, room: float = ROOM) -> tuple[Floats, Floats]:
+        """From where a camera sees all of it, with some room around, and where it looks."""
         right = np.cross(self.up, self.normal) / np.linalg.norm(np.cross(self.up, self.normal))
         axes = np.stack([right, np.cross(self.normal, right), self.normal])
         seen = self.points @ axes.T
         middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
         across = np.abs(seen - middle) / (np.tan(FIELD / 2) * np.array([ASPECT, 1.0, np.inf]))
-        far = max(float((across.max(axis=1) * ROOM + (seen - middle)[:, 2]).max()), ROOM * self.radius)
+        far = max(float((across.max(axis=1) * room + (seen - middle)[:, 2]).max()), room * self.radius)
         return axes.T @ middle + far * self.normal, axes.T @ middle
 
 
@@ -274,13 +292,13 @@ def extent_of(scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequenc
     return Extent(every, low, high, right, np.array([0.0, 0.0, 1.0]), towards / np.linalg.norm(towards), False)
 
 
-def set_stage(server: ViserServer, extent: Extent, theme: Theme) -> None:
+def set_stage(server: ViserServer, extent: Extent, theme: Theme, room: float = ROOM) -> None:
     """Camera, light and a grid: on the floor below spatial mechanisms, behind those that move in a plane."""
     scene, camera, radius = server.scene, server.initial_camera, extent.radius
     scene.world_axes.visible = False
     scene.set_up_direction(extent.up)
     camera.up, camera.fov = extent.up, FIELD
-    camera.position, camera.look_at = extent.camera()
+    camera.position, camera.look_at = extent.camera(room)
     camera.near, camera.far = radius / 50, 200 * radius
     axes = np.column_stack([extent.right, extent.up, extent.normal])
     below = extent.normal * (_lowest(extent, extent.normal) - 0.02 * radius)

@@ -26,7 +26,8 @@ class SpaceBodies:
         colours = [part.colour or stage.theme.role("link" if part.role == "shape" else part.role) for part in parts]
         self.solids = Solids(self.corners, colour_rows(colours, counts), linewidths=0.6, zorder=10.0)
         self.solids.set_rasterized(True)  # thousands of triangles: a drawing in a page stays small
-        self.solids.set_gid(" ".join(sorted({f"{part.role}:{part.name}" for part in parts})))
+        self.solids.set_gid("solids")
+        self.names = frozenset(part.name for part in parts)
         self.place(poses)
         stage.ax.add_collection(self.solids, autolim=False)
 

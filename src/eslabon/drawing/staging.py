@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, positive, states
-from eslabon.errors import InputError
+from eslabon.arguments import Floats, positive
+from eslabon.drawing.drawing_arguments import numbers
+from eslabon.errors import InputError, shown
 from eslabon.plotting import new_figure, theme_of
 from eslabon.scene import Scene, moved
 
@@ -23,6 +24,12 @@ def open_stage(
     from eslabon.drawing.stage import PlaneStage, SpaceStage
 
     given = None if theme is None else theme_of(theme)
+    if ax is not None and not hasattr(ax, "transData"):
+        raise InputError(f"ax are axes of matplotlib to draw into, as figure.add_subplot() gives; it is {shown(ax)}.")
+    if ax is not None and size is not None:
+        raise InputError(
+            "size is that of a figure of its own; axes that are given have theirs already, so leave size out."
+        )
     figure = None if ax is not None else new_figure(given, figsize=_size(size, s, looking, poses))
     spatial = hasattr(ax, "zaxis") if ax is not None else (s.plane is None or looking is not None)
     if not spatial:
@@ -72,7 +79,7 @@ def _widest(points: Floats, upright: str) -> float:
 def _size(size: Any, s: Scene, looking: Any, poses: Floats) -> tuple[float, float]:
     """Inches: as given, or as what is drawn is wide and high."""
     if size is not None:
-        width, height = states(size, "size", 2, "a figure", "inches: width and height").reshape(2)
+        width, height = numbers(size, "size", 2, "a figure", "inches: width and height")
         return positive(float(width), "the width"), positive(float(height), "the height")
     if s.plane is None or looking is not None:
         return WIDTH, 0.9 * WIDTH
@@ -93,7 +100,7 @@ def fill_page(stage: Any, own: bool, sized: bool) -> None:
         wide, high = np.ptp(stage.display(stage.corners), axis=0)
         figure.set_size_inches(WIDTH, (WIDTH - 1.2) * float(np.clip(high / wide, 0.5, 1.1)) + 0.9)
     (wide, high), point = figure.bbox.size, figure.dpi / 72
-    stage.fill((34 * point, 44 * point, wide - 50 * point, high - 20 * point))
+    stage.fill((34 * point, 48 * point, wide - 58 * point, high - 20 * point))
 
 
 def write_title(stage: Any, title: str, told: Sequence[str], own: bool) -> None:
@@ -122,6 +129,6 @@ def extent_of(s: Scene, poses: Floats, bodies: Any, paths: Iterable[Floats] = ()
     if hasattr(bodies, "solids"):
         found.append(bodies.solids.triangles.reshape(-1, 3))
     elif s.m.shapes and bodies.clad:
-        by_body = {part.body: part.vertices for part in s.parts if part.role == "shape"}
-        found += [moved(poses[-1, s.bodies.index(body)], x) for body, x in by_body.items()]
+        shapes = [part for part in s.parts if part.role == "shape"]
+        found += [moved(poses[-1, s.bodies.index(part.body)], part.vertices) for part in shapes]
     return np.concatenate(found)

@@ -65,7 +65,12 @@ _ROW_OF = "static int row_of(double x, int last)\n{\n    return x >= last ? last
 @displayed
 @dataclass(frozen=True)
 class CSource:
-    """A header and an implementation."""
+    """A header and an implementation.
+
+    >>> import eslabon as es
+    >>> es.load("elbow").c_source("jacobian")
+    <CSource elbow_jacobian: 23 lines of C; print .header and .code, or .write(folder)>
+    """
 
     name: str
     header: str

@@ -29,7 +29,12 @@ _KINDS = {
 @displayed
 @dataclass(frozen=True)
 class Operations:
-    """Numbers of operations by kind; subtractions are among the additions, inverse functions among the trigonometric."""
+    """Numbers of operations by kind; subtractions are among the additions, inverse functions among the trigonometric.
+
+    >>> import eslabon as es
+    >>> es.load("puma560").operations("inverse_dynamics").trigonometric
+    10
+    """
 
     multiplications: int = 0
     additions: int = 0

@@ -39,6 +39,10 @@ class Equations:
         One for each output.
     statement : (str, str)
         What the results are the terms of, in words and in LaTeX; empty where they stand for themselves.
+
+    >>> import eslabon as es
+    >>> print(es.load("elbow").equations("pose", frame="tool").latex()[:16])
+    \\mathrm{pose} &=
     """
 
     names: tuple[str, ...]

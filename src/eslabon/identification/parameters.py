@@ -72,7 +72,12 @@ def _places(m: Model, joints: Any, kind: str) -> tuple[int, ...]:
 
 
 def parameter_names(m: Model, terms: Terms = NO_TERMS) -> list[str]:
-    """A name for each parameter, such as 'mx(link2)' and 'viscous(joint2)'."""
+    """A name for each parameter, such as 'mx(link2)' and 'viscous(joint2)'.
+
+    >>> import eslabon as es
+    >>> es.identification.parameter_names(es.load("elbow"))[:4]
+    ['m(link1)', 'mx(link1)', 'my(link1)', 'mz(link1)']
+    """
     own = velocity_names(m)
     return inertial_names(m) + [f"{kind.replace('_', ' ')}({own[k]})" for kind, k in terms.listed()]
 

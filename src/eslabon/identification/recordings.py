@@ -148,6 +148,16 @@ def read_recording(m: Model, path: str | Path) -> Recording:
 
     Of joints with several degrees of freedom the names are `joint.q.name`, as `Motion.save` writes them. With loops the
     coordinates of the actuated joints are enough.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import eslabon as es
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder, "run.csv")
+    ...     rows = "".join(f"{0.01 * k},0.1,0.2,1.0,0.5\\n" for k in range(20))
+    ...     _ = table.write_text("t,theta1.q,theta2.q,theta1.tau,theta2.tau\\n" + rows)
+    ...     print(len(es.identification.read_recording(es.load("elbow"), table).t))
+    20
     """
     made = read_table(m, path, ("q", "tau"))
     return _of_motion(m, made)[0] if isinstance(made, Motion) else _fitting(m, Recording(**made))

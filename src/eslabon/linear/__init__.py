@@ -8,6 +8,10 @@
 reads the names of outputs, `response` sets a perturbed motion's forces beside the linear ones, `contributions` tells
 what each body adds to U, V and W. `equilibrium` asks the search of `steady_search`, and `stability` for its word; `equilibria` is
 what comes out. `modes` are those of a linear model.
+
+>>> import eslabon as es
+>>> sorted(es.load("cart_pole").linearize([0.0, 0.0]).poles.real.round(3) + 0.0)[-1].item()
+3.974
 """
 
 from eslabon.linear.contributions import Contributions, contributions

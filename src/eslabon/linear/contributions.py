@@ -36,6 +36,11 @@ class Contributions:
     coordinates : the names of the independent velocities.
     U, V, W : `(..., sources, n, n)`; their sums over the sources are the linear model's.
     weight : `(..., bodies, n, n)`, the part of W that each body has by its weight.
+
+    >>> import eslabon as es
+    >>> shares = es.load("double_pendulum").linearize([0.3, 0.4]).contributions()
+    >>> shares.sources
+    ('bar1', 'bar2')
     """
 
     name: str

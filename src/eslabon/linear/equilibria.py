@@ -40,6 +40,11 @@ class Equilibrium:
     family : the dimension of the continuum of equilibria that it is one of; zero where it stands alone, or was not
         searched for.
     residual : the largest force that is left, in N or N m.
+
+    >>> import eslabon as es
+    >>> rest = es.load("double_pendulum").equilibrium([0.0, 0.0])
+    >>> rest.stability, rest.tau.round(6)
+    ('stable', array([0., 0.]))
     """
 
     m: Model

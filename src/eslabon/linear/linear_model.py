@@ -61,6 +61,13 @@ class LinearModel:
     q, v, a, tau : the state, with its accelerations and the actuators' forces.
     position_map : `(..., nv, n)`, the small displacements of all joints for those of the independent coordinates.
     velocity_map : `(..., nv, 2n)`, the changes of all velocities for those of the state.
+
+    >>> import eslabon as es
+    >>> lm = es.load("cart_pole").linearize([0.0, 0.0])
+    >>> lm.states, lm.inputs
+    (('x', 'theta', "x'", "theta'"), ('tau(x)',))
+    >>> lm.A.shape, lm.B.shape
+    ((4, 4), (4, 1))
     """
 
     __slots__ = ("_known", "layout", "q", "tau", "v")
@@ -209,6 +216,18 @@ class LinearModel:
         from eslabon.linear.modes import Modes
 
         return Modes(self)
+
+    def plot(self, theme: str | None = None) -> Any:
+        """A matplotlib figure: the poles in their plane, with lines of equal damping ratio; of one model also how much each state
+        takes part in each mode, of many the poles of all, coloured in their order.
+
+        >>> import eslabon as es
+        >>> [ax.get_xlabel() for ax in es.load("double_pendulum").linearize([0.0, 0.0]).plot().axes[:2]]
+        ['real part [1/s]', 'state']
+        """
+        from eslabon.linear.pole_plot import figure
+
+        return figure(self, theme)
 
     @property
     def equilibrium(self) -> np.ndarray | bool:

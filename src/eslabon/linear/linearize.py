@@ -95,6 +95,10 @@ def linearize(
     independent : names of the independent coordinates; left out, the actuated ones in their order where they determine the
         motion, else such as pivoting finds.
     external, parameters, tolerance, t : as for `forward_dynamics`.
+
+    >>> import eslabon as es
+    >>> es.linear.linearize(es.load("cart_pole"), [0.0, 0.0])
+    <LinearModel: linear model of cart_pole in x, theta; 4 states, 1 inputs, 1 outputs>
     """
     call = _Call(m, external, parameters, tolerance, t)
     asked = outputs if outputs is None or isinstance(outputs, str) else names(outputs, "outputs")

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,12 @@ from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model.configuration import integrate, normalize, velocity_names
 from eslabon.pages import table
+from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.sheets import Sheet
 from eslabon.solvers.assembly.prescription import scales
+
+if TYPE_CHECKING:
+    from eslabon.drawing.animation import Animation
 
 Complex = NDArray[np.complex128]
 
@@ -53,6 +58,11 @@ class Mode:
     shape : (nv,), complex: small displacements of all joints along their velocities. The largest is one: a radian, or a length as
         long as the mechanism's size.
     participation : by the name of a state, how much of it is in the mode; they add up to one.
+
+    >>> import eslabon as es
+    >>> mode = es.load("double_pendulum").linearize([0.0, 0.0]).modes()[0]
+    >>> mode.kind, round(float(mode.frequency), 3)
+    ('oscillation', 2.68)
     """
 
     lm: LinearModel
@@ -93,6 +103,45 @@ class Mode:
         away = positive(amplitude, "amplitude") * (turn[:, None] * self.shape).real
         return _closed(self.lm, np.asarray(integrate(m, np.broadcast_to(self.lm.q, (frames, m.nq)), away)))
 
+    def animate(
+        self, path: str | Path | None = None, *, amplitude: float = 0.2, period: float = 2.0, periods: int = 1, fps: float = 30.0,
+        size: Any = None, trace: Any = None, theme: str | None = None, progress: bool | None = None, **picture: Any,
+    ) -> Animation:  # fmt: skip
+        """The mode as an animation that a notebook plays; with a path it is written too, as .mp4, .gif or .html.
+
+        A period takes `period` seconds of the film, whatever the frequency; of a GIF one is enough, which begins again. Other
+        options are those of the `animate` of simulated motions.
+
+        >>> import eslabon as es
+        >>> m = es.load("four_bar_spring")
+        >>> m.linearize(m.assemble([1.2])).modes()[0].animate(fps=8)
+        <Animation of four_bar_spring: 16 frames, 2 s at 8 frames a second>
+        """
+        from eslabon.drawing.animation import animation
+
+        steps = max(2, round(positive(period, "period") * positive(fps, "fps")))
+        q = np.tile(self.configurations(amplitude, steps), (count(periods, "periods", 1), 1))
+        picture.setdefault("title", f"{self.lm.name}, mode of {_told(self)}")
+        given = {"fps": fps, "size": size, "trace": trace, "theme": theme, "progress": progress, **picture}
+        if isinstance(path, str | Path) and Path(path).suffix.lower() == ".html":
+            del given["title"]  # a page has its own
+        return animation(self._model(), np.arange(len(q)) / fps, q, path, **given)
+
+    def plot(self, *, amplitude: float = 0.2, ghosts: int = 8, **options: Any) -> Any:
+        """A figure of the mechanism where it was linearized, among ghosts of how it moves; options are those of `m.plot`."""
+        from eslabon.drawing.draw import draw
+
+        q = np.concatenate([self.configurations(amplitude, count(ghosts, "ghosts", 1)), self.lm.q[None]])
+        return draw(self._model(), q, **{"title": f"{self.lm.name}, mode of {_told(self)}", **options})
+
+    def _pieces(self) -> Iterator[str]:
+        yield beside(*drawn(lambda: self.plot(size=(4.6, 3.6), title="")), *attributes(self))
+
+    def _model(self) -> Any:
+        """The mechanism with the parameters that it was linearized with."""
+        m, given = self.lm.layout.model, self.lm.layout.request.parameters
+        return m.with_parameters(**{name: float(x) for name, x in given.items()}) if given else m
+
     def __repr__(self) -> str:
         return f"<Mode of {self.lm.name}: {self.kind}, {_told(self)}>"
 
@@ -111,6 +160,10 @@ class Modes:
     vectors : (..., 2n, 2n), a column of the states for each pole.
     shapes : (..., nv, 2n), displacements of all joints for each pole; the largest is one.
     participation : (..., 2n, 2n), of each state in each pole; columns add up to one.
+
+    >>> import eslabon as es
+    >>> len(es.load("double_pendulum").linearize([0.0, 0.0]).modes())
+    2
     """
 
     def __init__(self, lm: LinearModel) -> None:

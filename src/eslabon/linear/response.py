@@ -43,6 +43,12 @@ class Response:
         tangent space, as quaternions need it.
     W_dq, V_dv, U_da : the terms of the linear response.
     true : F dtau, with the difference dtau of both motions' actuator forces.
+
+    >>> import eslabon as es
+    >>> m = es.load("double_pendulum")
+    >>> response = es.linear.compare_response(m, ([0.1, 0.2], [0.0, 1.0], [1.0, 0.0]), ([0.101, 0.2], [0.0, 1.0], [1.0, 0.0]))
+    >>> bool(abs(response.residual).max() < 1e-4)
+    True
     """
 
     model: LinearModel

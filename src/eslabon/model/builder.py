@@ -68,7 +68,15 @@ class Builder:
         self._actuated: list[str] | None = None
 
     def parameter(self, name: str, value: Any) -> Expression:
-        """A named number, or one defined by an expression of others; use what it returns, or its name in text."""
+        """A named number, or one defined by an expression of others; use what it returns, or its name in text.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("rod")
+        >>> L = b.parameter("L", 0.5)
+        >>> m = b.body("bar", mass=1.0, com=(L / 2, 0, 0)).joint("q", "revolute", "ground", "bar").build()
+        >>> m.body("bar").com, m.with_parameters(L=1.0).body("bar").com
+        ((0.25, 0.0, 0.0), (0.5, 0.0, 0.0))
+        """
         check_parameter_name(name)
         if name in self._parameters:
             raise ModelError(f"parameter '{name}' is given twice; names are unique.")
@@ -78,7 +86,13 @@ class Builder:
     def body(self, name: str, mass: Any = 0.0, com: Sequence[Any] = ORIGIN, inertia: Any = None) -> Self:
         """A body: `com` in body axes, `inertia` about the centre of mass as 3 numbers (the diagonal), as the 6 entries
         (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the matrix, or as a 3x3 matrix. The off-diagonal entries carry their sign:
-        Ixy is minus the integral of x y dm. Left out, they are zero: a massless link between two joints is legal."""
+        Ixy is minus the integral of x y dm. Left out, they are zero: a massless link between two joints is legal.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("rod").body("bar", mass=1.0, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
+        >>> b.joint("q", "revolute", "ground", "bar").build().body("bar").mass
+        1.0
+        """
         what = _label("body", name)
         mass_, com_ = number(mass, f"{what}: mass"), triple(com, f"{what}: com")
         return self._add("bodies", Body(name, mass_, com_, six_moments(inertia, f"{what}: inertia")))
@@ -90,7 +104,13 @@ class Builder:
         motor_inertia: Any = None, gear_ratio: Any = None,
     ) -> Self:  # fmt: skip
         """A joint that carries `child` on `parent`; `at` is the pose of its inner frame on the parent: xyz, (xyz, rpy)
-        or a 4x4 matrix. The optional data take one number, or one for each degree of freedom."""
+        or a 4x4 matrix. The optional data take one number, or one for each degree of freedom.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar", axis="y", limits=(-1, 1))
+        >>> b.build().joint("q").kind
+        Revolute(axis=(0.0, 1.0, 0.0))
+        """
         what = _label("joint", name)
         made = joint_kind(kind, axis, pitch, what)
         data = {
@@ -113,7 +133,13 @@ class Builder:
     ) -> Self:  # fmt: skip
         """A cut joint between two bodies, or a constraint that is no joint (`eslabon.model.closures`): `first` is the pose
         of its frame on `body_a`, `second` on `body_b`. `length` belongs to a distance, `angle` to a constant angle,
-        `offset` to a point on a plane; they may depend on the time `t`."""
+        `offset` to a point on a plane; they may depend on the time `t`.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("rope").body("bar", mass=1.0, com=(1, 0, 0)).joint("q", "revolute", "ground", "bar", home=0.5)
+        >>> b.loop("rope", "distance", "ground", "bar", first=(0, 2, 0), second=(2, 0, 0), length=2.2).build().dof
+        0
+        """
         what = _label("loop", name)
         data = {"pitch": pitch, "length": length, "angle": angle, "offset": offset}
         made = closure_kind(kind, {**KINDS, **CLOSURES}, axis, data, what)
@@ -123,7 +149,13 @@ class Builder:
 
     def couple(self, name: str, joint: str, source: str | None = None, ratio: Any = 1.0, offset: Any = 0.0) -> Self:
         """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`, which may depend on
-        the time `t`; without a source it is `offset`, as `drive` says."""
+        the time `t`; without a source it is `offset`, as `drive` says.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("gears").body("big").body("small").joint("a", "revolute", "ground", "big")
+        >>> b.joint("b", "revolute", "ground", "small").couple("mesh", "b", "a", ratio=-2.0).build().dof
+        1
+        """
         what = _label("coupling", name)
         if source is None:
             return self.drive(name, joint, offset)
@@ -147,7 +179,13 @@ class Builder:
         self, name: str, body_a: str, body_b: str, first: Sequence[Any] = ORIGIN, second: Sequence[Any] = ORIGIN,
         stiffness: Any = 0.0, damping: Any = 0.0, length: Any = 0.0,
     ) -> Self:  # fmt: skip
-        """A spring-damper between the point `first` of `body_a` and the point `second` of `body_b`."""
+        """A spring-damper between the point `first` of `body_a` and the point `second` of `body_b`.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("swing").body("bar", mass=1.0, com=(0.5, 0, 0)).joint("q", "revolute", "ground", "bar")
+        >>> b.spring("s", "ground", "bar", first=(0, 1, 0), second=(1, 0, 0), stiffness=50.0, length=1.0).build().springs[0].stiffness
+        50.0
+        """
         what = _label("spring", name)
         near, far = _ends(what, lambda at, side: Pose(triple(at, side)), (body_a, first), (body_b, second))
         law = {"stiffness": stiffness, "damping": damping, "length": length}
@@ -158,7 +196,13 @@ class Builder:
         at: Sequence[Any] = ORIGIN, axes: str = "ground",
     ) -> Self:  # fmt: skip
         """A constant force and moment on a body at one of its points, in the axes of the ground or of the body.
-        With neither force nor moment it is a place for a wrench given later, in the call, by this name."""
+        With neither force nor moment it is a place for a wrench given later, in the call, by this name.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("lift", gravity=(0, 0, 0)).body("load", mass=2.0).joint("d", "prismatic", "ground", "load")
+        >>> b.wrench("push", "load", force=(0, 0, 5)).build().inverse_dynamics([0.0], [0.0], [0.0])
+        array([-5.])
+        """
         what = _label("wrench", name)
         if axes not in ("ground", "body"):
             raise ModelError(f"{what}: axes is {shown(axes)}; it is 'ground' or 'body'.")
@@ -170,7 +214,13 @@ class Builder:
         )
 
     def frame(self, name: str, body: str, at: PoseLike = None) -> Self:
-        """A named frame on a body."""
+        """A named frame on a body.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar")
+        >>> b.frame("tip", "bar", at=(1.0, 0, 0)).build().pose([0.0], "tip")[:3, 3]
+        array([1., 0., 0.])
+        """
         what = _label("frame", name)
         return self._add("frames", Frame(name, text(body, f"{what}: body"), pose(at, what)))
 
@@ -191,7 +241,13 @@ class Builder:
         return self._add("shapes", Shape(name, text(body, f"{what}: body"), kind, sizes, pose(at, what), *looks))
 
     def mode(self, name: str, coordinates: Mapping[str, Any]) -> Self:
-        """A named configuration, joint by joint; `guess=name` starts there. Joints that are left out stand at home."""
+        """A named configuration, joint by joint; `guess=name` starts there. Joints that are left out stand at home.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar")
+        >>> b.mode("up", {"q": 1.5}).build().modes["up"]
+        array([1.5])
+        """
         what = _label("mode", name)
         if not isinstance(coordinates, Mapping):
             raise ModelError(f"{what} gives coordinates by joint, as in {{'q1': 0.3}}; it is {shown(coordinates)}.")
@@ -203,7 +259,13 @@ class Builder:
 
     def actuate(self, *joints: str) -> Self:
         """The joints that motors drive. Left out, a tree is driven at every moving joint and a closed chain at none;
-        called without names, none is driven."""
+        called without names, none is driven.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar")
+        >>> b.actuate("q").build().actuated
+        ('q',)
+        """
         for name in joints:
             if not isinstance(name, str):
                 raise ModelError(
@@ -213,7 +275,12 @@ class Builder:
         return self
 
     def describe(self) -> Description:
-        """What has been said so far."""
+        """What has been said so far.
+
+        >>> import eslabon as es
+        >>> es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar").describe().name
+        'rod'
+        """
         actuated = self._actuated
         if actuated is None:
             closed = self._items["loops"] or self._items["couplings"]

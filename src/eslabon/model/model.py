@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,22 +18,18 @@ from eslabon.model.expressions import Expression, dependency_order, number, subs
 from eslabon.model.items import (
     GROUND,
     Body,
+    Coupling,
     Description,
     Frame,
     Joint,
     Loop,
     Mode,
     Shape,
+    Spring,
+    Wrench,
 )
 from eslabon.model.memory import Table
 from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
-
-T = TypeVar("T")
-
-
-def _put_in(items: Callable[[Description], T]) -> cached_property[T]:
-    """Items of the description with the parameters' values in place of expressions."""
-    return cached_property(lambda m: substitute(items(m.description), m._values))
 
 
 class Model:
@@ -56,31 +52,136 @@ class Model:
 
     @property
     def name(self) -> str:
+        """What the mechanism is called.
+
+        >>> import eslabon as es
+        >>> es.load("delta").name
+        'delta'
+        """
         return self.description.name
 
     @property
     def note(self) -> str:
-        """Where the numbers come from, and what was inferred."""
+        """Where the numbers come from, and what was inferred.
+
+        >>> import eslabon as es
+        >>> print(es.load("sarrus").note.split(" (")[0])
+        Sarrus' linkage
+        """
         return self.description.note
 
-    gravity = _put_in(lambda d: d.gravity)
-    bodies = _put_in(lambda d: d.bodies)
-    joints = _put_in(lambda d: d.joints)
-    loops = _put_in(lambda d: d.loops)
-    couplings = _put_in(lambda d: d.couplings)
-    springs = _put_in(lambda d: d.springs)
-    wrenches = _put_in(lambda d: d.wrenches)
-    frames = _put_in(lambda d: d.frames)
-    shapes = _put_in(lambda d: d.shapes)
+    @cached_property
+    def gravity(self) -> tuple[Any, ...]:
+        """The acceleration of gravity, a vector in the ground's axes.
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").gravity
+        (0.0, -9.81, 0.0)
+        """
+        return substitute(self.description.gravity, self._values)
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies, parents first: `bodies[k]` is carried by `joints[k]`.
+
+        >>> import eslabon as es
+        >>> [body.name for body in es.load("five_bar").bodies]
+        ['link2', 'link3', 'link5', 'link4']
+        """
+        return substitute(self.description.bodies, self._values)
+
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        """The joints of the tree, parents first; `q` and `v` follow them.
+
+        >>> import eslabon as es
+        >>> [(joint.name, joint.kind.kind) for joint in es.load("cart_pole").joints]
+        [('x', 'prismatic'), ('theta', 'revolute')]
+        """
+        return substitute(self.description.joints, self._values)
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops: cut joints and other constraints between two bodies.
+
+        >>> import eslabon as es
+        >>> [(loop.name, loop.first.body, loop.second.body) for loop in es.load("five_bar").loops]
+        [('tip', 'link3', 'link4')]
+        """
+        return substitute(self.description.loops, self._values)
+
+    @cached_property
+    def couplings(self) -> tuple[Coupling, ...]:
+        """Gears, mimic joints and drives: one joint's coordinate given by another's, or by the time.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("gears").body("big").body("small").joint("a", "revolute", "ground", "big")
+        >>> m = b.joint("b", "revolute", "ground", "small").couple("mesh", "b", "a", ratio=-2.0).build()
+        >>> [(coupling.joint, coupling.source, coupling.ratio) for coupling in m.couplings]
+        [('b', 'a', -2.0)]
+        """
+        return substitute(self.description.couplings, self._values)
+
+    @cached_property
+    def springs(self) -> tuple[Spring, ...]:
+        """Springs and dampers between points of two bodies.
+
+        >>> import eslabon as es
+        >>> [spring.name for spring in es.load("four_bar_spring").springs]
+        ['diagonal']
+        """
+        return substitute(self.description.springs, self._values)
+
+    @cached_property
+    def wrenches(self) -> tuple[Wrench, ...]:
+        """Wrenches that act on bodies: constant ones, and those that calls give as `external`.
+
+        >>> import eslabon as es
+        >>> b = es.Builder("lift").body("load", mass=2.0).joint("d", "prismatic", "ground", "load")
+        >>> [wrench.name for wrench in b.wrench("push", "load", force=(0, 0, 5)).build().wrenches]
+        ['push']
+        """
+        return substitute(self.description.wrenches, self._values)
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """The named frames on bodies, such as a tool.
+
+        >>> import eslabon as es
+        >>> [(frame.name, frame.body) for frame in es.load("planar_3rrr").frames]
+        [('centre', 'platform')]
+        """
+        return substitute(self.description.frames, self._values)
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """What bodies look like, where that was said: boxes, cylinders, capsules, spheres, meshes.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").shapes
+        ()
+        """
+        return substitute(self.description.shapes, self._values)
 
     @property
     def actuated(self) -> tuple[str, ...]:
-        """The names of the actuated joints, in their order."""
+        """The names of the actuated joints, in their order.
+
+        >>> import eslabon as es
+        >>> es.load("planar_3rrr").actuated
+        ('theta1', 'theta4', 'theta6')
+        """
         return self.description.actuated
 
     @cached_property
     def modes(self) -> Mapping[str, np.ndarray]:
-        """The named configurations."""
+        """The named configurations.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow").with_mode("bent", [0.0, 1.0])
+        >>> m.modes["bent"]
+        array([0., 1.])
+        """
         made = {}
         for mode in substitute(self.description.modes, self._values):
             made[mode.name] = self.home()
@@ -113,14 +214,24 @@ class Model:
         return type(self)(replace(self.description, modes=(*kept, Mode(name, placed))))
 
     def configuration(self, name: str) -> np.ndarray:
-        """The coordinates of a mode."""
+        """The coordinates of a mode.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").with_mode("bent", [0.0, 1.0]).configuration("bent")
+        array([0., 1.])
+        """
         return _find(self.modes, name, f"{self.name} has no mode", "; keep one with with_mode.")
 
     # -- parameters ---------------------------------------------------------------------------------------------
 
     @cached_property
     def parameters(self) -> Mapping[str, float]:
-        """The free parameters and their values; those defined by an expression follow them."""
+        """The free parameters and their values; those defined by an expression follow them.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").parameters["a1"]
+        1.0
+        """
         return Table({n: x for n, x in self.description.parameters if not isinstance(x, Expression)})
 
     @cached_property
@@ -152,27 +263,55 @@ class Model:
         return type(self)(replace(self.description, parameters=parameters))
 
     def with_symbols(self, symbols: Mapping[str, Any]) -> Self:
-        """The mechanism with CasADi symbols in place of some parameters' values: what the graphs are traced with."""
+        """The mechanism with CasADi symbols in place of some parameters' values: what the graphs are traced with.
+
+        >>> import casadi
+        >>> import eslabon as es
+        >>> es.load("elbow").with_symbols({"a1": casadi.SX.sym("a1")}).frames[0].body
+        'link2'
+        """
         self.check_parameters(symbols)
         return type(self)(self.description, symbols)
 
     @property
     def symbols(self) -> Mapping[str, Any]:
-        """The symbols in place of parameters' values and the time."""
+        """The symbols in place of parameters' values and the time.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").symbols
+        {}
+        """
         return self._symbols
 
     @cached_property
     def plain(self) -> Model:
-        """The mechanism with the parameters' own values, whatever symbols were put in."""
+        """The mechanism with the parameters' own values, whatever symbols were put in.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> m.plain is m
+        True
+        """
         return self if not self._symbols else Model(self.description)
 
     @cached_property
     def rheonomic(self) -> bool:
-        """Whether its constraints depend on the time."""
+        """Whether its constraints depend on the time.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").rheonomic
+        False
+        """
         return uses_time(self.description)
 
     def with_time(self, t: Any) -> Self:
-        """The mechanism with a symbol for the time that its constraints depend on."""
+        """The mechanism with a symbol for the time that its constraints depend on.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> m.with_time(0.5) is m
+        True
+        """
         if not self.rheonomic:
             return self
         made = type(self)(self.description, {**self._symbols, TIME: t})
@@ -181,11 +320,23 @@ class Model:
 
     @property
     def time(self) -> Any:
-        """The time: a symbol, or zero."""
+        """The time: a symbol, or zero.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").time
+        0.0
+        """
         return self._values.get(TIME, 0.0)
 
     def check_parameters(self, names: Iterable[str]) -> None:
-        """Refuse names that are not free parameters of this mechanism."""
+        """Refuse names that are not free parameters of this mechanism.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").check_parameters(["a3"])
+        Traceback (most recent call last):
+            ...
+        eslabon.errors.ModelError: elbow: there is no parameter 'a3' (known: a1, a2, m1, m2, g).
+        """
         definitions = dict(self.description.parameters)
         for name in names:
             if name == TIME and self.rheonomic:
@@ -200,37 +351,73 @@ class Model:
 
     @cached_property
     def nq(self) -> int:
-        """The number of coordinates."""
+        """The number of coordinates.
+
+        >>> import eslabon as es
+        >>> es.load("stewart_gough").nq
+        22
+        """
         return sum(j.nq for j in self.description.joints)
 
     @cached_property
     def nv(self) -> int:
-        """The number of velocities."""
+        """The number of velocities.
+
+        >>> import eslabon as es
+        >>> es.load("stewart_gough").nv
+        21
+        """
         return sum(j.nv for j in self.description.joints)
 
     @cached_property
     def nu(self) -> int:
-        """The number of actuator forces: the degrees of freedom of the actuated joints."""
+        """The number of actuator forces: the degrees of freedom of the actuated joints.
+
+        >>> import eslabon as es
+        >>> es.load("stewart_gough").nu
+        6
+        """
         return sum(self.joint(name).nv for name in self.actuated)
 
     @cached_property
     def coordinates(self) -> Mapping[str, slice]:
-        """Where each joint's coordinates stand in q."""
+        """Where each joint's coordinates stand in q.
+
+        >>> import eslabon as es
+        >>> es.load("delta").coordinates["arm2"]
+        slice(5, 6, None)
+        """
         return _slices((j.name, j.nq) for j in self.description.joints)
 
     @cached_property
     def velocities(self) -> Mapping[str, slice]:
-        """Where each joint's velocities stand in v."""
+        """Where each joint's velocities stand in v.
+
+        >>> import eslabon as es
+        >>> es.load("delta").velocities["arm2"]
+        slice(5, 6, None)
+        """
         return _slices((j.name, j.nv) for j in self.description.joints)
 
     @cached_property
     def actuated_velocities(self) -> tuple[int, ...]:
-        """The places in v of the actuator forces."""
+        """The places in v of the actuator forces.
+
+        >>> import eslabon as es
+        >>> es.load("planar_3rrr").actuated_velocities
+        (0, 3, 5)
+        """
         return tuple(k for name in self.actuated for k in range(self.nv)[self.velocities[name]])
 
     @cached_property
     def actuated_coordinates(self) -> tuple[int, ...]:
-        """The places in q of the actuated joints, as in `q[..., m.actuated_coordinates]`."""
+        """The places in q of the actuated joints, as in `q[..., m.actuated_coordinates]`.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> m.home()[list(m.actuated_coordinates)].round(3)
+        array([2.094, 1.047])
+        """
         return tuple(k for name in self.actuated for k in range(self.nq)[self.coordinates[name]])
 
     def index(self, *joints: str) -> int | list[int]:
@@ -245,7 +432,12 @@ class Model:
         return self._places(joints, self.coordinates)
 
     def velocity_index(self, *joints: str) -> int | list[int]:
-        """The place in v, as `index` gives it in q."""
+        """The place in v, as `index` gives it in q.
+
+        >>> import eslabon as es
+        >>> es.load("delta").velocity_index("arm2")
+        5
+        """
         return self._places(joints, self.velocities)
 
     def _places(self, joints: tuple[str, ...], places: Mapping[str, slice]) -> int | list[int]:
@@ -283,39 +475,90 @@ class Model:
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """For each joint the place of the body it starts from; -1 is the ground."""
+        """For each joint the place of the body it starts from; -1 is the ground.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").parents
+        (-1, 0, -1, 2)
+        """
         place = {GROUND: -1, **self.body_places}
         return tuple(place[j.parent] for j in self.description.joints)
 
     @cached_property
     def body_places(self) -> Mapping[str, int]:
-        """The place of each body in `bodies`, and of the joint that carries it in `joints`."""
+        """The place of each body in `bodies`, and of the joint that carries it in `joints`.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").body_places["link5"]
+        2
+        """
         return Table({b.name: k for k, b in enumerate(self.description.bodies)})
 
     @cached_property
     def carriers(self) -> Mapping[str, Joint]:
-        """The joint that carries each body."""
+        """The joint that carries each body.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").carriers["link3"].name
+        'theta3'
+        """
         return Table({j.child: j for j in self.joints})
 
     @property
     def closed(self) -> bool:
-        """Whether loops or couplings bind the coordinates."""
+        """Whether loops or couplings bind the coordinates.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").closed, es.load("elbow").closed
+        (True, False)
+        """
         return bool(self.description.loops or self.description.couplings)
 
     def body(self, name: str) -> Body:
+        """A body by its name.
+
+        >>> import eslabon as es
+        >>> es.load("planar_3rrr").body("platform").mass
+        0.70994
+        """
         return _find(self._by_name["body"], name, f"{self.name} has no body")
 
     def joint(self, name: str) -> Joint:
+        """A joint of the tree by its name: its kind, place, home, limits, friction and motor.
+
+        >>> import eslabon as es
+        >>> es.load("delta").joint("arm1").limits
+        ((-0.8726646259971648, 1.5707963267948966),)
+        """
         return _find(self._by_name["joint"], name, f"{self.name} has no joint")
 
     def loop(self, name: str) -> Loop:
+        """A loop by its name.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").loop("tip").kind.kind
+        'revolute'
+        """
         return _find(self._by_name["loop"], name, f"{self.name} has no loop")
 
     def frame(self, name: str) -> Frame:
-        """A named frame; a body's name stands for the body's own frame, and `ground` for the ground's."""
+        """A named frame; a body's name stands for the body's own frame, and `ground` for the ground's.
+
+        >>> import eslabon as es
+        >>> es.load("planar_3rrr").frame("centre").body
+        'platform'
+        """
         return _find(self._by_name["frame"], name, f"{self.name} has no frame or body")
 
     def shape(self, name: str) -> Shape:
+        """A shape by its name.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").shape("hand")
+        Traceback (most recent call last):
+            ...
+        eslabon.errors.ModelError: elbow has no shape 'hand' (known: none).
+        """
         return _find(self._by_name["shape"], name, f"{self.name} has no shape")
 
     @cached_property
@@ -327,21 +570,41 @@ class Model:
         return {room: {item.name: item for item in items} for room, items in rooms.items()}
 
     def neutral(self) -> np.ndarray:
-        """The configuration in which every joint's outer frame is its inner one."""
+        """The configuration in which every joint's outer frame is its inner one.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").neutral()
+        array([0., 0., 0., 0.])
+        """
         return np.array([x for j in self.joints for x in j.kind.neutral()], dtype=float)
 
     def home(self) -> np.ndarray:
-        """The configuration the description starts from: each joint's `home` where it has one, else neutral."""
+        """The configuration the description starts from: each joint's `home` where it has one, else neutral.
+
+        >>> import eslabon as es
+        >>> es.load("planar_3rrr").home().round(3)
+        array([ 0.524,  2.094, -2.618,  0.524,  2.094,  0.524,  2.094])
+        """
         homes = (j.kind.neutral() if j.home is None else j.home for j in self.joints)
         return np.array([x for home in homes for x in home], dtype=float)
 
     @cached_property
     def suspicions(self) -> tuple[str, ...]:
-        """What is allowed but looks wrong, a sentence each."""
+        """What is allowed but looks wrong, a sentence each.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").suspicions
+        ()
+        """
         return tuple(suspicions(self))
 
     def warn(self, known: Iterable[str] = ()) -> Self:
-        """Say aloud what looks wrong and is not known, as `ModelWarning`."""
+        """Say aloud what looks wrong and is not known, as `ModelWarning`.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").warn()
+        <Mechanism five_bar: 4 bodies, 4 joints, 1 loop, 2 actuators>
+        """
         for sentence in self.suspicions:
             if sentence not in known:
                 warnings.warn(f"{self.name}: {sentence}", ModelWarning, stacklevel=depth_of_user())
@@ -363,7 +626,13 @@ class Model:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of all that numbers depend on: of the description but for its shapes."""
+        """A fingerprint of all that numbers depend on: of the description but for its shapes.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> m.digest == m.with_parameters(a1=2.0).digest
+        False
+        """
         return hashlib.sha256(repr(replace(self.description, shapes=())).encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -16,7 +16,14 @@ SAME = 1e-9  # of the whole: points closer than this are one point
 
 
 class PathError(EslabonError, ValueError):
-    """A path that cannot be: one point, a duration of zero, a Frenet frame on a straight line."""
+    """A path that cannot be: one point, a duration of zero, a Frenet frame on a straight line.
+
+    >>> import eslabon as es
+    >>> es.paths.quintic(-1.0)
+    Traceback (most recent call last):
+        ...
+    eslabon.paths.checks.PathError: the duration must be greater than zero; it is -1.0.
+    """
 
 
 def numbers(values: ArrayLike, what: str) -> Floats:

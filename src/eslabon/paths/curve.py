@@ -32,6 +32,11 @@ class Curve:
     `derivative(s, order)` gives that derivative, the value for 0, at parameters of any shape. Between the parameters
     `breaks`, from 0 to 1, all derivatives are continuous. `even` says that |p'| is the same everywhere. `knots`
     are the parameters of a spline's points, or of the joints of a chain, which has its curves as `pieces`.
+
+    >>> import eslabon as es
+    >>> line = es.paths.line([0, 0, 0], [3, 4, 0])
+    >>> line(0.5), line.length
+    (array([1.5, 2. , 0. ]), 5.0)
     """
 
     name: str

@@ -35,7 +35,14 @@ from eslabon.paths.quadrature import Indices, Primitive, panel_of
 
 @displayed
 class Attitude(NamedTuple):
-    """A rotation (..., 3, 3), its rate by s (..., 3) in the ground's axes, and the derivative of that rate by s."""
+    """A rotation (..., 3, 3), its rate by s (..., 3) in the ground's axes, and the derivative of that rate by s.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> attitude = es.paths.fixed(np.eye(3))(0.5)
+    >>> attitude.rotation.shape, attitude.rate
+    ((3, 3), array([0., 0., 0.]))
+    """
 
     rotation: Floats
     rate: Floats
@@ -45,7 +52,12 @@ class Attitude(NamedTuple):
 @displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Orientation:
-    """A rotation that depends on s: call it with parameters of any shape to get its `Attitude`."""
+    """A rotation that depends on s: call it with parameters of any shape to get its `Attitude`.
+
+    >>> import eslabon as es
+    >>> es.paths.turning([es.algebra.rotation_z(0.0), es.algebra.rotation_z(1.0)])
+    <Orientation: one turn>
+    """
 
     name: str
     at: Callable[[Floats], Attitude]

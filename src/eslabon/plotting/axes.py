@@ -10,6 +10,8 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.plotting.themes import Theme, theme_at
 
+FLAT = 1e-6  # of a cloud's extent: what it may stand out of a plane
+
 
 def axis_label(name: str, unit: str = "") -> str:
     """What is measured along an axis, and its unit: the one style of all figures.
@@ -20,10 +22,26 @@ def axis_label(name: str, unit: str = "") -> str:
     return " ".join(filter(None, (name, f"[{unit}]" if unit else "")))
 
 
+def plain(text: str) -> str:
+    """A text as it is, for matplotlib, which takes what is between two dollars for mathematics.
+
+    >>> plain("5 $ a $")
+    '5 \\\\$ a \\\\$'
+    """
+    return text.replace("$", r"\$")
+
+
 def panel_title(ax: Any, text: str) -> None:
-    """What a panel shows, above its left end."""
+    """What a panel shows, above its left end.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> es.plotting.panel_title(axes, "angles")
+    >>> axes.get_title(loc="left")
+    'angles'
+    """
     if text:
-        ax.set_title(text, loc="left", fontsize=10, color=theme_at(ax).ink)
+        ax.set_title(plain(text), loc="left", fontsize=10, color=theme_at(ax).ink)
 
 
 def equal_axes(
@@ -31,24 +49,67 @@ def equal_axes(
 ) -> None:
     """Equal scales around points `(..., 2)` or `(..., 3)`, and labels of the axes: a circle looks like one.
 
-    In space the box has the proportions of what is in it, though no side is shorter than a third of the longest: a flat cloud
-    still has a place for its ticks.
+    The box has the proportions of what is in it, though no side is shorter than a third of the longest: a flat cloud still has
+    a place for its ticks.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> es.plotting.equal_axes(axes, np.array([[0.0, 0.0], [1.0, 0.5]]))
+    >>> axes.get_xlabel(), axes.get_aspect()
+    ('x [m]', 1.0)
     """
     flat = np.asarray(points, dtype=float).reshape(-1, np.shape(points)[-1])
     flat = flat[np.isfinite(flat).all(axis=1)]
     low, high = (flat.min(axis=0), flat.max(axis=0)) if len(flat) else (np.zeros(flat.shape[1]), np.ones(flat.shape[1]))
     middle, extent = (low + high) / 2, high - low
     longest = extent.max() if extent.max() > 0 else 1.0
-    half = np.maximum(extent, longest / (3 if len(extent) == 3 else 100)) / 2 * (1 + 2 * margin)
+    half = np.maximum(extent, longest / 3) / 2 * (1 + 2 * margin)
     for axis, name, a, b in zip("xyz", names, middle - half, middle + half, strict=False):
         getattr(ax, f"set_{axis}lim")(a, b)
-        getattr(ax, f"set_{axis}label")(axis_label(name, unit))
+        getattr(ax, f"set_{axis}label")(plain(axis_label(name, unit)))
     if len(extent) == 2:
         ax.set_aspect("equal", adjustable="box")
     else:
-        ax.set_box_aspect(half / half.max(), zoom=0.86)
+        ax.set_box_aspect(half / half.max(), zoom=0.84)
         for axis, width in zip((ax.xaxis, ax.yaxis, ax.zaxis), half / half.max(), strict=True):
             axis.set_major_locator(_ticks(2 + round(3 * width)))
+
+
+def drawing_plane(position: Floats) -> Floats | None:
+    """Two directions of a plane that holds all positions, (2, 3), or None if none does: axes of the ground if that can be.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> es.plotting.drawing_plane(np.array([[0.0, 0, 1], [1.0, 0, 1], [0.0, 1, 1]]))
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
+    away = position - position.mean(axis=0)
+    flat = FLAT * np.abs(away).max(initial=0.0)
+    for k in (2, 1, 0):
+        if np.abs(away[:, k]).max(initial=0.0) <= flat:
+            return np.delete(np.eye(3), k, axis=0)
+    normal = np.linalg.eigh(away.T @ away)[1][:, 0]
+    if np.abs(away @ normal).max() > flat:
+        return None
+    level = np.eye(3)[int(np.argmin(np.abs(normal[:2])))]  # the horizontal axis of the ground that lies in it most
+    across = level - (level @ normal) * normal
+    across /= np.linalg.norm(across)
+    up = np.cross(normal, across)
+    return np.stack([across, up * np.sign(up[np.argmax(np.abs(up))])])
+
+
+def direction_name(direction: Floats) -> str:
+    """A direction as "x", "y" or "z", or by its components.
+
+    >>> direction_name(np.array([0.0, -1.0, 0.0])), direction_name(np.array([0.6, 0.8, 0.0]))
+    ('-y', '(0.6, 0.8, 0)')
+    """
+    if np.abs(direction).max() > 1 - 1e-12:
+        k = int(np.argmax(np.abs(direction)))
+        return "-" * int(direction[k] < 0) + "xyz"[k]
+    return f"({', '.join(f'{x + 0.0:.2g}' for x in direction)})"
 
 
 def _ticks(most: int) -> Any:
@@ -58,7 +119,12 @@ def _ticks(most: int) -> Any:
 
 
 def colour_map(theme: Theme) -> Any:
-    """Viridis, as far as it stands out from the theme's paper: from dark to bright it is read without colours, too."""
+    """Viridis, as far as it stands out from the theme's paper: from dark to bright it is read without colours, too.
+
+    >>> import eslabon as es
+    >>> es.plotting.colour_map(es.plotting.LIGHT).N
+    256
+    """
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -66,7 +132,13 @@ def colour_map(theme: Theme) -> Any:
 
 
 def colour_bar(ax: Any, drawn: Any, label: str) -> Any:
-    """What the colours of `drawn` mean, beside the axes."""
+    """What the colours of `drawn` mean, beside the axes.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> es.plotting.colour_bar(axes, axes.scatter([0, 1], [0, 1], c=[0.0, 1.0]), "condition").ax.get_ylabel()
+    'condition'
+    """
     bar = ax.get_figure(root=True).colorbar(
         drawn, ax=ax, label=label, shrink=0.85, pad=0.1 if hasattr(ax, "zaxis") else 0.02
     )
@@ -75,6 +147,13 @@ def colour_bar(ax: Any, drawn: Any, label: str) -> Any:
 
 
 def mark(ax: Any, places: Iterable[float], label: str = "") -> None:
-    """Thin upright lines at some places, such as the times of events."""
+    """Thin upright lines at some places, such as the times of events.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> es.plotting.mark(axes, [0.5, 1.0], "impact")
+    >>> len(axes.lines)
+    2
+    """
     for k, x in enumerate(places):
         ax.axvline(x, color=theme_at(ax).quiet, linewidth=0.8, linestyle=":", label=label if label and not k else None)

@@ -19,7 +19,12 @@ LARGEST_FILE = 5_000_000  # bytes; a description is text, and a few kilobytes
 
 
 def robots() -> list[str]:
-    """The names of the mechanisms that come with the package."""
+    """The names of the mechanisms that come with the package.
+
+    >>> import eslabon as es
+    >>> len(es.robots()), es.robots()[:3]
+    (34, ['andrews_squeezer', 'bennett', 'bricard'])
+    """
     return sorted(f.name.removesuffix(".toml") for f in _library().iterdir() if f.name.endswith(".toml"))
 
 

@@ -33,7 +33,14 @@ __all__ = [
 
 
 def reproduce(name: str) -> Report:
-    """The report on a document, by its short name."""
+    """The report on a document, by its short name.
+
+    >>> import eslabon as es
+    >>> es.reproductions.reproduce("rojaz")
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.ReadError: there is no reproduction 'rojaz'; did you mean 'rojas'?
+    """
     if name not in DOCUMENTS:
         raise ReadError(f"there is no reproduction '{name}'{suggest(name, DOCUMENTS)}")
     made: Report = import_module(f"eslabon.reproductions.{name}").report()
@@ -41,13 +48,21 @@ def reproduce(name: str) -> Report:
 
 
 def figures_of(name: str, folder: Path, suffix: str = "png", language: str = "en") -> list[Path]:
-    """Draw a document's figures into a folder."""
+    """Draw a document's figures into a folder.
+
+    >>> import eslabon as es
+    >>> es.reproductions.figures_of("rojas", "figures/rojas")                 # doctest: +SKIP
+    """
     module = import_module(f"eslabon.reproductions.{name}")
     return [picture.save(Path(folder), suffix, language) for picture in module.figures()]
 
 
 def reproduce_all(folder: str | Path, language: str = "en") -> list[Report]:
-    """The handouts of all documents, each in a folder of its own, and `index.html`, which leads to them."""
+    """The handouts of all documents, each in a folder of its own, and `index.html`, which leads to them. It takes minutes.
+
+    >>> import eslabon as es
+    >>> es.reproductions.reproduce_all("handouts", language="es")             # doctest: +SKIP
+    """
     reports = [reproduce(name).in_language(language) for name in DOCUMENTS]
     for report in reports:
         report.write(Path(folder) / report.name)
@@ -56,7 +71,17 @@ def reproduce_all(folder: str | Path, language: str = "en") -> list[Report]:
 
 
 def write_index(reports: Sequence[Report], folder: str | Path) -> Path:
-    """A page that leads to handouts that `report.write(folder / report.name)` has written."""
+    """A page that leads to handouts that `report.write(folder / report.name)` has written.
+
+    >>> import tempfile
+    >>> from eslabon.reproductions.document import Document
+    >>> from eslabon.reproductions.verdicts import number
+    >>> section = Section("Gravity", "At sea level.", (number("g", "9.81", 9.8066),))
+    >>> report = Report("g", Document(("A. Author",), "On falling", "1687"), "Recomputed.", (section,))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_index([report], folder).name)
+    index.html
+    """
     from eslabon.reproductions.handout import index
 
     return index(reports, Path(folder) / "index.html", reports[0].language)

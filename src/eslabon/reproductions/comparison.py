@@ -21,7 +21,12 @@ FORMS = ("", "as printed", "as it must read")
 
 
 class Verdict(StrEnum):
-    """What a comparison comes to. `verdicts` says how each is reached."""
+    """What a comparison comes to. `verdicts` says how each is reached.
+
+    >>> import eslabon as es
+    >>> [str(verdict) for verdict in es.reproductions.Verdict]
+    ['agrees', 'print is wrong', 'print damaged', 'noise', 'not explained']
+    """
 
     AGREES = "agrees"
     WRONG = "print is wrong"
@@ -43,7 +48,13 @@ MEANING = {
 @displayed
 @dataclass(frozen=True)
 class Row:
-    """One comparison: what it is about, both values as text, their difference, the verdict and a sentence on it."""
+    """One comparison: what it is about, both values as text, their difference, the verdict and a sentence on it.
+
+    >>> import eslabon as es
+    >>> from eslabon.reproductions.verdicts import number
+    >>> number("g", "9.81", 9.8066).verdict is es.reproductions.Verdict.AGREES
+    True
+    """
 
     what: str
     printed: str
@@ -76,7 +87,13 @@ class Exhibit:
 @displayed
 @dataclass(frozen=True)
 class Section:
-    """Rows on one subject, with what must be known to read them."""
+    """Rows on one subject, with what must be known to read them.
+
+    >>> from eslabon.reproductions import Section
+    >>> from eslabon.reproductions.verdicts import number
+    >>> Section("Gravity", "At sea level.", (number("g", "9.81", 9.8066),)).columns
+    ('', 'printed', 'computed', 'difference', 'verdict')
+    """
 
     title: str
     text: str

@@ -37,7 +37,16 @@ STYLES = {
 @displayed
 @dataclass(frozen=True)
 class Report:
-    """The reproduction of one document: sections of rows, and figures, which are computed when they are asked for."""
+    """The reproduction of one document: sections of rows, and figures, which are computed when they are asked for.
+
+    >>> from eslabon.reproductions import Report, Section
+    >>> from eslabon.reproductions.document import Document
+    >>> from eslabon.reproductions.verdicts import number
+    >>> section = Section("Gravity", "At sea level.", (number("g", "9.81", 9.8066),))
+    >>> report = Report("g", Document(("A. Author",), "On falling", "1687"), "Recomputed.", (section,))
+    >>> report.summary().lines[-1]
+    ('all', '1')
+    """
 
     name: str
     document: Document

@@ -8,6 +8,10 @@
 `motion_equations` says what is integrated, with `stops` at the joints' limits, `system` puts what acts in, `projection` keeps
 loops closed and drives followed, `step_formulas` and `fixed` take fixed steps,
 `adaptive` lets SciPy choose them, `singular_passages` watches the loops, `run` is the way in, `simulated_motion` what comes out.
+
+>>> import eslabon as es
+>>> es.load("double_pendulum").simulate([0.5, 0.0], None, 1.0, method="rk4", step=1e-3, every=500)
+<Motion of double_pendulum: 0 to 1 s, 3 times, rk4>
 """
 
 from eslabon.simulate.control import Table

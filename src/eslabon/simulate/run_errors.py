@@ -11,7 +11,16 @@ if TYPE_CHECKING:
 
 
 class SimulationError(EslabonError, RuntimeError):
-    """An integration that broke down; `motion` is what there was until then, if anything."""
+    """An integration that broke down; `motion` is what there was until then, if anything.
+
+    >>> import eslabon as es
+    >>> wild = es.simulate.traced(lambda t, q, v: 1e9 * q**3)
+    >>> try:
+    ...     es.load("elbow").simulate([0.1, 0.0], None, 2.0, wild, method="rk4", step=0.1)
+    ... except es.simulate.SimulationError as error:
+    ...     print(bool(error.motion.t[-1] < 2.0))
+    True
+    """
 
     def __init__(self, sentence: str, motion: Motion | None = None) -> None:
         super().__init__(sentence)
@@ -26,6 +35,10 @@ class Interrupted(KeyboardInterrupt):
     """A run stopped from the keyboard; `motion` is what there was until then.
 
     It is no `EslabonError`, so that who catches those does not keep a user from stopping a program.
+
+    >>> import eslabon as es
+    >>> issubclass(es.simulate.Interrupted, KeyboardInterrupt), issubclass(es.simulate.Interrupted, es.EslabonError)
+    (True, False)
     """
 
     def __init__(self, sentence: str, motion: Motion | None = None) -> None:
@@ -34,4 +47,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 class SimulationWarning(UserWarning):
-    """A run that ended, but with less than was asked for: trajectories that broke down, a step or a tolerance that failed."""
+    """A run that ended, but with less than was asked for: trajectories that broke down, a step or a tolerance that failed.
+
+    >>> import eslabon as es
+    >>> issubclass(es.simulate.SimulationWarning, UserWarning)
+    True
+    """

@@ -24,7 +24,12 @@ from eslabon.simulate.traced_laws import Law, Traced, law_at, states_at_start
 @displayed
 @dataclass(frozen=True)
 class Sampled:
-    """A control law that is asked once a period; see `sampled`."""
+    """A control law that is asked once a period; see `sampled`.
+
+    >>> import eslabon as es
+    >>> es.simulate.sampled(lambda t, q, v: -q, period=0.01).period
+    0.01
+    """
 
     law: Callable[..., Any]
     period: float

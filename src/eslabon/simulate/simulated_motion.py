@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -16,14 +16,16 @@ from eslabon.errors import InputError, ModelError, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
 from eslabon.pages import paragraph
-from eslabon.pages.notebook import in_time
+from eslabon.pages.notebook import in_groups
 from eslabon.simulate.memory import Memory
 from eslabon.simulate.motion_equations import ACCELERATIONS, COUPLING_FORCES
 from eslabon.simulate.system import System
 
+if TYPE_CHECKING:
+    from eslabon.drawing.animation import Animation
+
 ACCELERATION = {"rad/s": "rad/s²", "m/s": "m/s²"}  # the units that go with a velocity's
 FORCE = {"rad/s": "N m", "m/s": "N"}
-SHOWN = 24  # curves in a notebook
 
 
 class Outcome(NamedTuple):
@@ -113,6 +115,13 @@ class Motion:
     are limited or delayed. `x` are the states of a law that has some, (..., times, states). `a`, `energy` and
     `coupling_forces` are computed when first asked for. `closure` is the constraint violation of the loops, in metres and
     radians; zeros for a tree. `events` has what happened, by name. The arrays cannot be written to: copy them to change them.
+
+    >>> import eslabon as es
+    >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5, 1.0])
+    >>> swing.q.shape, swing["q1"].q.shape
+    ((3, 2), (3,))
+    >>> swing.end[0].round(3)
+    array([-0.371, -0.222])
     """
 
     t: Floats
@@ -258,13 +267,13 @@ class Motion:
         one = self[(0,) * (self.q.ndim - 2)] if self.q.ndim > 2 else self
         if self.q.ndim > 2:
             yield paragraph("The first of its trajectories:")
-        own = ("q", "v", "tau") if self.tau.any() else ("q", "v")
-        curves = [
-            (f"{what} {c}", c.unit, getattr(one, what)[:, k]) for what in own for k, c in enumerate(self.columns[what])
-        ]
-        yield in_time(self.t, curves[:SHOWN])
-        if len(curves) > SHOWN:
-            yield paragraph(f"and {len(curves) - SHOWN} more", "es-caption")
+        own = {"coordinates": "q", "velocities": "v", "actuators' forces": "tau"}
+        groups = {
+            title: [(f"{word} {c}", c.unit, getattr(one, word)[:, k]) for k, c in enumerate(self.columns[word])]
+            for title, word in own.items()
+            if word != "tau" or self.tau.any()
+        }
+        yield from in_groups(self.t, groups)
         s, worst = self.statistics, float(self.closure.max(initial=0.0))
         closed = f"; loops closed to {worst:.1g}" if worst else ""
         took = f"{s.method}: {s.steps:,} steps, {s.evaluations:,} evaluations, {s.seconds:.2g} s{closed}"
@@ -293,6 +302,37 @@ class Motion:
         from eslabon.simulate import motion_files
 
         return motion_files.load(motion_files.as_path(path))
+
+    def animate(
+        self, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0, size: Any = None, trace: Any = None,
+        theme: str | None = None, progress: bool | None = None, **picture: Any,
+    ) -> Animation:  # fmt: skip
+        """The motion as an animation that a notebook plays; with a path it is written too: "swing.mp4", "swing.gif", or
+        "swing.html", a page in which it can be orbited and scrubbed.
+
+        `fps` are frames a second, `speed` is how much faster than in truth it plays, `size` is in pixels, `trace` names frames (or
+        points ("body", (x, y, z))) whose paths are drawn, `theme` is "light" or "dark". `frames`, `coms`, `shapes`, `view` and
+        `title` are those of `m.plot`.
+
+        >>> import eslabon as es
+        >>> motion = es.load("double_pendulum").simulate([0.5, 0.2], None, 1.0)
+        >>> motion.animate(fps=10, trace="tip")
+        <Animation of double_pendulum: 11 frames, 1.1 s at 10 frames a second>
+        """
+        from eslabon.drawing.animation import animation
+
+        if self.system is None:
+            raise ModelError(
+                f"{self!r} comes from a file, which names no mechanism; m.animate(motion.q, motion.t) shows it on m."
+            )
+        m = self.system.m
+        if self.q.ndim > 2:
+            raise InputError(
+                f"{self!r} cannot be shown at once; animate one of its trajectories, as in motion[0].animate(...)."
+            )
+        if self.system.parameters:
+            m = m.with_parameters(**{name: float(np.ravel(x)[0]) for name, x in self.system.parameters.items()})
+        return animation(m, self.t, self.q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
 
     def plot(self, *what: str, joints: Any = None, theme: str | None = None) -> Any:
         """A matplotlib figure of what is asked for, in one or more panels each:

@@ -39,6 +39,13 @@ class Stops:
         millisecond where there is no step), stiff but well resolved. Its inertia is that which it shows in the home
         configuration while the other joints are free, 1 / (M^-1)_ii. Large forces at light joints need more.
     damping : N m s/rad or N s/m likewise; None: half of critical with the same inertia.
+
+    >>> import eslabon as es
+    >>> m = es.load("double_pendulum").with_joint("q1", limits=(-0.3, 2.0))
+    >>> bumper = es.simulate.Stops(stiffness=2000.0, damping=5.0)
+    >>> run = m.simulate([0.0, 0.0], [-3.0, 0.0], 0.5, stops=bumper, method="rk4", step=1e-3)
+    >>> bool(-0.5 < run["q1"].q.min() < -0.3)
+    True
     """
 
     stiffness: ArrayLike | None = None

@@ -23,7 +23,13 @@ from eslabon.simulate.called import frozen, pair
 @displayed
 @dataclass(frozen=True)
 class Traced:
-    """A control law to be traced into the graph; see `traced`."""
+    """A control law to be traced into the graph; see `traced`.
+
+    >>> import eslabon as es
+    >>> law = es.simulate.traced(lambda t, q, v: -20 * q - 3 * v)
+    >>> es.load("elbow").simulate([0.5, 0.0], None, 0.5, law)
+    <Motion of elbow: 0 to 0.5 s, ... times, DOP853>
+    """
 
     law: Callable[..., Any]
     state: Floats | None = None

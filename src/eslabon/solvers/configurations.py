@@ -24,6 +24,11 @@ class Configurations:
     converged : which of them reach their targets, as the forward kinematics sees it.
     distance, angle : what is missing, in metres and radians; of several parts or points, the worst.
     iterations : the steps taken.
+
+    >>> import eslabon as es
+    >>> found = es.load("elbow").inverse_kinematics(position=[1.0, 1.0, 0.0], report=True)
+    >>> bool(found.converged), found.q.shape
+    (True, (2,))
     """
 
     q: Floats

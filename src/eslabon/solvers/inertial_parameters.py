@@ -20,7 +20,12 @@ NAMES = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 
 
 def inertial_parameters(m: Model) -> Floats:
-    """Ten numbers a body: mass, mass times centre of mass, and the inertia about the body's frame."""
+    """Ten numbers a body: mass, mass times centre of mass, and the inertia about the body's frame.
+
+    >>> import eslabon as es
+    >>> es.identification.inertial_parameters(es.load("elbow"))[:2]
+    array([1. , 0.5])
+    """
     rows = []
     for body in m.bodies:
         c = np.array(body.com, dtype=float)
@@ -41,6 +46,11 @@ class BaseParameters:
     The regressor's columns in `columns` times `values` are the joint forces; `expressions` says each value in words. Of a
     mechanism with loops they give the actuators' forces, which tell less than the forces of all joints would. `sizes` are the
     root mean squares of these columns over random motions.
+
+    >>> import eslabon as es
+    >>> found = es.load("double_pendulum").base_parameters()
+    >>> found.expressions[0], len(found.values)
+    ('mx(bar1)', 6)
     """
 
     columns: tuple[int, ...]

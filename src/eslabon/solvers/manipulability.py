@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gamma, pi, prod
 from typing import Any
@@ -14,6 +15,7 @@ from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
+from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.quantities import evaluate
 from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, reachable_twists
 
@@ -31,11 +33,24 @@ class Manipulability:
         6 for the whole twist (angular part first), and k the number of directions that the frame has in general.
     lengths : of the semi-axes, `(..., k)`: rad/s or m/s for a unit rate.
     matrix : T itself, `(..., d, inputs)`.
+    part : of the twist: "all", "translation" or "rotation".
+    frame, name : the frame's name and the mechanism's.
+    position : of the frame's origin, `(..., 3)`.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> ellipsoid = es.load("elbow").manipulability([0.0, np.pi / 2], "tool", part="translation")
+    >>> ellipsoid.lengths.round(3), ellipsoid.forces.round(3)
+    (array([1.618, 0.618]), array([0.618, 1.618]))
     """
 
     axes: Floats
     lengths: Floats
     matrix: Floats
+    part: str
+    frame: str
+    name: str
+    position: Floats
 
     @property
     def measure(self) -> Floats:
@@ -60,6 +75,23 @@ class Manipulability:
         forces of norm one. It is infinite where a direction is lost, and the structure carries the load."""
         with np.errstate(divide="ignore"):
             return 1.0 / np.where(self.lengths > RANK * self.lengths[..., :1], self.lengths, 0.0)
+
+    def plot(self, theme: str | None = None) -> Any:
+        """A matplotlib figure: of one configuration the velocity ellipsoid and the force ellipsoid, in the plane or in space, with
+        their semi-axes; of many the velocity ellipsoids at the positions of the frame. Of a whole twist it is the translation.
+
+        >>> import eslabon as es
+        >>> made = es.load("elbow").manipulability([0.0, 1.0], "tool", part="translation")
+        >>> [ax.get_xlabel() for ax in made.plot().axes]
+        ['x [m/s]', 'x [N]']
+        """
+        from eslabon.solvers.ellipsoid_plot import figure
+
+        return figure(self, theme)
+
+    def _pieces(self) -> Iterator[str]:
+        picture = drawn(self.plot) if self.lengths.ndim == 1 else ()
+        yield beside(*picture, *attributes(self))
 
     def __repr__(self) -> str:
         if self.lengths.ndim > 1:
@@ -93,4 +125,5 @@ def manipulability(m: Model, q: Any, frame: str | None = None, part: str = "all"
     T = evaluate(m, "jacobian", frame=chosen, axes="aligned")(flat)[:, rows] @ inputs
     U, lengths, _ = np.linalg.svd(T)
     axes = np.swapaxes(U, -1, -2)[:, :k]
-    return Manipulability(*(x.reshape(*lead, *x.shape[1:]) for x in (axes, lengths[:, :k], T)))
+    axes, lengths, T = (x.reshape(*lead, *x.shape[1:]) for x in (axes, lengths[:, :k], T))
+    return Manipulability(axes, lengths, T, part, chosen, m.name, evaluate(m, "pose", frame=chosen)(q)[..., :3, 3])

@@ -58,6 +58,11 @@ class Singularity:
     gained_twists : how the frame moves with them, `(k, 6)`.
     self_motions : joint velocities `(k, nv)` that leave the frame at rest.
     locked : names of the joint velocities that are zero in every motion, though not beside this configuration.
+
+    >>> import eslabon as es
+    >>> there = es.load("elbow").singularity([0.0, 0.0], "tool", part="translation")
+    >>> there.lost.shape, there.words[0]
+    ((1, 6), "'tool' has lost its translation along (1, 0, 0)")
     """
 
     name: str

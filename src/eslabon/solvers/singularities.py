@@ -50,6 +50,12 @@ class Conditions:
     configurations, 0 at one. `serial_sign` is that of the matrix from the actuators' rates to the frame's twist, where it is
     square (else 1). `steps` is how far the joints move from row to row of a motion: rad, lengths in units of the mechanism's
     size.
+
+    >>> import eslabon as es
+    >>> m = es.load("five_bar")
+    >>> found = m.conditions(m.assemble([[2.0, 1.0], [2.1, 1.1]]))
+    >>> found.parallel.round(2), found.sign
+    (array([0.96, 0.96]), array([-1., -1.]))
     """
 
     parallel: Floats

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Joint, Model
 from eslabon.pages import table
 from eslabon.pages.notebook import drawn
-from eslabon.plotting import new_figure
 from eslabon.progress import Progress
 from eslabon.quantities import evaluate
 from eslabon.sheets import Sheet
@@ -29,13 +29,20 @@ from eslabon.solvers.singularities import Conditions, conditions
 
 Floats = np.ndarray
 ROUNDS = 6  # of going on from what was reached to what was not
+KINDS = ("parallel", "serial")
 LANES = 2048  # samples between two looks at the clock
 
 
 @displayed
 @dataclass(frozen=True, eq=False)
 class Workspace:
-    """Configurations spread evenly over what the actuated joints may do, as far as the mechanism closes on its branch."""
+    """Configurations spread evenly over what the actuated joints may do, as far as the mechanism closes on its branch.
+
+    >>> import eslabon as es
+    >>> space = es.load("five_bar").workspace(samples=50)
+    >>> space.poses.shape, space.reached
+    ((50, 4, 4), 1.0)
+    """
 
     name: str
     frame: str
@@ -43,6 +50,8 @@ class Workspace:
     poses: Floats
     conditions: Conditions
     asked: int  # samples that were tried
+    m: Model
+    limits: bool  # whether the joints keep theirs
 
     @property
     def reached(self) -> float:
@@ -68,23 +77,37 @@ class Workspace:
         worst = f"parallel from {self.conditions.parallel.min():.2g}, serial from {self.conditions.serial.min():.2g}"
         return f"<Workspace of {self.name}: {len(self.q):,} of {self.asked:,} samples reached, {worst}>"
 
-    def plot(self, of: str = "parallel") -> Any:
-        """A matplotlib figure: where the frame goes, coloured by the reciprocal condition number `of` that kind."""
-        choice(of, "what a workspace is coloured by", ("parallel", "serial"))
-        position = self.poses[:, :3, 3]
-        a, b = np.sort(np.argsort(np.ptp(position, axis=0))[1:])  # the two directions of most extent
-        figure = new_figure(figsize=(7, 5.5))
-        axes = figure.add_subplot()
-        order = np.argsort(getattr(self.conditions, of))[::-1]  # the singular ones on top
-        drawn = axes.scatter(
-            position[order, a], position[order, b], c=getattr(self.conditions, of)[order], s=6, cmap="viridis", vmin=0
-        )
-        axes.set_aspect("equal")
-        axes.set_xlabel(f"{'xyz'[a]} of {self.frame} in m")
-        axes.set_ylabel(f"{'xyz'[b]} of {self.frame} in m")
-        axes.set_title(f"{self.name}: {self.reached:.0%} of {self.asked:,} samples reached")
-        figure.colorbar(drawn, label=f"reciprocal condition number, {of} kind")
-        return figure
+    def singular_configurations(self, kind: str) -> Floats:
+        """Singular configurations `(k, nq)` of the "parallel" or "serial" kind next to those of the workspace, within the limits
+        if it is: where the sign of the determinant changes.
+
+        >>> import eslabon as es, numpy as np
+        >>> arm = es.load("elbow")               # two bars of 1 m: it is singular stretched out, and folded
+        >>> found = arm.workspace("tool", samples=100).singular_configurations("serial")
+        >>> np.unique(np.linalg.norm(arm.pose(found, "tool")[:, :3, 3], axis=-1).round(6))
+        array([0., 2.])
+        """
+        return self._singular(choice(kind, "kind", KINDS))
+
+    @cached_property
+    def _singular(self) -> Callable[[str], Floats]:
+        """Each kind is looked for once."""
+        from eslabon.solvers.singular_set import singular_configurations
+
+        def found(kind: str) -> Floats:
+            q, own = singular_configurations(self.m, self.q, kind, self.frame), Ranges.of(self.m)
+            return q[own.contain(own.turned(q, q))] if self.limits and len(q) else q
+
+        return cache(found)
+
+    def plot(self, of: str | None = None, *, singular: bool = True, theme: str | None = None) -> Any:
+        """A matplotlib figure: where the frame goes, coloured by the reciprocal condition number `of` the "parallel" or "serial"
+        kind (parallel with loops, else serial, if left out), and where it is singular: curves if two actuators move it in a
+        plane, else points. In space it has three equal axes."""
+        from eslabon.solvers.workspace_plot import figure
+
+        kind = ("parallel" if self.m.closed else "serial") if of is None else of
+        return figure(self, choice(kind, "what a workspace is coloured by", KINDS), flag(singular, "singular"), theme)
 
 
 def workspace(
@@ -121,7 +144,9 @@ def workspace(
         raise AssemblyError(
             f"{m.name} closes at none of {samples} samples; narrow the ranges, give a guess nearer to them, or pass limits=False."
         )
-    return Workspace(m.name, chosen, q, evaluate(m, "pose", frame=chosen)(q), conditions(m, q, chosen), samples)
+    return Workspace(
+        m.name, chosen, q, evaluate(m, "pose", frame=chosen)(q), conditions(m, q, chosen), samples, m, limits
+    )
 
 
 def spanning_joints(m: Model) -> tuple[str, ...]:

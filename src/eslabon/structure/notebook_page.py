@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 from eslabon.errors import EslabonError
 from eslabon.model import Model
 from eslabon.pages import paragraph, picture, table
-from eslabon.pages.notebook import beside, folded
+from eslabon.pages.notebook import beside, drawn, folded
 from eslabon.sheets import Sheet, shown
 from eslabon.structure.drawing import topology_svg
 from eslabon.structure.item_tables import sheets
 from eslabon.structure.mobility import degrees_of_freedom
 
 FEW = 12  # rows of a table that is shown unfolded
-SEARCHED = 40  # joints of a mechanism whose mobility is found at once
+SEARCHED = 40  # joints of a mechanism that is drawn, and whose mobility is found, at once
+SIZE = (5.0, 3.8)  # of the drawing, in inches
 
 
 def mechanism_pieces(m: Model) -> Iterator[str]:
     """A drawing, the numbers that matter, and the tables of what it is made of."""
-    yield beside(_drawing(m), table(_numbers(m)))
+    to_scale = _drawn_or_not(m) if len(m.joints) <= SEARCHED else ""
+    topology = picture(topology_svg(m))
+    yield beside(to_scale or topology, table(_numbers(m)))
+    if to_scale:
+        yield folded("topology", topology)
     made = {sheet.title: sheet for sheet in sheets(m) if sheet.title != "totals"}
     for title, sheet in made.items():
         count = len(sheet.rows)
@@ -45,11 +49,15 @@ def _numbers(m: Model) -> Sheet:
         ("frames", ", ".join(f.name for f in m.frames)),
     ]
     if len(m.joints) <= SEARCHED and not m.rheonomic:
-        with suppress(EslabonError):  # it cannot be assembled
+        try:
             rows.insert(0, ("degrees of freedom", f"{degrees_of_freedom(m)}"))
+        except EslabonError:
+            rows.insert(0, ("degrees of freedom", "none found: at home it cannot be assembled"))
     return Sheet("", ("", " "), [row for row in rows if row[1]], prose=(" ",))
 
 
-def _drawing(m: Model) -> str:
-    """The mechanism drawn to scale, or its topology where that cannot be."""
-    return picture(topology_svg(m))
+def _drawn_or_not(m: Model) -> str:
+    """The mechanism drawn to scale at home; nothing where that cannot be."""
+    from eslabon.drawing.draw import draw
+
+    return "".join(drawn(lambda: draw(m, size=SIZE, title="")))

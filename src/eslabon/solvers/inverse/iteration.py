@@ -40,6 +40,12 @@ class Iterations:
     residual : the norm of the equations at each, (k + 1, ...), lengths in units of the arm's reach.
     condition : the condition number of J at each, (k + 1, ...).
     v, a : velocities and accelerations of the joints at the last iterate, where twist and acceleration were given.
+
+    >>> import eslabon as es
+    >>> m = es.load("puma560")
+    >>> found = m.newton_gauss(m.pose([0.3, 0.7, -2.6, 0.2, 0.8, 0.1]), guess=[0.3, 0.8, -2.5, 0.1, 0.7, 0.2])
+    >>> bool(found.residual[-1] < 1e-12)
+    True
     """
 
     q: Floats

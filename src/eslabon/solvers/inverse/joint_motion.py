@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from eslabon.arguments import choice, states, text
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
-from eslabon.errors import SINGULAR_WORDS, ModelError, tell_of_singularity
+from eslabon.errors import SINGULAR_WORDS, InputError, ModelError, tell_of_singularity
 from eslabon.graph import evaluator
 from eslabon.kinematics.frames import chosen_frame
-from eslabon.pages.notebook import attributes, in_time
+from eslabon.model.configuration import coordinate_columns, coordinate_names, velocity_columns, velocity_names
+from eslabon.pages.notebook import attributes, in_groups
+from eslabon.plotting import InTime, by_unit, time_figure
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import ALL_ROWS
@@ -29,6 +32,7 @@ from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.singularities import reachable_twists
 
 if TYPE_CHECKING:
+    from eslabon.drawing.animation import Animation
     from eslabon.model import Model
 
 Floats = NDArray[np.float64]
@@ -46,6 +50,14 @@ class JointMotion:
     slip : what is missing to the twist: the norm of its angular and linear part, lengths in units of the reach.
     condition : the condition number of the Jacobian.
     t : the times, where the motion follows a path.
+    model : the mechanism that moves.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> way = es.paths.along(es.paths.line([1.2, 0.5, 0], [1.0, 1.0, 0]), es.paths.quintic(1.0))
+    >>> motion = es.load("elbow").follow(way, part="position", times=np.linspace(0, 1, 5))
+    >>> motion.t, motion.q.shape
+    (array([0.  , 0.25, 0.5 , 0.75, 1.  ]), (5, 2))
     """
 
     q: Floats
@@ -56,16 +68,49 @@ class JointMotion:
     slip: Any
     condition: Any
     t: Floats | None = None
+    model: Any = None
 
     def _pieces(self) -> Iterator[str]:
         if self.t is None or self.q.ndim != 2:
             yield from attributes(self)
             return
-        kinds = (("q", self.q), ("v", self.v), ("a", self.a))
-        yield in_time(self.t, ((f"{word}[{k}]", "", x[:, k]) for word, x in kinds for k in range(x.shape[1])))
+        if self.model is None:
+            q, v = (tuple(map(str, range(x.shape[1]))) for x in (self.q, self.v))
+        else:
+            q, v = tuple(coordinate_names(self.model)), tuple(velocity_names(self.model))
+        own = {"coordinates": ("q", q, self.q), "velocities": ("v", v, self.v), "accelerations": ("a", v, self.a)}
+        groups = {
+            title: [(f"{word} {name}", "", x[:, k]) for k, name in enumerate(names)]
+            for title, (word, names, x) in own.items()
+        }
+        yield from in_groups(self.t, groups)
 
     def __repr__(self) -> str:
         return f"<JointMotion: {np.size(self.condition):,} rows, condition number up to {np.max(self.condition, initial=0.0):.2g}>"
+
+    def plot(self, theme: str | None = None) -> Any:
+        """A matplotlib figure of coordinates, velocities, accelerations and the condition number of the Jacobian in time."""
+        if self.t is None or self.model is None or self.q.ndim != 2:
+            raise InputError(f"{self!r} has no times to be plotted over; what `follow` gives has.")
+        q, v = coordinate_columns(self.model), velocity_columns(self.model)
+        drawn = by_unit("coordinates", [(str(c), c.unit) for c in q], self.q)
+        drawn += by_unit("velocities", [(str(c), c.unit) for c in v], self.v)
+        drawn += by_unit("accelerations", [(str(c), f"{c.unit}²") for c in v], self.a)
+        wide = np.max(self.condition, initial=1.0) > 10 * np.min(self.condition, initial=np.inf)
+        drawn.append(InTime("conditioning", "", {"condition number": self.condition}, log=bool(wide)))
+        return time_figure(self.t, drawn, theme=theme, title=f"{self.model.name} along a path")
+
+    def animate(
+        self, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0, size: Any = None, trace: Any = None,
+        theme: str | None = None, progress: bool | None = None, **picture: Any,
+    ) -> Animation:  # fmt: skip
+        """The motion as an animation that a notebook plays; with a path it is written too, as .mp4, .gif or .html. Options are
+        those of the `animate` of simulated motions (see `eslabon.drawing.animation`)."""
+        from eslabon.drawing.animation import animation
+
+        if self.t is None or self.model is None:
+            raise InputError(f"{self!r} has no times to be shown at; what `follow` gives has.")
+        return animation(self.model, self.t, self.q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
 
     @property
     def residual(self) -> Floats:
@@ -143,6 +188,7 @@ def _with_loops(
     gap = Prescription(frame=chosen).displacement(m, target, here)
     missed = [np.linalg.norm(x, axis=-1) for x in (gap[:, 3:], gap[:, :3], _times(J, v) - V * scale)]
     made = JointMotion(*(x.reshape((*lead, *x.shape[1:]))[()] for x in (q, v, a, *missed, factor.condition)))
+    made = replace(made, model=m)
     tell(m, chosen, made, singular)
     return made
 
@@ -173,7 +219,7 @@ def rates(
     made = _times(S, bias) + task.centripetal(here[..., :3, :3], own_twist)
     a = arm.velocities(factor.solve(asked - made))
     slip = np.linalg.norm(_times(J, moving) - speeds, axis=-1)
-    return JointMotion(q, v, a, *arm.missed(q, task.of_pose(pose)), slip, factor.condition, t)
+    return JointMotion(q, v, a, *arm.missed(q, task.of_pose(pose)), slip, factor.condition, t, m)
 
 
 def _times(M: Floats, b: Floats) -> Floats:

@@ -142,7 +142,7 @@ def follow_target(
         _refuse(m, t, q, distance, angle, tolerance, limits)
     made = rates(m, asked.parts, q, *rates_of_twists(m, asked.parts, q, twist, acceleration), smooth=bool(open_))
     _tell_times(m, t, q, made, targets[0].frame, singular)
-    return JointMotion(q, made.v, made.a, distance, angle, made.slip, 1 / np.maximum(made.condition, 1e-300), t)
+    return JointMotion(q, made.v, made.a, distance, angle, made.slip, 1 / np.maximum(made.condition, 1e-300), t, m)
 
 
 def _least_motion(m: Model, asked: Given, path: Any, t: Floats, q: Floats, tolerance: float) -> Floats:

@@ -1,0 +1,45 @@
+"""Mechanisms in the browser, until Ctrl-C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import eslabon as es
+from eslabon.cli.answer import Answer, patience
+from eslabon.cli.app import command
+from eslabon.cli.typed import load, sources
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME|FILE...", help="Names from `eslabon list`, or files: .toml, .urdf, .xml.", autocompletion=sources
+    ),
+]
+
+
+@command("view", "eslabon view stewart_gough", data=False)
+def view(
+    source: Sources,
+    port: Annotated[int, typer.Option("--port", help="The port on this machine; any that is free if left out.")] = 0,
+    dark: Annotated[bool, typer.Option("--dark", help="On a dark ground.")] = False,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
+    motion: Annotated[
+        Path | None,
+        typer.Option("--motion", help="A motion to play: a file that `eslabon simulate --out` or Motion.save wrote."),
+    ] = None,
+) -> Answer:
+    """Mechanisms in the browser: move joints, lead a frame, change parameters, let go, push, play. Only this machine sees it."""
+    from eslabon.simulate import Motion
+    from eslabon.viewer import view as in_browser
+
+    with patience("building the view"):
+        played = None if motion is None else Motion.load(motion)
+        if played is not None and len(source) > 1:
+            raise es.InputError("--motion is played by one mechanism; give one.")
+        shown = in_browser(*map(load, source), motion=played, port=port, dark=dark, open_browser=open_browser)
+    typer.echo(f"{', '.join(shown.mechanisms)} at {shown.url} (Ctrl-C ends it)")
+    shown.wait()
+    return Answer()

@@ -1,0 +1,131 @@
+"""A simulation that runs as time goes by, in short runs of fixed steps: let go, pushed, pulled, held by its actuators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.coordinates.massless import refuse_massless
+from eslabon.model.configuration import limits
+from eslabon.simulate.run_errors import SimulationError
+from eslabon.simulate.step_formulas import RK4
+from eslabon.simulate.stops import stops_of
+from eslabon.simulate.system import System
+
+if TYPE_CHECKING:
+    from eslabon.mechanism import Mechanism
+
+STEP = 1e-3  # s
+PERIOD = 4e-3  # s, from one look of the servos to the next
+SERVO = 2 * np.pi * 1.5  # rad/s, of the critically damped servos: soft enough for a push to be seen
+
+
+class Pull(NamedTuple):
+    """A damped spring from a point of a body, in its own axes, to a place on the ground: N/m and N s/m."""
+
+    body: str
+    point: Floats
+    to: Floats
+    stiffness: float
+    damping: float
+
+
+@dataclass
+class LiveSimulation:
+    """A mechanism in motion: at the time `t` it has the state (q, v).
+
+    `stops` makes joints bounce off their limits. With `servos` the actuators pull their joints to where they were when the run
+    began, or to what `targets` say, by computed torque; without them they are free. `push` sets forces.
+
+    >>> import eslabon as es
+    >>> m = es.load("double_pendulum")
+    >>> run = LiveSimulation(m, m.home() + 0.5)
+    >>> before = run.energy.sum()
+    >>> run.advance(0.5)
+    >>> round(run.t, 3), bool(abs(run.energy.sum() - before) < 1e-6)
+    (0.5, True)
+    """
+
+    m: Mechanism
+    q: Floats
+    v: Floats = None  # type: ignore[assignment]
+    t: float = 0.0
+    stops: bool = False
+    servos: bool = False
+    targets: Floats = field(init=False)
+    wrenches: dict[str, Floats] = field(init=False)
+    pull: Pull | None = None
+
+    def __post_init__(self) -> None:
+        self.q = np.array(self.q)
+        self.v = np.zeros(self.m.nv) if self.v is None else np.array(self.v)
+        self.targets = self.q[list(self.m.actuated_coordinates)]
+        self.stops = self.stops and bool(np.isfinite(limits(self.m)).any())
+        refuse_massless(self.m)
+        self._system = System(self.m, stops=stops_of(self.m, self.stops, STEP))
+        self.let_be()
+
+    def let_be(self) -> None:
+        """No more force from outside. Every body has a place for one, so that a push needs no other code."""
+        self.wrenches, self.pull = {body.name: np.zeros(6) for body in self.m.bodies}, None
+
+    def push(self, body: str, force: Floats, point: Floats | None = None) -> None:
+        """A force on a body, in the ground's axes, at a point of the body in its own axes (its centre of mass if left out); it
+        turns with the ground, not with the body."""
+        turn = np.asarray(self.m.pose(self.q, body))[:3, :3]
+        at = np.array(self.m.body(body).com, dtype=float) if point is None else np.asarray(point)
+        own = turn.T @ np.asarray(force, dtype=float)
+        self.wrenches[body] = np.concatenate([np.cross(at, own), own])
+
+    @property
+    def energy(self) -> Floats:
+        """Kinetic and potential energy."""
+        return np.asarray(self.m.energy(self.q, self.v))
+
+    @property
+    def tau(self) -> Floats:
+        """The actuators' forces now."""
+        if not self.servos or not self.m.nu:
+            return np.zeros(self.m.nu)
+        wanted, moving = np.zeros(self.m.nv), list(self.m.actuated_velocities)
+        gap = self.targets - self.q[list(self.m.actuated_coordinates)]
+        wanted[moving] = SERVO**2 * gap - 2 * SERVO * self.v[moving]
+        return np.asarray(self.m.hybrid_dynamics(self.q, self.v, wanted)[0])
+
+    def advance(self, seconds: float) -> None:
+        """Go on for some time, by whole steps."""
+        steps = max(1, round(seconds / STEP))
+        while steps > 0:
+            count = min(steps, 1 if self.pull is not None else round(PERIOD / STEP) if self.servos else steps)
+            self._pull()
+            self._run(self.tau, count)
+            steps -= count
+
+    def _pull(self) -> None:
+        """The force of the spring that pulls, as it is now."""
+        if self.pull is None:
+            return
+        body, point, to, stiffness, damping = self.pull
+        pose, twist = self.m.pose(self.q, body), self.m.velocity(self.q, self.v, body, axes="aligned")
+        arm = pose[:3, :3] @ point
+        speed = twist[3:] + np.cross(twist[:3], arm)
+        self.push(body, stiffness * (to - pose[:3, 3] - arm) - damping * speed, point)
+
+    def _run(self, tau: Floats, count: int) -> None:
+        """Native steps of RK4 under constant forces."""
+        m, t = self.m, self.t + STEP * np.arange(count)
+        rows = np.column_stack([t, np.full(count, STEP), np.broadcast_to(tau, (count, m.nu))])
+        step = replace(self._system, external=self.wrenches).function(
+            RK4.formula, law=None, sampling=None, columns=int(m.nu > 0)
+        )
+        x = np.asarray(step(np.concatenate([self.q, self.v]), rows, every=count))[-1]
+        if not np.isfinite(x).all():
+            raise SimulationError(
+                f"{m.name} broke down after t = {self.t:.3g} s: its numbers are no longer finite. Go back and try again "
+                "with less force, or away from singular configurations.",
+                None,
+            )
+        self.q, self.v, self.t = x[: m.nq], x[m.nq :], float(t[-1] + STEP)

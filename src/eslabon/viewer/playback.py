@@ -1,0 +1,115 @@
+"""What a view plays: motions that were computed before, and mode shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eslabon.arguments import Floats, finite, states
+from eslabon.coordinates.closing import CLOSED, residuals_at
+from eslabon.errors import EslabonError, InputError, shown
+from eslabon.model.configuration import difference, integrate
+
+if TYPE_CHECKING:
+    from eslabon.mechanism import Mechanism
+
+FRAMES = 48  # of a mode shape
+SLOW = 2.0  # s, for one period of a mode shape on the screen
+AMPLITUDE = 0.25  # rad or parts of the mechanism's size
+SMALLER = (1.0, 0.5, 0.2, 0.05, 0.01)  # of it, where it does not close so far
+
+
+@dataclass(frozen=True, eq=False)
+class Clip:
+    """Configurations q (times, nq) at times t; `periodic` ones go on from the last to the first."""
+
+    name: str
+    t: Floats
+    q: Floats
+    periodic: bool = False
+
+    @property
+    def duration(self) -> float:
+        return float(self.t[-1] - self.t[0])
+
+    def at(self, m: Mechanism, seconds: float) -> Floats:
+        """The configuration some time after the beginning: between two times along the shortest way, with loops closed."""
+        now = float(np.clip(self.t[0] + seconds, self.t[0], self.t[-1]))
+        k = int(np.clip(np.searchsorted(self.t, now, side="right") - 1, 0, max(len(self.t) - 2, 0)))
+        if len(self.t) == 1 or now == self.t[k]:
+            return self.q[k]
+        part = (now - self.t[k]) / (self.t[k + 1] - self.t[k])
+        q = np.asarray(integrate(m, self.q[k], part * difference(m, self.q[k + 1], self.q[k])))
+        if not m.closed or np.abs(residuals_at(m, q)).max(initial=0.0) < CLOSED:
+            return q
+        try:
+            return np.asarray(m.project(q, limits=False) if not m.rheonomic else q)
+        except EslabonError:  # rows so far apart that nothing closes between them
+            return self.q[k + (part > 0.5)]
+
+
+def clips(m: Mechanism, given: Any) -> list[Clip]:
+    """What a user gave to be played: a motion, arrays (t, q), or several of them by name.
+
+    >>> import eslabon as es
+    >>> m = es.load("double_pendulum")
+    >>> [c.name for c in clips(m, {"swing": m.simulate(m.home(), None, 0.1), "still": ([0, 1], [m.home(), m.home()])})]
+    ['swing', 'still']
+    """
+    if given is None:
+        return []
+    named = given if isinstance(given, Mapping) else {"motion": given}
+    return [_clip(m, str(name), motion) for name, motion in named.items()]
+
+
+def _clip(m: Mechanism, name: str, motion: Any) -> Clip:
+    pair = motion if isinstance(motion, tuple | list) else (getattr(motion, "t", None), getattr(motion, "q", None))
+    if len(pair) != 2 or pair[0] is None or pair[1] is None:
+        raise InputError(f"'{name}' is to be played, but {shown(motion)} is no motion: give one with times, or (t, q).")
+    t, q = finite(pair[0], f"the times of '{name}'"), states(pair[1], "q", m.nq, m.name)
+    if q.ndim != 2 or t.shape != q.shape[:1] or not len(t):
+        raise InputError(
+            f"'{name}' is one motion, t (times,) and q (times, {m.nq}); t has shape {t.shape} and q {q.shape}. "
+            "Pick one of many, as motion[0]."
+        )
+    if (np.diff(t) <= 0).any():
+        raise InputError(f"the times of '{name}' do not increase.")
+    if m.closed and not m.rheonomic and (left := np.abs(residuals_at(m, q)).max()) > 1e-4:
+        raise InputError(
+            f"'{name}' violates loop closure of {m.name} by {left:.3g} (m or rad); is it of another mechanism?"
+        )
+    return Clip(name, t, q)
+
+
+def mode_shapes(m: Mechanism, q: Floats) -> list[Clip]:
+    """The modes about a configuration at rest, or about the equilibrium nearest to it, each slowed down to two seconds a period."""
+    lm = m.linearize(q)
+    if not np.all(lm.equilibrium):
+        at = m.equilibrium(tau=np.zeros(m.nu), guess=q)
+        lm = m.linearize(at.q, None, at.tau)
+    made = []
+    for k, mode in enumerate(lm.modes()):
+        if mode.kind == "oscillation":
+            how = f"{mode.hertz:.3g} Hz, damping {mode.damping + 0.0:.2g}"
+        else:
+            how = mode.kind if not np.isfinite(mode.time_constant) else f"{mode.kind}, {mode.time_constant:.2g} s"
+        shape = _shape(mode)
+        looped = np.concatenate([shape, shape[:1]])
+        made.append(Clip(f"{k + 1}: {how}", np.linspace(0.0, SLOW, len(looped)), looped, periodic=True))
+    if not made:
+        raise InputError(f"{m.name} has no modes: nothing about it can move.")
+    return made
+
+
+def _shape(mode: Any) -> Floats:
+    """Configurations of one period, as large as the loops allow."""
+    for part in SMALLER:
+        try:
+            return np.asarray(mode.configurations(part * AMPLITUDE, FRAMES))
+        except EslabonError:
+            if part == SMALLER[-1]:
+                raise
+    raise AssertionError

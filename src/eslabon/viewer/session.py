@@ -1,0 +1,304 @@
+"""A mechanism as it stands in a view, and what a person may do to it: move its joints, lead a frame, change its parameters,
+choose another assembly mode. No graphics here.
+
+A request is met as far as the mechanism allows. What was in the way is returned as a sentence; it is empty where all was
+done. Loops are closed after every request, and joints are within their limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eslabon.arguments import Floats, states, text
+from eslabon.coordinates.closing import residuals_at
+from eslabon.coordinates.partition import CLOSURE_TOLERANCE
+from eslabon.errors import EslabonError, InputError, ModelError, shown, suggest
+from eslabon.model import Model
+from eslabon.model.configuration import coordinate_columns, difference, limits
+from eslabon.model.memory import per_model
+from eslabon.scene import body_poses
+from eslabon.solvers.assembly.continuation import continued
+from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales, size
+from eslabon.solvers.ranges import Ranges, distinct
+from eslabon.solvers.singularities import independent_coordinates, reachable_twists
+from eslabon.viewer.reclosing import reclosed
+
+if TYPE_CHECKING:
+    from eslabon.mechanism import Mechanism
+
+ROWS = 16  # configurations on the way to a value
+LEAP = 0.5  # rad, lengths in units of the mechanism's size: more than a frame that is led should ask of a joint at once
+STRIDE = 0.1  # the same, of a frame that is led
+MOST = 8  # strides at once
+WORKING_MODES, MODES = 8, 40  # at most; the general hexapod closes in forty ways
+
+
+class Drive(NamedTuple):
+    """A coordinate that a person moves: its place in q, its joint, its name, its unit ("rad" or "m"), its range, and whether an
+    actuator moves it or it is passive."""
+
+    place: int
+    joint: str
+    name: str
+    unit: str
+    lower: float
+    upper: float
+    actuated: bool
+
+
+@dataclass
+class Session:
+    """The mechanism `m` at the configuration `q`; `original` is the mechanism with the parameters it came with.
+
+    >>> import eslabon as es
+    >>> s = Session.of(es.load("five_bar"))
+    >>> s.move(s.drives[0], 2.0)
+    ''
+    >>> float(s.q[0]), bool(abs(s.m.constraint(s.q)).max() < 1e-9)
+    (2.0, True)
+    """
+
+    original: Mechanism
+    m: Mechanism
+    q: Floats
+    frame: str | None  # that is led, and judged by the conditions
+
+    @staticmethod
+    def of(m: Mechanism, q: Any = None, frame: str | None = None) -> Session:
+        known = frames_of(m)
+        if frame is not None and text(frame, "frame") not in known:
+            raise ModelError(f"{m.name} has no frame or body {shown(frame)}{suggest(frame, known)}")
+        made = Session(m, m, np.zeros(m.nq), frame or next(iter(known), None))
+        made.take(start(m) if q is None else q)
+        return made
+
+    def take(self, q: Any) -> None:
+        """Stand at a configuration, one that closes the loops or is near to one that does."""
+        q = states(q, "q", self.m.nq, self.m.name)
+        if q.ndim != 1:
+            raise InputError(f"a view shows one configuration ({self.m.nq},) at a time; q has shape {q.shape}.")
+        apart = np.abs(residuals_at(self.m, q)).max(initial=0.0) if self.m.closed and not self.m.rheonomic else 0.0
+        self.q = np.array(self.m.project(q) if apart > CLOSURE_TOLERANCE else q)
+
+    def home(self) -> None:
+        """Back to where the mechanism starts."""
+        self.q = start(self.m)
+
+    @property
+    def poses(self) -> Floats:
+        """The poses of all bodies, the ground first, (bodies + 1, 4, 4)."""
+        return np.asarray(body_poses(self.original, self.q, self.parameters or None))
+
+    # -- joints -----------------------------------------------------------------------------------------------------
+
+    @property
+    def drives(self) -> tuple[Drive, ...]:
+        """The coordinates that a person moves: those of the actuated joints, and of joints that move by themselves."""
+        return drives_of(self.m)
+
+    def move(self, drive: Drive, value: float) -> str:
+        """Bring a coordinate to a value, the other drives held, along the branch on which the mechanism stands."""
+        m, lower, upper = self.m, *limits(self.m)
+        goal = float(np.clip(value, lower[drive.place], upper[drive.place]))
+        if not m.closed:
+            self.q = self.q.copy()
+            self.q[drive.place] = goal
+        elif m.rheonomic:
+            self.q = m.assemble(self._values(drive, goal), self.q, joints=self._held(drive), singular="error", t=0.0)
+        else:
+            return self._moved_along(drive, goal)
+        return "" if goal == value else f"{drive.name} stands at its limit of {quantity(goal, drive.unit)}."
+
+    def _held(self, drive: Drive) -> tuple[str, ...]:
+        """The joints that are prescribed while one is moved: all drives, unless they are more than the degrees of freedom."""
+        joints = tuple(dict.fromkeys(d.joint for d in self.drives))
+        return (drive.joint,) if determinacy(self.m, Prescription(joints)).surplus else joints
+
+    def _values(self, drive: Drive, goal: float) -> Floats:
+        q = self.q.copy()
+        q[drive.place] = goal
+        return q[Prescription(self._held(drive)).coordinates(self.m)]
+
+    def _moved_along(self, drive: Drive, goal: float) -> str:
+        """By continuation, as far as the loops close and the limits let it."""
+        given, why = Prescription(self._held(drive)), ""
+        far = abs(goal - self.q[drive.place]) * (1.0 if drive.unit == "rad" else 1 / size(self.m))
+        for count in (1 if far < STRIDE else ROWS, ROWS, ROWS):  # what is in the way is looked at more closely
+            begin, end = self._values(drive, float(self.q[drive.place])), self._values(drive, goal)
+            parts = np.linspace(0.0, 1.0, count + 1)[1:]
+            self.q, why = self._way(given, begin + parts[:, None] * (end - begin))
+            if not why:
+                return ""
+        return f"{drive.name} stops at {quantity(self.q[drive.place], drive.unit)}: {why}."
+
+    def _way(self, given: Prescription, rows: Floats) -> tuple[Floats, str]:
+        """How far a motion of the prescribed values leads, and what is in its way."""
+        m, ranges = self.m, Ranges.of(self.m)
+        motion = continued(m, given, self.q[None], rows[None])
+        inside = ranges.contain(motion.q[0])
+        ends = [len(rows), *np.flatnonzero(motion.lost[0])[:1], *(c.row for c in motion.crossings)]
+        singular, limited = int(min(ends)), int(np.argmin(np.append(inside, False)))
+        last = min(singular, limited)
+        q = motion.q[0, last - 1] if last else self.q
+        if last == len(rows):
+            return q, ""
+        if limited < singular:
+            return q, f"beyond it, {ranges.outside(motion.q[0, limited])}"
+        return q, "beyond it the loops do not close, or close in another way (a singular configuration)"
+
+    # -- frames -----------------------------------------------------------------------------------------------------
+
+    def pose(self, frame: str) -> Floats:
+        """Where a frame or a body stands, (4, 4)."""
+        return np.asarray(self.original.pose(self.q, frame, parameters=self.parameters))
+
+    def reach(self, frame: str, pose: Floats) -> str:
+        """Lead a frame towards a pose, or, where it cannot turn by itself, its origin towards a place; to the nearest that loops
+        and limits allow."""
+        m, part = self.m, task_of(self.m, frame)
+        for target in _between(self.pose(frame), pose, size(m)):
+            words: dict[str, Any] = {"pose": target} if part == "pose" else {part: _part(target, part)}
+            found: Any = m.inverse_kinematics(guess=self.q, frame=frame, report=True, restarts=0, **words)
+            away = np.abs(difference(m, found.q, self.q) * scales(m)).max(initial=0.0)
+            if away > LEAP or not np.isfinite(found.q).all():
+                return f"'{frame}' stops: to get nearer it would have to jump to another branch."
+            if m.closed and not np.abs(residuals_at(m, found.q)).max(initial=0.0) < CLOSURE_TOLERANCE:
+                return f"'{frame}' stops: nearer to the place asked for, the loops do not close."
+            self.q = np.array(found.q)
+            if not found.converged:
+                short = _missing(float(found.distance), float(found.angle))
+                return f"'{frame}' stands as near as it can, {short} short."
+        return ""
+
+    # -- parameters -------------------------------------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return dict(self.m.parameters)
+
+    def change(self, name: str, value: float) -> str:
+        """Another value of a parameter; the mechanism closes again from where it stands, its actuated joints held if they can
+        be. Where it does not, or there is no such mechanism, all stays as it was."""
+        try:
+            other = self.m.with_parameters(**{name: value})
+            held = tuple(d.joint for d in self.drives)
+            q = reclosed(self.original, self.parameters, dict(other.parameters), self.q, held)
+        except EslabonError as error:
+            return f"{name} stays at {self.parameters.get(name, float('nan')):.6g}: {error}"
+        if not Ranges.of(other).contain(q):
+            return f"{name} stays at {self.parameters[name]:.6g}: else {Ranges.of(other).outside(q)}."
+        self.m, self.q = other, q
+        return ""
+
+    # -- assembly modes -----------------------------------------------------------------------------------------------
+
+    def assembly_modes(self) -> dict[str, Floats]:
+        """Configurations by name: those of the description, and the ways in which it closes for the same actuated values; of
+        an arm without loops the ways in which its frame reaches the same pose."""
+        found = {f"named: {name}": np.array(q) for name, q in self.m.modes.items()}
+        if self.m.closed:
+            modes = self.m.assembly_modes(self.q[Prescription(self._driven).coordinates(self.m)], joints=self._driven)
+            word = "assembly mode"
+        elif self.frame is not None and task_of(self.m, self.frame) == "pose":
+            modes = self.m.inverse_kinematics(
+                self.pose(self.frame), self.q, self.frame, solutions=WORKING_MODES, report=True
+            ).q  # type: ignore[union-attr]
+            reached = np.abs(np.asarray(self.m.pose(modes, self.frame)) - self.pose(self.frame)).max(axis=(-1, -2))
+            modes, word = modes[reached < 1e-6], "working mode"
+        else:
+            return found
+        modes = modes[distinct(self._places(modes), lambda others, x: np.abs(others - x).max(axis=-1), 1e-6)][:MODES]
+        return found | {f"{word} {k + 1} of {len(modes)}": np.array(q) for k, q in enumerate(modes)}
+
+    def _places(self, q: Floats) -> Floats:
+        """Where the bodies' origins and the frame stand, a row for each configuration: modes with the same places look the same,
+        such as those of a universal joint turned over."""
+        poses = np.asarray(body_poses(self.original, q, self.parameters or None))
+        places = poses[:, 1:, :3, 3].reshape(len(q), -1) / size(self.m)
+        if self.frame is None:
+            return places
+        frame = np.asarray(self.original.pose(q, self.frame, parameters=self.parameters))
+        return np.concatenate([places, frame[:, :3].reshape(len(q), -1)], axis=-1)
+
+    @cached_property
+    def _driven(self) -> tuple[str, ...]:
+        return tuple(self.m.actuated) or tuple(dict.fromkeys(d.joint for d in self.drives))
+
+
+def start(m: Mechanism) -> Floats:
+    """Where a view begins: home, closed."""
+    if m.rheonomic:
+        return np.asarray(m.project(m.home(), t=0.0))
+    return np.array(m.project(m.home()) if m.closed else m.home())
+
+
+def frames_of(m: Mechanism) -> tuple[str, ...]:
+    """What can be led: the frames, or else the bodies, the last one first."""
+    return tuple(f.name for f in m.frames) or tuple(b.name for b in reversed(m.bodies))
+
+
+@per_model
+def drives_of(m: Model) -> tuple[Drive, ...]:
+    """The drives of a mechanism: angles and lengths of actuated joints, and of those all of whose velocities are independent."""
+    free = set(independent_coordinates(m))
+    lower, upper = limits(m)
+    home, columns, made = m.home(), coordinate_columns(m), []
+    for j in m.joints:
+        places = range(m.nq)[m.coordinates[j.name]]
+        own = {str(columns[k]) for k in places}
+        if j.name in m.actuated or (own and own <= free):
+            for k in places:
+                if columns[k].unit:  # components of a quaternion have none
+                    low, high = _range(home[k], lower[k], upper[k], np.pi if columns[k].unit == "rad" else size(m))
+                    made.append(Drive(k, j.name, str(columns[k]), columns[k].unit, low, high, j.name in m.actuated))
+    return tuple(made)
+
+
+def _range(home: float, lower: float, upper: float, half: float) -> tuple[float, float]:
+    """Limits, or a sensible range in the place of what has none."""
+    low = lower if np.isfinite(lower) else (upper - 2 * half if np.isfinite(upper) else home - half)
+    high = upper if np.isfinite(upper) else (lower + 2 * half if np.isfinite(lower) else home + half)
+    return float(low), float(high)
+
+
+@per_model
+def task_of(m: Model, frame: str) -> str:
+    """What of a frame can be asked for: "pose", or, where turning and going are tied together, "position", or "orientation"."""
+    ranks = [reachable_twists(m, frame, part).rank for part in ("all", "translation", "rotation")]
+    if ranks[1] == 0:
+        return "orientation"
+    return "pose" if ranks[0] == ranks[1] + ranks[2] and ranks[2] else "position"
+
+
+def _part(pose: Floats, part: str) -> Floats:
+    return pose[:3, 3] if part == "position" else pose[:3, :3]
+
+
+def _between(begin: Floats, end: Floats, length: float) -> list[Floats]:
+    """Poses on the way from one to another, small strides apart."""
+    given = Prescription(frame="")
+    way = given.displacement(None, end, begin)  # type: ignore[arg-type]
+    far = np.abs(way * np.repeat([1.0, 1 / length], 3)).max()
+    count = int(np.clip(np.ceil(far / STRIDE), 1, MOST))
+    parts = np.arange(1, count) / count
+    return [*given.along(None, begin, parts[:, None] * way), end]  # type: ignore[arg-type]
+
+
+def _missing(distance: float, angle: float) -> str:
+    parts = [quantity(distance, "m")] if distance > 1e-6 else []
+    return " and ".join([*parts, *([quantity(angle, "rad")] if angle > 1e-6 else [])]) or "next to nothing"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A value for people: angles in degrees, small lengths in millimetres.
+
+    >>> quantity(3.141592653589793, "rad"), quantity(0.0123, "m"), quantity(12.3, "m")
+    ('180°', '12.3 mm', '12.3 m')
+    """
+    if unit == "rad":
+        return f"{np.rad2deg(value):.4g}°"
+    return f"{1000 * value:.4g} mm" if abs(value) < 1 else f"{value:.5g} m"

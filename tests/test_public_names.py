@@ -1,0 +1,45 @@
+"""Every public name says what it is, with an example; the examples run with the other doctests."""
+
+import inspect
+from importlib import import_module
+
+import pytest
+
+import eslabon as es
+
+ROOMS = (
+    "",
+    "algebra",
+    "control",
+    "identification",
+    "linear",
+    "paths",
+    "plotting",
+    "reproductions",
+    "simulate",
+    "studies",
+    "viewer",
+)
+CLASSES = (es.Mechanism, es.Builder, es.BondGraph)
+DATA = ("DOCUMENTS", "PALETTE", "REPRESENTATIONS", "ROLES", "THEMES")  # constants have a comment, not a docstring
+
+
+def public_names():
+    for room in ROOMS:
+        module = import_module(f"eslabon.{room}".rstrip("."))
+        for name in module.__all__:
+            yield f"{module.__name__}.{name}", getattr(module, name)
+    for kind in CLASSES:
+        for name, thing in inspect.getmembers(kind):
+            if not name.startswith("_"):
+                yield f"{kind.__name__}.{name}", thing
+
+
+EVERY = dict(public_names())
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name.rpartition(".")[2] not in DATA])
+def test_a_public_name_has_an_example(name):
+    text = inspect.getdoc(EVERY[name]) or ""
+    assert text, f"{name} has no docstring"
+    assert ">>>" in text, f"{name} has no example"
