@@ -10,8 +10,8 @@ PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 
 
 def on_config(config):
-    """The Spanish pages, as far as they are written, are the last entry of the navigation."""
-    written = sorted(f"es/{page.name}" for page in (HEAD / "docs" / "es").glob("*.md"))
+    """The Spanish pages are the last entry of the navigation, to be read in the order of the English ones."""
+    written = sorted((f"es/{page.name}" for page in (HEAD / "docs" / "es").glob("*.md")), reverse=True)
     if written:
         config.nav.append({"Español": written})
     return config
