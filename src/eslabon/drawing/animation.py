@@ -34,6 +34,12 @@ class Animation:
     t, q : the times of the frames, and the configurations `(frames, nq)`.
     fps : frames a second.
     path : where it was written last, if it was.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> m = es.load("elbow")
+    >>> m.animate(np.linspace([0.0, 0.0], [1.0, 1.0], 15), [0.1 * k for k in range(15)], fps=10).q.shape
+    (15, 2)
     """
 
     m: Model

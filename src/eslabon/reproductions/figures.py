@@ -204,7 +204,7 @@ def _plot(ax: Any, panel: Panel, language: str) -> None:
         ax.set_xscale("log")
     ax.minorticks_off()
     if len(named) + bool(len(panel.printed[0])) > 1:
-        legend(ax, "below")
+        legend(ax, "below", **({"ncols": 4} if len(named) > 5 else {}))
 
 
 def _span_constants(ax: Any, panel: Panel) -> None:
