@@ -58,6 +58,7 @@ __all__ = [
     "linear",
     "load",
     "paths",
+    "plotting",
     "reproductions",
     "robots",
     "simulate",
@@ -78,6 +79,7 @@ _LATER = {
     "simulate": "",
     "reproductions": "",
     "identification": "",
+    "plotting": "",
     "view": "viewer",
 }  # names, and the room they are in
 

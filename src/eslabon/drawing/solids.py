@@ -260,14 +260,14 @@ class Extent(NamedTuple):
     def radius(self) -> float:
         return max(float(np.linalg.norm(self.high - self.low)) / 2, 1e-6)
 
-    def camera(self) -> tuple[Floats, Floats]:
-        """From where a camera sees all of it, and where it looks."""
+    def camera(self, room: float = ROOM) -> tuple[Floats, Floats]:
+        """From where a camera sees all of it, with some room around, and where it looks."""
         right = np.cross(self.up, self.normal) / np.linalg.norm(np.cross(self.up, self.normal))
         axes = np.stack([right, np.cross(self.normal, right), self.normal])
         seen = self.points @ axes.T
         middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
         across = np.abs(seen - middle) / (np.tan(FIELD / 2) * np.array([ASPECT, 1.0, np.inf]))
-        far = max(float((across.max(axis=1) * ROOM + (seen - middle)[:, 2]).max()), ROOM * self.radius)
+        far = max(float((across.max(axis=1) * room + (seen - middle)[:, 2]).max()), room * self.radius)
         return axes.T @ middle + far * self.normal, axes.T @ middle
 
 
@@ -292,13 +292,13 @@ def extent_of(scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequenc
     return Extent(every, low, high, right, np.array([0.0, 0.0, 1.0]), towards / np.linalg.norm(towards), False)
 
 
-def set_stage(server: ViserServer, extent: Extent, theme: Theme) -> None:
+def set_stage(server: ViserServer, extent: Extent, theme: Theme, room: float = ROOM) -> None:
     """Camera, light and a grid: on the floor below spatial mechanisms, behind those that move in a plane."""
     scene, camera, radius = server.scene, server.initial_camera, extent.radius
     scene.world_axes.visible = False
     scene.set_up_direction(extent.up)
     camera.up, camera.fov = extent.up, FIELD
-    camera.position, camera.look_at = extent.camera()
+    camera.position, camera.look_at = extent.camera(room)
     camera.near, camera.far = radius / 50, 200 * radius
     axes = np.column_stack([extent.right, extent.up, extent.normal])
     below = extent.normal * (_lowest(extent, extent.normal) - 0.02 * radius)

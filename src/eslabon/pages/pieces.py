@@ -169,6 +169,7 @@ def equation(latex: str, block: bool = True) -> str:
     made: str = convert(latex, display="block" if block else "inline")
     for variant, as_style in BOLD.items():
         made = made.replace(f'mathvariant="{variant}"', as_style)
+    made = made.replace("<mover>", '<mover accent="true">')  # dots as large as the letters
     return BRACKETS.sub(rf'<mtable style="{BRACKETED}">\1</mtable>', made)
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PERIOD = 1 / 60  # s, of the view's clock
 IDLE = 1.0  # s
+ROOM = 1.3  # around mechanisms, to move in
 GAP = 0.25  # of a mechanism's width, to the next one
 PATIENCE = 15.0  # s for a browser to make a picture
 log = logging.getLogger(__name__)
@@ -40,6 +41,13 @@ class View:
     the end of the block.
 
     All that changes goes through one thread: what the page, or a program by `update`, asks for is carried out there.
+
+    >>> import eslabon as es
+    >>> with es.view(es.load("elbow"), open_browser=False) as view:
+    ...     view.update([0.5, 0.2])
+    ...     here = view.q()
+    >>> here
+    array([0.5, 0.2])
     """
 
     def __init__(self, exhibits: Mapping[str, Exhibit], port: int = 0, dark: bool = False) -> None:
@@ -60,7 +68,7 @@ class View:
     def _build(self) -> dict[str, Panel]:
         gui: Any = self._server.gui
         offsets, made = self._offsets(), {}
-        set_stage(self._server, self._extent(offsets), self._theme)
+        set_stage(self._server, self._extent(offsets), self._theme, ROOM)
         gui.main_panel.dock_right()
         tabs = gui.add_tab_group() if len(self._exhibits) > 1 else None
         for (name, exhibit), offset in zip(self._exhibits.items(), offsets, strict=True):
@@ -78,18 +86,17 @@ class View:
     def _button(self, handle: Any, action: Callable[[Any], None]) -> None:
         @handle.on_click  # type: ignore[untyped-decorator]
         async def clicked(event: Any) -> None:
-            self._ask(handle, lambda: action(event.client))
+            self._ask(id(handle), lambda: action(event.client))
 
     def _offsets(self) -> list[Floats]:
         """Side by side, along the picture's right."""
+        right = self._extent([np.zeros(3)] * len(self._exhibits)).right
         made: list[Floats] = []
         edge = 0.0
         for exhibit in self._exhibits.values():
-            extent = extent_of([scene_of(exhibit.m)], [exhibit.poses], [np.zeros(3)])
-            across = extent.points @ extent.right
-            low, wide = float(across.min()), float(np.ptp(across))
-            made.append((edge - low) * extent.right if made else np.zeros(3))
-            edge = (edge if len(made) > 1 else low) + (1 + GAP) * wide
+            across = extent_of([scene_of(exhibit.m)], [exhibit.poses], [np.zeros(3)]).points @ right
+            made.append((edge - float(across.min())) * right if made else np.zeros(3))
+            edge = float(across.max() + made[-1] @ right + GAP * np.ptp(across))
         return made
 
     def _extent(self, offsets: Sequence[Floats]) -> Any:
@@ -236,7 +243,7 @@ class View:
         """The camera back to where it sees everything."""
         extent = self._extent([panel.offset for panel in self._panels.values()])
         client.camera.up_direction = extent.up
-        client.camera.position, client.camera.look_at = extent.camera()
+        client.camera.position, client.camera.look_at = extent.camera(ROOM)
 
     def _page(self) -> str:
         with self._lock:

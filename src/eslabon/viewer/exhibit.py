@@ -11,7 +11,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.errors import EslabonError, InputError
-from eslabon.viewer.live_simulation import LiveSimulation
+from eslabon.viewer.live_simulation import LiveSimulation, Pull
 from eslabon.viewer.playback import Clip, mode_shapes
 from eslabon.viewer.readings import Gauge, gauges
 from eslabon.viewer.session import Drive, Session
@@ -23,7 +23,13 @@ LONGEST = 0.05  # s that a simulation goes on in one tick, however late it comes
 
 
 class Exhibit:
-    """What a view knows of a mechanism. Every request leaves its sentence in `said`; what an error says goes there too."""
+    """What a view knows of a mechanism. Every request leaves its sentence in `said`; what an error says goes there too.
+
+    >>> import eslabon as es
+    >>> from eslabon.viewer import Exhibit, Session
+    >>> Exhibit(Session.of(es.load("five_bar"))).session.q.round(3)
+    array([ 2.094, -1.299,  1.047,  1.299])
+    """
 
     def __init__(self, session: Session, clips: list[Clip] | None = None) -> None:
         self.session = session
@@ -158,8 +164,16 @@ class Exhibit:
 
     def pull(self, body: str, grip: Floats, to: Floats) -> str:
         """A spring from a point of a body, held at `grip` on the ground, to another place."""
-        pose = self.poses[1 + self.m.body_places[body]]
-        return self.push(body, self.firmness * (to - grip), pose[:3, :3].T @ (grip - pose[:3, 3]))
+        if self.run is None or not self.going:
+            self.let_go()
+        assert self.run is not None
+        if self.run.pull is None:  # a point that is held stays the same
+            pose = self.poses[1 + self.m.body_places[body]]
+            mass = sum(float(b.mass) for b in self.m.bodies) or 1.0
+            damping = 0.6 * float(np.sqrt(self.firmness * mass))
+            self.run.pull = Pull(body, pose[:3, :3].T @ (grip - pose[:3, 3]), to, self.firmness, damping)
+        self.run.pull = self.run.pull._replace(to=to)
+        return ""
 
     def let_be(self) -> str:
         if self.run is not None:

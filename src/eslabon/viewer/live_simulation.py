@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 STEP = 1e-3  # s
 PERIOD = 4e-3  # s, from one look of the servos to the next
 SERVO = 2 * np.pi * 1.5  # rad/s, of the critically damped servos: soft enough for a push to be seen
+
+
+class Pull(NamedTuple):
+    """A damped spring from a point of a body, in its own axes, to a place on the ground: N/m and N s/m."""
+
+    body: str
+    point: Floats
+    to: Floats
+    stiffness: float
+    damping: float
 
 
 @dataclass
@@ -47,6 +57,7 @@ class LiveSimulation:
     servos: bool = False
     targets: Floats = field(init=False)
     wrenches: dict[str, Floats] = field(init=False)
+    pull: Pull | None = None
 
     def __post_init__(self) -> None:
         self.q = np.array(self.q)
@@ -59,7 +70,7 @@ class LiveSimulation:
 
     def let_be(self) -> None:
         """No more force from outside. Every body has a place for one, so that a push needs no other code."""
-        self.wrenches = {body.name: np.zeros(6) for body in self.m.bodies}
+        self.wrenches, self.pull = {body.name: np.zeros(6) for body in self.m.bodies}, None
 
     def push(self, body: str, force: Floats, point: Floats | None = None) -> None:
         """A force on a body, in the ground's axes, at a point of the body in its own axes (its centre of mass if left out); it
@@ -88,9 +99,20 @@ class LiveSimulation:
         """Go on for some time, by whole steps."""
         steps = max(1, round(seconds / STEP))
         while steps > 0:
-            count = min(steps, round(PERIOD / STEP)) if self.servos else steps
+            count = min(steps, 1 if self.pull is not None else round(PERIOD / STEP) if self.servos else steps)
+            self._pull()
             self._run(self.tau, count)
             steps -= count
+
+    def _pull(self) -> None:
+        """The force of the spring that pulls, as it is now."""
+        if self.pull is None:
+            return
+        body, point, to, stiffness, damping = self.pull
+        pose, twist = self.m.pose(self.q, body), self.m.velocity(self.q, self.v, body, axes="aligned")
+        arm = pose[:3, :3] @ point
+        speed = twist[3:] + np.cross(twist[:3], arm)
+        self.push(body, stiffness * (to - pose[:3, 3] - arm) - damping * speed, point)
 
     def _run(self, tau: Floats, count: int) -> None:
         """Native steps of RK4 under constant forces."""

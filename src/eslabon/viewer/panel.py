@@ -51,8 +51,8 @@ class Panel:
             ask,
         )
         self.shown: set[str] = set()
-        self.primitives = False
-        self._touched: dict[Any, float] = {}  # when a control was last moved by a person
+        self.primitives = self._held = False
+        self._touched: dict[int, float] = {}  # when a control, by its id, was last moved by a person
         self._released = 0.0  # when a push ends
         self._place, self._shaped, self._looked = np.zeros(0), exhibit.shaped, 0.0
         self.placed: Placed
@@ -75,11 +75,22 @@ class Panel:
             offset=self.offset.tolist(),
             primitives=self.primitives,
         )
-        for (body, _, _), node in self.placed.solids.items():
-            if body != self.placed.scene.bodies[0]:
-                node.on_drag("left", modifier="shift")(self._pulling(body))
+        self._held = False
         self.overlays = Overlays(self.placed, self.shown)
         self._place = np.zeros(0)
+
+    def _hold(self, held: bool) -> None:
+        """Bodies can be pulled while a simulation is on, and the frame led while none is: where a body can be dragged, it covers
+        the grip."""
+        if held == self._held:
+            return
+        self._held = held
+        for (body, _, _), node in self.placed.solids.items():
+            if held and body != self.placed.scene.bodies[0]:
+                node.on_drag("left")(self._pulling(body))
+            elif not held:
+                node.remove_drag_callback("all")
+        self.gizmo.suspend(held)
 
     def _pulling(self, body: str) -> Callable[[Any], Any]:
         async def pull(event: Any) -> None:
@@ -112,19 +123,19 @@ class Panel:
         self._parameters()
         self._show()
 
-    def _changed(self, handle: Any, key: Any, request: Callable[[], Any]) -> None:
+    def _changed(self, handle: Any, request: Callable[[], Any]) -> None:
         """A request when a person, not the program, changes a control."""
 
         @handle.on_update  # type: ignore[untyped-decorator]
         async def changed(event: Any) -> None:
             if event.client_id is not None:
-                self._touched[handle] = time.monotonic()
-                self.ask(key, request)
+                self._touched[id(handle)] = time.monotonic()
+                self.ask(id(handle), request)
 
     def _clicked(self, handle: Any, request: Callable[[], Any]) -> None:
         @handle.on_click  # type: ignore[untyped-decorator]
         async def clicked(_: Any) -> None:
-            self.ask(handle, request)
+            self.ask(id(handle), request)
 
     def _joints(self) -> None:
         self.sliders: list[Slider] = []
@@ -137,7 +148,7 @@ class Panel:
                     hint=None if drive.actuated else "a passive joint: nothing drives it",
                 )  # fmt: skip
                 self.sliders.append(Slider(handle, drive, factor))
-                self._changed(handle, handle, self._moving(self.sliders[-1]))
+                self._changed(handle, self._moving(self.sliders[-1]))
             self._clicked(self.server.gui.add_button("Home", icon="home"), self.exhibit.home)
 
     def _moving(self, slider: Slider) -> Callable[[], str]:
@@ -148,10 +159,11 @@ class Panel:
         if not names:
             return
         with self.server.gui.add_folder("Lead by a frame"):
-            grip = self.server.gui.add_checkbox("grip", False, hint="arrows and rings at the frame, to be dragged")
+            grip = self.server.gui.add_checkbox("grip", True, hint="arrows and rings at the frame, to be dragged")
             frame = self.server.gui.add_dropdown("frame", names, initial_value=self.exhibit.session.frame)
-        self._changed(grip, grip, lambda: self.gizmo.show(grip.value))
-        self._changed(frame, frame, lambda: self._other_frame(frame.value))
+        self.gizmo.show(True)
+        self._changed(grip, lambda: self.gizmo.show(grip.value))
+        self._changed(frame, lambda: self._other_frame(frame.value))
 
     def _other_frame(self, name: str) -> str:
         self.exhibit.session.frame = name
@@ -168,7 +180,7 @@ class Panel:
             find = self.server.gui.add_button("Find them", icon="search")
             self.modes = self.server.gui.add_dropdown("mode", (words.NONE,), visible=False)
         self._clicked(find, self._find_modes)
-        self._changed(self.modes, self.modes, self._choose_mode)
+        self._changed(self.modes, self._choose_mode)
 
     def _find_modes(self) -> str:
         said = self.exhibit.find_modes()
@@ -189,7 +201,7 @@ class Panel:
                 low, high = sorted((0.4 * value, 1.6 * value)) if value else (-1.0, 1.0)
                 handle = self.server.gui.add_slider(name, low, high, words.fine(high - low), value)
                 self.parameters[name] = handle
-                self._changed(handle, handle, self._changing(name, handle))
+                self._changed(handle, self._changing(name, handle))
 
     def _changing(self, name: str, handle: Any) -> Callable[[], str]:
         return lambda: self.exhibit.change(name, float(handle.value))
@@ -201,14 +213,16 @@ class Panel:
             stops = gui.add_checkbox("stops", words.limited(exhibit.m), hint="joints bounce off their limits")
             buttons = gui.add_button_group("", ("Let go", "Pause", "Reset"))
             self.state = gui.add_html("")
-            body = gui.add_dropdown("push", [b.name for b in exhibit.m.bodies], initial_value=exhibit.m.bodies[-1].name)
+            body = gui.add_dropdown("push", [b.name for b in exhibit.m.bodies], initial_value=words.outermost(exhibit))
             way = gui.add_dropdown("towards", tuple(DIRECTIONS), initial_value="+x")
             top = words.rounded(2 * exhibit.weight)
             size = gui.add_slider("force [N]", 0.0, top, top / 200, top / 8)
-            push = gui.add_button("Push (hold)", icon="hand-finger", hint="or drag a body with the Shift key held")
+            push = gui.add_button(
+                "Push (hold)", icon="hand-finger", hint="or drag a body in the scene while it simulates"
+            )
         exhibit.stops = stops.value
         for handle in (drives, stops):
-            self._changed(handle, "drive by", lambda: exhibit.drive_by(drives.value == "servos", stops.value))
+            self._changed(handle, lambda: exhibit.drive_by(drives.value == "servos", stops.value))
         self._clicked(
             buttons, lambda: {"Let go": exhibit.let_go, "Pause": exhibit.pause, "Reset": exhibit.reset}[buttons.value]()
         )
@@ -228,15 +242,16 @@ class Panel:
             shapes = gui.add_button("Mode shapes from here", icon="wave-sine")
         self._clicked(buttons, lambda: exhibit.play(self.clip.value) if buttons.value == "Play" else exhibit.pause())
         self._clicked(shapes, self._find_shapes)
-        self._changed(self.time, self.time, lambda: exhibit.show(self.clip.value, self.time.value))
-        self._changed(self.clip, self.clip, lambda: exhibit.play(self.clip.value))
-        self._changed(speed, speed, lambda: setattr(exhibit, "speed", float(speed.value)))
+        self._changed(self.time, lambda: exhibit.show(self.clip.value, self.time.value))
+        self._changed(self.clip, lambda: exhibit.play(self.clip.value))
+        self._changed(speed, lambda: setattr(exhibit, "speed", float(speed.value)))
 
     def _find_shapes(self) -> str:
         said = self.exhibit.find_mode_shapes()
         names = tuple(self.exhibit.clips)
         self.clip.options = names
-        self.clip.value = next(name for name in names if self.exhibit.clips[name].periodic)
+        shapes = [name for name in names if self.exhibit.clips[name].periodic]
+        self.clip.value = next((name for name in shapes if "Hz" in name), shapes[0])
         self.exhibit.play(self.clip.value)
         return said
 
@@ -244,10 +259,10 @@ class Panel:
         with self.server.gui.add_folder("Show", expand_by_default=False):
             for name in NAMES:
                 handle = self.server.gui.add_checkbox(name, False)
-                self._changed(handle, handle, self._toggling(name, handle))
+                self._changed(handle, self._toggling(name, handle))
             if getattr(self.exhibit.m, "shapes", ()):
                 plain = self.server.gui.add_checkbox("primitives only", False)
-                self._changed(plain, plain, lambda: self._toggle_primitives(plain.value))
+                self._changed(plain, lambda: self._toggle_primitives(plain.value))
             self.server.gui.add_html(words.legend(self.theme))
 
     def _toggling(self, name: str, handle: Any) -> Callable[[], None]:
@@ -275,6 +290,7 @@ class Panel:
                 self._place = np.zeros(0)
             else:
                 self._rebuild()
+        self._hold(self.exhibit.run is not None)
         poses = self.exhibit.poses
         if not np.array_equal(poses, self._place):
             self.placed.place(poses)
@@ -292,16 +308,16 @@ class Panel:
         _put(self.saying, words.sentence(exhibit.said))
         _put(self.conditions, words.gauges(exhibit.gauges(), self.theme))
         _put(self.state, words.simulation(exhibit.run))
-        left = [handle for handle, when in self._touched.items() if now - when < QUIET]
+        left = {handle for handle, when in self._touched.items() if now - when < QUIET}
         for slider in self.sliders:
-            if slider.handle not in left:
+            if id(slider.handle) not in left:
                 self._set(
                     slider.handle, slider.factor * words.in_range(float(exhibit.q[slider.drive.place]), slider.drive)
                 )
         for name, handle in self.parameters.items():
-            if handle not in left:
+            if id(handle) not in left:
                 self._set(handle, exhibit.session.parameters[name])
-        if exhibit.clip is not None and self.time not in left:
+        if exhibit.clip is not None and id(self.time) not in left:
             if self.time.max != exhibit.clip.duration:
                 self.time.max = max(exhibit.clip.duration, 1e-3)
             self._set(self.time, exhibit.clock)
@@ -309,7 +325,7 @@ class Panel:
         return not left and not self._released
 
     def _set(self, handle: Any, value: float) -> None:
-        value = float(np.clip(round(value, 6), handle.min, handle.max))
+        value = float(np.clip(float(f"{value:.6g}"), handle.min, handle.max))
         if abs(handle.value - value) > 1e-9:
             handle.value = value
 

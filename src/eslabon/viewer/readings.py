@@ -10,7 +10,7 @@ from eslabon.errors import EslabonError
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
 
-FAIR, POOR = 0.05, 0.01  # reciprocal condition numbers below which a gauge turns yellow, and red
+FAIR, POOR = 0.02, 0.005  # reciprocal condition numbers below which a gauge turns yellow, and red
 
 
 class Gauge(NamedTuple):

@@ -10,15 +10,16 @@ import numpy as np
 from eslabon.model.configuration import limits
 from eslabon.plotting import PALETTE, Theme
 from eslabon.viewer.readings import Gauge
-from eslabon.viewer.session import Drive, quantity
+from eslabon.viewer.session import Drive
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
+    from eslabon.viewer.exhibit import Exhibit
     from eslabon.viewer.live_simulation import LiveSimulation
 
 NONE = "-"
 COLOURS = {"green": PALETTE["green"], "yellow": PALETTE["orange"], "red": PALETTE["vermillion"]}
-LIKE = {"green": "well conditioned", "yellow": "nearing a singular configuration", "red": "next to singular"}
+LIKE = {"green": "well conditioned", "yellow": "near singular", "red": "all but singular"}
 BOX = "font-size:0.82em;line-height:1.35;padding:0 0.9em 0.45em 0.9em"
 
 
@@ -53,9 +54,9 @@ def simulation(run: LiveSimulation | None) -> str:
     if run is None:
         return ""
     kinetic, potential = run.energy
+    total = f"energy {kinetic + potential:.4g} J"
     return (
-        f"<div style='{BOX}'>t = {run.t:.2f} s<br>energy {kinetic + potential:.4g} J = "
-        f"{kinetic:.3g} kinetic + {potential:.4g} potential</div>"
+        f"<div style='{BOX}'>t = {run.t:.2f} s<br>{total}<br>kinetic {kinetic:.3g} J, potential {potential:.4g} J</div>"
     )
 
 
@@ -108,25 +109,15 @@ def limited(m: Mechanism) -> bool:
     return bool(np.isfinite(limits(m)).any())
 
 
+def outermost(exhibit: Exhibit) -> str:
+    """The body that carries the frame that is led, or else the last one."""
+    frame = exhibit.session.frame
+    return exhibit.m.bodies[-1].name if frame is None else exhibit.m.frame(frame).body
+
+
 def in_range(value: float, drive: Drive) -> float:
     """A coordinate as a slider shows it: an angle that has gone round is shown where it is in its range."""
     if drive.unit == "rad" and not drive.lower <= value <= drive.upper:
         middle = (drive.lower + drive.upper) / 2
         return middle + float(np.remainder(value - middle + np.pi, 2 * np.pi) - np.pi)
     return value
-
-
-__all__ = [
-    "NONE",
-    "fine",
-    "gauges",
-    "heading",
-    "in_range",
-    "legend",
-    "limited",
-    "quantity",
-    "rounded",
-    "sentence",
-    "shown_unit",
-    "simulation",
-]
