@@ -27,7 +27,7 @@ from eslabon.solvers.workspace import KINDS, Workspace
 
 GAP = 12.0  # typical distances between neighbours: a curve is not drawn across more
 NEARLY = 0.02  # a reciprocal condition number
-LOOKS = {"parallel": ("singular", "o"), "serial": ("limit", "s")}  # the role of their colour, and their marks
+LOOKS = {"parallel": ("singular", "o"), "serial": ("boundary", "s")}  # the role of their colour, and their marks
 
 
 def figure(space: Workspace, of: str, singular: bool, theme: str | None) -> Any:
@@ -45,7 +45,7 @@ def figure(space: Workspace, of: str, singular: bool, theme: str | None) -> Any:
             points.append(_shown(evaluate(space.m, "pose", frame=space.frame)(q)[:, :3, 3], plane))
             _draw_singular(ax, space, kind, q if certain else None, points[-1])
     names = ("x", "y", "z") if plane is None else tuple(direction_name(row) for row in plane)
-    equal_axes(ax, np.concatenate(points), tuple(f"{name} of {space.frame}" for name in names))
+    equal_axes(ax, np.concatenate(points), tuple(f"{name} of {space.frame}" for name in names), zoom=1.0)
     legend(ax, "below")
     panel_title(ax, f"{space.name}: {space.reached:.0%} of {space.asked:,} samples reached")
     return made
