@@ -6,6 +6,12 @@
 
 Colours are those of Okabe and Ito, which the colour-blind tell apart. A unit stands in brackets behind what it measures, as in
 "t [s]". Curves that coincide are drawn once, and named together. This room knows axes and arrays, and no mechanisms.
+
+>>> import eslabon as es
+>>> figure, (axes,) = es.plotting.panels(1, bottom=es.plotting.axis_label("t", "s"))
+>>> lines = es.plotting.curves(axes, [0, 1, 2], {"a": [0, 1, 2], "b": [0, 1, 2], "c": [2, 1, 0]}, unit="rad")
+>>> [line.get_label() for line in lines]
+['a = b', 'c']
 """
 
 from eslabon.plotting.axes import (
