@@ -9,14 +9,6 @@ HEAD = Path(__file__).parents[1]
 PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 
 
-def on_config(config):
-    """The Spanish pages, as far as they are written, are the last entry of the navigation."""
-    written = sorted(f"es/{page.name}" for page in (HEAD / "docs" / "es").glob("*.md"))
-    if written:
-        config.nav.append({"Español": written})
-    return config
-
-
 def on_files(files: Files, config, **_) -> Files:
     for page, source in PAGES.items():
         text = re.sub(r"\]\(docs/", "](", (HEAD / source).read_text(encoding="utf-8"))

@@ -102,7 +102,7 @@ def test_a_mechanism_that_cannot_be_assembled_shows_its_tables():
 
 def test_kinematics(elbow):
     assert "paradoxical" in text_of(es.load("bennett").mobility())
-    assert "Herve's subgroups, in E 3*4 - 10 - 0 passive 2" in text_of(es.load("five_bar").mobility())
+    assert "Hervé's subgroups, in E 3*4 - 10 - 0 passive 2" in text_of(es.load("five_bar").mobility())
     assert "has lost its translation" in text_of(elbow.singularity([0.0, 0.0], "tool", "translation"))
     ellipsoid = elbow.manipulability([0.0, 1.0], "tool", "translation")
     assert "0.841471" in text_of(ellipsoid)

@@ -26,6 +26,14 @@ def test_a_picture_in_a_mode(tmp_path, monkeypatch):
     assert (tmp_path / "arm.svg").read_text().startswith("<?xml")
 
 
+def test_a_simulation_as_a_film(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    typed = ["simulate", "double_pendulum", "--q", "1 0", "--time", "0.2", "--animate", "swing.gif"]
+    done = CliRunner().invoke(app, typed)
+    assert "Animation: swing.gif" in done.stdout
+    assert (tmp_path / "swing.gif").read_bytes().startswith(b"GIF89a")
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

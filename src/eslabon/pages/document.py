@@ -35,7 +35,7 @@ figure.es-figure { margin: 1.3rem 0; break-inside: avoid; } .es-figure svg, .es-
 .es-figure > svg, .es-figure > img { background: #fff; border-radius: 6px; }
 .es-figure iframe { width: 100%; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); }
 .es-pair { display: flex; flex-wrap: wrap; gap: 0 2rem; align-items: flex-start; } .es-pair > * { flex: 1 1 22rem; min-width: 0; }
-math { font-size: 1.04em; } .es-equation { overflow-x: auto; overflow-y: hidden; margin: .8rem 0; } .es-equation math { width: max-content; }
+math { font-size: 1.04em; font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", "DejaVu Math TeX Gyre", math; } .es-equation { overflow-x: auto; overflow-y: hidden; margin: .8rem 0; } .es-equation math { width: max-content; }
 mtd[columnalign=left] { text-align: left; } mtd[columnalign=right] { text-align: right; }
 .es-wide { overflow: auto; max-height: 42rem; border: 1px solid var(--line); border-radius: 6px; } .es-wide .es-figure svg { max-width: none; }
 .es-wide .es-figure { margin: 0; width: max-content; }

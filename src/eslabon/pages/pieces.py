@@ -158,7 +158,7 @@ def equation(latex: str, block: bool = True) -> str:
     made: str = convert(latex, display="block" if block else "inline")
     for variant, as_style in BOLD.items():
         made = made.replace(f'mathvariant="{variant}"', as_style)
-    return made
+    return made.replace("<mover>", '<mover accent="true">')  # dots as large as the letters
 
 
 def _inline(text: str) -> str:

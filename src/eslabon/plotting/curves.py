@@ -77,6 +77,12 @@ def curves(
     log : whether the vertical axis is logarithmic.
     where : the legend stands "right" of the panel or "below" it; "none" leaves it out. A single curve has none.
     styles : options of lines by name, such as {"total": {"color": "black"}}.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> lines = es.plotting.curves(axes, [0, 1], {"q1": [0.0, 1.0], "q2": [1.0, 0.0]}, name="angles", unit="rad")
+    >>> len(lines), axes.get_ylabel()
+    (2, 'angles [rad]')
     """
     theme, order = theme_at(ax), list(values)
     shown = {k: _some(x[k] if isinstance(x, Mapping) else x, y) for k, y in values.items()}
@@ -154,6 +160,12 @@ def legend(ax: Any, where: str = "right", keep: bool = False, **options: Any) ->
     """The legend of what is labelled in the axes, beside or below them: it never covers what is drawn.
 
     Lines are shown full, unless they `keep` their opacity and width, where these say something.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> line = axes.plot([0, 1], label="q1")
+    >>> len(es.plotting.legend(axes).get_texts())
+    1
     """
     from eslabon.plotting.figures import look
 

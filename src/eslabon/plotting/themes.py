@@ -27,7 +27,12 @@ VARIABLE = "ESLABON_THEME"  # of the environment: the theme of a session that se
 @dataclass(frozen=True)
 class Theme:
     """What figures are made of: paper, ink, quiet ink for what stands aside, lines of the grid; colours of curves, in order, and
-    of roles; and the part (least, most) of the map viridis that stands out from the paper."""
+    of roles; and the part (least, most) of the map viridis that stands out from the paper.
+
+    >>> import eslabon as es
+    >>> es.plotting.LIGHT.name, es.plotting.DARK.paper
+    ('light', '#14181d')
+    """
 
     name: str
     paper: str
@@ -142,6 +147,12 @@ def theme_of(name: str | Theme | None = None) -> Theme:
 
 
 def theme_at(ax: Any) -> Theme:
-    """The theme of the figure that has these axes; the session's if it is a figure of somebody else."""
+    """The theme of the figure that has these axes; the session's if it is a figure of somebody else.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1, theme="dark")
+    >>> es.plotting.theme_at(axes).name
+    'dark'
+    """
     theme = getattr(ax.get_figure(root=True), "theme", None)
     return theme if isinstance(theme, Theme) else theme_of()

@@ -30,6 +30,11 @@ class Study:
     """A finished study: `html` is its page, `data` all its numbers; `save` writes both, and the tables as CSV.
 
     `troubles` are sentences about what could not be computed, by the names of sections.
+
+    >>> import eslabon as es
+    >>> made = es.study("elbow", sections=["what_it_is"])
+    >>> made.html[:15], made.troubles
+    ('<!DOCTYPE html>', {})
     """
 
     name: str

@@ -27,7 +27,7 @@ class Gizmo:
     def __init__(self, server: ViserServer, root: str, exhibit: Exhibit, asked: Callable[[], None]) -> None:
         self.server, self.root, self.exhibit, self.asked = server, root, exhibit, asked
         self.handle: Any = None
-        self.visible = self.dragged = False
+        self.visible = self.dragged = self.suspended = False
         self.target, self.turned = np.eye(4), np.eye(3)
 
     def show(self, visible: bool) -> str:
@@ -35,13 +35,18 @@ class Gizmo:
         self.add()
         return ""
 
+    def suspend(self, suspended: bool) -> None:
+        """Out of the way for a while, or back."""
+        self.suspended = suspended
+        self.add()
+
     def add(self) -> None:
         """Put it at the frame, in the form that suits it, or take it away."""
         if self.handle is not None:
             self.handle.remove()
             self.handle = None
         m, frame = self.exhibit.m, self.exhibit.session.frame
-        if not self.visible or frame is None:
+        if not self.visible or self.suspended or frame is None:
             return
         scene, task = scene_of(m), task_of(m, frame)
         here = self.exhibit.session.pose(frame)

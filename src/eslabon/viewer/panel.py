@@ -51,7 +51,7 @@ class Panel:
             ask,
         )
         self.shown: set[str] = set()
-        self.primitives = False
+        self.primitives = self._held = False
         self._touched: dict[int, float] = {}  # when a control, by its id, was last moved by a person
         self._released = 0.0  # when a push ends
         self._place, self._shaped, self._looked = np.zeros(0), exhibit.shaped, 0.0
@@ -75,11 +75,22 @@ class Panel:
             offset=self.offset.tolist(),
             primitives=self.primitives,
         )
-        for (body, _, _), node in self.placed.solids.items():
-            if body != self.placed.scene.bodies[0]:
-                node.on_drag("left", modifier="shift")(self._pulling(body))
+        self._held = False
         self.overlays = Overlays(self.placed, self.shown)
         self._place = np.zeros(0)
+
+    def _hold(self, held: bool) -> None:
+        """Bodies can be pulled while a simulation is on, and the frame led while none is: where a body can be dragged, it covers
+        the grip."""
+        if held == self._held:
+            return
+        self._held = held
+        for (body, _, _), node in self.placed.solids.items():
+            if held and body != self.placed.scene.bodies[0]:
+                node.on_drag("left")(self._pulling(body))
+            elif not held:
+                node.remove_drag_callback("all")
+        self.gizmo.suspend(held)
 
     def _pulling(self, body: str) -> Callable[[Any], Any]:
         async def pull(event: Any) -> None:
@@ -206,7 +217,9 @@ class Panel:
             way = gui.add_dropdown("towards", tuple(DIRECTIONS), initial_value="+x")
             top = words.rounded(2 * exhibit.weight)
             size = gui.add_slider("force [N]", 0.0, top, top / 200, top / 8)
-            push = gui.add_button("Push (hold)", icon="hand-finger", hint="or drag a body with the Shift key held")
+            push = gui.add_button(
+                "Push (hold)", icon="hand-finger", hint="or drag a body in the scene while it simulates"
+            )
         exhibit.stops = stops.value
         for handle in (drives, stops):
             self._changed(handle, lambda: exhibit.drive_by(drives.value == "servos", stops.value))
@@ -277,6 +290,7 @@ class Panel:
                 self._place = np.zeros(0)
             else:
                 self._rebuild()
+        self._hold(self.exhibit.run is not None)
         poses = self.exhibit.poses
         if not np.array_equal(poses, self._place):
             self.placed.place(poses)
