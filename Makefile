@@ -53,7 +53,7 @@ bench: $(VENV)/.dev
 # pip runs again only when the dependencies change: the package itself is installed in place.
 $(VENV)/.run: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[study]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml

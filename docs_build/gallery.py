@@ -45,9 +45,7 @@ def circle() -> str:
     """What the tutorial draws: the 3-RRR on its way around a circle."""
     way = es.paths.along(es.paths.arc([0, 0, 0], [0.03, 0, 0], [0, 0, 1], 2 * pi), es.paths.cycloidal(1.0), np.eye(3))
     q = mechanisms()["planar_3rrr"].follow(way, times=np.linspace(0, 1, 101)).q
-    return svg(
-        mechanisms()["planar_3rrr"].plot(q[[0, 30, 50, 70]], trace="centre", theme="light", title="", size=(5, 4))
-    )
+    return svg(mechanisms()["planar_3rrr"].plot(q[::4], trace="centre", theme="light", title="", size=(5, 4)))
 
 
 def svg(figure) -> str:

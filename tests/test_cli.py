@@ -18,7 +18,7 @@ from eslabon.cli.typed import paths, sources
 from eslabon.sheets import Sheet
 from small_mechanisms import SMALL
 
-QUICK = [name for name in EXAMPLES if name not in ("reproduce", "demo", "view")]
+QUICK = [name for name in EXAMPLES if name not in ("reproduce", "demo", "study", "view")]
 
 
 @pytest.fixture(autouse=True)
@@ -306,15 +306,15 @@ def test_demo_says_where_to_look(tmp_path):
         "108.031",
         "0.000629369",
         "loop closure violated by at most",
-        "out/topology.svg",
-        "out/swing.png",
+        "out/planar_3rrr_study.html",
+        "eslabon --help",
     ):
         assert word in shown
+    assert ".md" not in shown  # an installed package has no files of the repository
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
-        "topology.svg",
-        "driven.png",
-        "reactions.png",
-        "swing.png",
+        "planar_3rrr_study.html",
+        "planar_3rrr_study.json",
+        "planar_3rrr_study",
     }
 
 

@@ -102,9 +102,11 @@ def test_a_mechanism_that_cannot_be_assembled_shows_its_tables():
 
 def test_kinematics(elbow):
     assert "paradoxical" in text_of(es.load("bennett").mobility())
-    assert "Herve's subgroups, in E 3*4 - 10 - 0 passive 2" in text_of(es.load("five_bar").mobility())
+    assert "Hervé's subgroups, in E 3*4 - 10 - 0 passive 2" in text_of(es.load("five_bar").mobility())
     assert "has lost its translation" in text_of(elbow.singularity([0.0, 0.0], "tool", "translation"))
-    assert "0.841471" in text_of(elbow.manipulability([0.0, 1.0], "tool", "translation"))
+    ellipsoid = elbow.manipulability([0.0, 1.0], "tool", "translation")
+    assert "0.841471" in text_of(ellipsoid)
+    assert "img" in parsed(ellipsoid._repr_html_()).seen
     assert "serial" in text_of(elbow.conditions([0.3, 0.8]))
     q = np.stack([np.full(5, 0.3), np.linspace(1.0, 0.2, 5)], axis=-1)
     assert "serial" in text_of(elbow.conditions(q).closest)
@@ -114,7 +116,7 @@ def test_kinematics(elbow):
     assert "converged" in text_of(elbow.inverse_kinematics(planar=[1.2, 0.3], report=True))
     assert "mx(link1) + m(link2)" in text_of(elbow.base_parameters())
     path = es.paths.along(es.paths.line([1.2, 0.3, 0], [1.0, 0.8, 0]), es.paths.quintic(1.0))
-    assert "v[1]" in text_of(elbow.follow(path, part="position", guess=[-0.5, 1.5]))
+    assert "v theta2" in text_of(elbow.follow(path, part="position", guess=[-0.5, 1.5]))
 
 
 def test_paths():
@@ -134,6 +136,9 @@ def test_motion(pendulum):
     many = pendulum.simulate([[0.5, 0.2], [0.1, 0.0]], None, 0.1, method="rk4", step=0.05)
     assert "The first of its trajectories" in text_of(many)
     assert "tau" not in text_of(motion["q1"]) or "tau 0" in text_of(motion["q1"])
+    platform = es.load("delta")
+    fall = parsed(platform.simulate(platform.project(platform.home()), None, 0.01)._repr_html_())
+    assert "details" in fall.seen  # 37 curves in two groups
     for part in (motion.energy, motion.statistics, motion.joint("q2")):
         text_of(part)
 
@@ -146,6 +151,7 @@ def test_linear_models(pendulum):
     text_of(pendulum.linearize(np.zeros((3, 2))))  # many
     assert "oscillation 2.68011 0.4266" in text_of(lm.modes())
     assert "participation" in text_of(lm.modes()[0])
+    assert "img" in parsed(lm.modes()[0]._repr_html_()).seen  # its shape
     assert "stable -19.62 0 0" in text_of(pendulum.equilibrium(tau=[0.0, 0.0], all=True))
     assert "bar1" in text_of(lm.contributions())
 

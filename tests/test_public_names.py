@@ -7,9 +7,21 @@ import pytest
 
 import eslabon as es
 
-ROOMS = ("", "algebra", "control", "identification", "linear", "paths", "reproductions", "simulate")
+ROOMS = (
+    "",
+    "algebra",
+    "control",
+    "identification",
+    "linear",
+    "paths",
+    "plotting",
+    "reproductions",
+    "simulate",
+    "studies",
+    "viewer",
+)
 CLASSES = (es.Mechanism, es.Builder, es.BondGraph)
-DATA = ("REPRESENTATIONS", "DOCUMENTS")  # constants have a comment, not a docstring
+DATA = ("DOCUMENTS", "PALETTE", "REPRESENTATIONS", "ROLES", "THEMES")  # constants have a comment, not a docstring
 
 
 def public_names():

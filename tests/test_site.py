@@ -7,6 +7,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from browser import chromium, opened
+
 HERE = Path(__file__).parents[1]
 LOADS = {
     "script": "src",
@@ -44,8 +46,9 @@ def external(address: str) -> bool:
     return bool(urlsplit(address).netloc)
 
 
-def test_the_site(tmp_path):
-    """One test, so that the site is built once."""
+def test_the_site(tmp_path, monkeypatch):
+    """One test, so that the site is built once; it ends in a browser, if there is one."""
+    monkeypatch.setenv("NO_MKDOCS_2_WARNING", "1")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
     built = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[-3000:]
@@ -61,6 +64,23 @@ def test_the_site(tmp_path):
         assert not re.findall(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")), (
             sheet.name
         )
+    look_at_pages(tmp_path)
+
+
+def look_at_pages(site):
+    """Pages load without complaints and ask for nothing else; equations are set, pictures drawn."""
+    with chromium() as browser, opened(browser) as tab:
+        asked = []
+        tab.page.on("request", lambda request: asked.append(request.url))
+        for name in ("index", "gallery", "formulations/lie", "reference/mechanism"):
+            tab.page.goto((site / f"{name}.html").as_uri(), wait_until="networkidle")
+            assert tab.page.title()
+        assert not tab.complaints
+        assert all(address.startswith(("file:", "data:", "blob:")) for address in asked)
+        tab.page.goto((site / "formulations/lie.html").as_uri())
+        assert tab.page.eval_on_selector("math[display=block]", "e => e.getBoundingClientRect().height") > 20
+        tab.page.goto((site / "index.html").as_uri())
+        assert tab.page.eval_on_selector_all(".strip img", "all => all.map(e => e.naturalWidth > 0)") == [True] * 4
 
 
 def check_link(pages, path, name, address):

@@ -77,7 +77,16 @@ def test_offered(offered, text, names):
 
 def test_rooms_offer_names_and_not_files(offered):
     assert "computed_torque_control" not in offered("es.control.comp")
-    for room in (es.control, es.identification, es.simulate, es.linear, es.paths, es.algebra, es.reproductions):
+    for room in (
+        es.control,
+        es.identification,
+        es.simulate,
+        es.linear,
+        es.paths,
+        es.algebra,
+        es.plotting,
+        es.reproductions,
+    ):
         assert set(dir(room)) == set(room.__all__)
 
 

@@ -58,9 +58,11 @@ __all__ = [
     "linear",
     "load",
     "paths",
+    "plotting",
     "reproductions",
     "robots",
     "simulate",
+    "study",
     "view",
 ]
 
@@ -72,10 +74,12 @@ _LATER = {
     "Motion": "simulate",
     "Target": "solvers.targets",
     "check": "studies.file_check",
+    "study": "studies",
     "control": "",
     "simulate": "",
     "reproductions": "",
     "identification": "",
+    "plotting": "",
     "view": "viewer",
 }  # names, and the room they are in
 

@@ -28,7 +28,7 @@ from eslabon.errors import InputError, suggest
 
 LANGUAGES = ("en", "es")
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?%?(?!\w)")
-WORD = re.compile(r"[^\W\d_]{2,}(?![\w.]*[\d_(])")  # theta2, q_a and f(x) are symbols, not words
+WORD = re.compile(r"(?<![^\W\d_])[A-Za-zÀ-ÖØ-öø-ÿ]{2,}(?![\w.]*[\d_(])")  # theta2, q_a and f(x) are symbols, not words
 FIELD = re.compile(r"{[^}]*}")
 CODE = re.compile(r"`[^`]*`|\b[A-Za-z]\w*(?:[._]\w+)+")
 

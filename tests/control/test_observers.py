@@ -383,7 +383,11 @@ def test_estimates_are_plotted_with_units():
     estimates = feedback.estimates(m.simulate([0.05, 0.05], None, 1.0, feedback.law([0.1, 0.0, 0.0, 0.0])))
     figure = estimates.plot()
     labels = [ax.get_ylabel() for ax in figure.axes]
-    assert labels == ["[m]", "[m]", "[rad]", "[rad]", "[m/s]", "[m/s]", "[rad/s]", "[rad/s]"]
+    assert labels == [
+        f"{name} [{unit}]"
+        for name, unit in zip(estimates.states, ("m", "rad", "m/s", "rad/s"), strict=True)
+        for _ in range(2)
+    ]
     assert np.allclose(estimates.error[0], [-0.05, 0.05, 0, 0])
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from matplotlib.text import Text
+
 import eslabon as es
 
 IMAGES = Path(__file__).with_name("images")
-# Planar and spatial, open and closed, with what can be drawn besides. Letters are left out: they are another library's.
+# Planar and spatial, open and closed, with what can be drawn besides. Letters are left out: versions of
+# matplotlib set them otherwise.
 LIBRARY: dict[str, dict[str, Any]] = {
     "five_bar": {"coms": True},
     "planar_3rrr": {"theme": "dark"},
@@ -61,6 +64,8 @@ def picture(name: str) -> Any:
     q = m.home() if name in made else None
     figure = m.plot(q, title="", size=(3.6, 3.2), **LIBRARY.get(name, {}))
     figure.axes[0].set_axis_off()
+    for words in figure.findobj(Text):
+        words.set_text("")
     return figure
 
 

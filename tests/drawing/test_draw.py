@@ -1,6 +1,7 @@
 """Drawings of mechanisms: all of it is there, in true proportions, and nonsense ends in a sentence."""
 
 import warnings
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib as mpl
@@ -87,6 +88,11 @@ def test_a_planar_mechanism_is_drawn_in_its_plane(seed):
     assert hasattr(ax, "zaxis")
 
 
+def test_a_screw_leaves_the_plane():
+    b = es.Builder("vice").body("jaw", 1.0).joint("thread", "helical", "ground", "jaw", pitch=0.01)
+    assert scene_of(b.build()).plane is None
+
+
 @pytest.mark.parametrize("name", ["delta", "puma560", "bennett"])
 def test_space_has_equal_axes(name):
     figure = es.load(name).plot()
@@ -141,7 +147,7 @@ def test_reactions_are_drawn_to_scale():
 
 def test_labels_stand_apart_and_within():
     figure = es.load("planar_3rrr").plot(labels=True)
-    figure.savefig("/dev/null", format="png")
+    figure.savefig(BytesIO(), format="png")
     boxes = [t.get_window_extent() for t in figure.axes[0].texts]
     assert {t.get_text() for t in figure.axes[0].texts} >= {j.name for j in es.load("planar_3rrr").joints}
     crossing = sum(a.shrunk(0.8, 0.8).overlaps(b.shrunk(0.8, 0.8)) for k, a in enumerate(boxes) for b in boxes[:k])
@@ -162,6 +168,21 @@ def test_into_axes_that_are_there(tmp_path):
     with pytest.raises(es.InputError, match="projection='3d'"):
         delta.plot(ax=flat)
     figure.savefig(tmp_path / "two.pdf")
+
+
+def test_an_open_wrench_acts_where_the_model_says():
+    b = es.Builder("arm").body("rod", 1.0, (0.5, 0, 0)).joint("q", "revolute", "ground", "rod")
+    m = b.wrench("push", "rod", at=(1, 0, 0)).build()
+    lines = m.plot([np.pi / 2], external={"push": [0, 0, 0, 3.0, 0, 0]}).axes[0].lines
+    shaft = next(np.column_stack(x.get_data()) for x in lines if x.get_gid() == "force push")
+    assert np.allclose(shaft, [[0, 1], [0.3 * scene_of(m).size, 1]])
+
+
+def test_nothing_moves_and_it_is_drawn():
+    b = es.Builder("bracket").body("plate", 1.0).frame("corner", "plate", (0.3, 0.1, 0))
+    m = b.joint("weld", "fixed", "ground", "plate", at=(0, 0, 0.2)).build()
+    assert m.plot(labels=True).axes
+    assert m.plot([]).axes
 
 
 def test_files_and_themes(tmp_path):
@@ -212,6 +233,11 @@ def test_a_mesh_is_drawn_and_a_missing_one_is_a_bar(tmp_path):
         ({"view": (1, 2, 3)}, "elevation and azimuth"),
         ({"size": (0, 3)}, "width"),
         ({"title": 3}, "title is a text"),
+        ({"view": [[0, 0], [1, 1]]}, "shape"),
+        ({"size": [[3, 3], [3, 3]]}, "shape"),
+        ({"trace": 5}, "trace is a frame's name"),
+        ({"external": 5}, "external"),
+        ({"ax": 5}, "axes of matplotlib"),
         ({"path": "arm"}, None),
     ],
 )

@@ -8,9 +8,10 @@ from matplotlib.testing.compare import compare_images
 import eslabon as es
 from drawing.pictures import IMAGES, NAMES, picture
 
-# The root mean square over all pixels, of 255. Another version of matplotlib smooths edges otherwise, which is less than 1; a
-# symbol that is left out, or a link that is turned by two degrees, is 4 or more, as the second test shows.
-TOLERANCE = 2.5
+# The root mean square over all pixels, of 255. Versions 3.10 and 3.11 of matplotlib make the same pictures, and round-off on
+# another machine moves an edge by less than a pixel; a symbol that is left out is 5, a link turned by two degrees 15, as the
+# second test shows.
+TOLERANCE = 2.0
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""Driving (rheonomic) constraints: Phi(q, t) = 0, with Phi_t, Phi_qt and Phi_tt (Diaz, 2)."""
+"""Driving (rheonomic) constraints: Phi(q, t) = 0, with Phi_t, Phi_qt and Phi_tt (Díaz, 2)."""
 
 import numpy as np
 import pytest

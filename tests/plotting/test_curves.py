@@ -182,3 +182,20 @@ def test_equal_axes_in_plane_and_space():
     equal_axes(plane, cloud[:, :2])
     assert plane.get_aspect() == 1.0
     assert plane.get_ylabel() == "y [m]"
+
+
+def test_names_are_shown_as_they_are(tmp_path: Path):
+    """Dollars are no mathematics, and a name may begin with an underscore."""
+    figure, (ax,) = panels(1, title="a $robot$")
+    curves(ax, T, {"_hidden": T, "$x$": -T, "5 $ \\frac": T**2}, title="$y$")
+    shown = texts(ax)
+    assert [name.lstrip("\u200b") for name in shown] == ["_hidden", "\\$x\\$", "5 \\$ \\frac"]
+    text = svg_text(figure)
+    for name in ("_hidden", "$x$", "5 $ \\frac", "$y$", "a $robot$"):
+        assert f"{name}</text>" in text
+
+
+def test_nothing_to_draw():
+    ax = panels(1)[1][0]
+    assert len(curves(ax, [], {"a": []})) == 1
+    assert curves(ax, [], {"a": np.empty((0, 0))}) == curves(ax, [], {}) == []

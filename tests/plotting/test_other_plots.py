@@ -75,3 +75,33 @@ def test_units_stand_on_other_figures_too():
     assert [ax.get_ylabel() for ax in response.axes] == ["[N m]", "[N m]"]
     texts = [text.get_text() for text in response.axes[0].get_legend().get_texts()]
     assert texts[0] == "true ≈ linear"  # so small a change is linear
+
+
+def test_paths_and_motions_along_them():
+    m = es.load("elbow")
+    way = es.paths.along(es.paths.line([1.2, 0.5, 0], [1.0, 1.0, 0]), es.paths.quintic(1.0))
+    speed = way.plot(theme="dark").axes[1]
+    assert speed.get_lines()[0].get_ydata().max() == pytest.approx(1.875 * np.hypot(0.2, 0.5))  # of a quintic law
+    assert speed.get_title(loc="left") == "speed"
+    motion = m.follow(way, part="position", times=np.linspace(0, 1, 5))
+    titles = [(ax.get_title(loc="left"), ax.get_ylabel()) for ax in motion.plot().axes]
+    assert titles == [
+        ("coordinates", "[rad]"),
+        ("velocities", "[rad/s]"),
+        ("accelerations", "[rad/s²]"),
+        ("conditioning", "condition number"),
+    ]
+    with pytest.raises(es.InputError, match="has no times to be plotted over"):
+        m.inverse_motion(m.pose([0.3, 0.5], "tool"), np.zeros(6), np.zeros(6), [0.2, 0.4], "tool").plot()
+    helix = es.paths.helix([0, 0, 0], [1, 0, 0], [0, 0, 1], np.pi, 0.1)
+    assert es.paths.along(helix, es.paths.cycloidal(1.0), "frenet").plot().axes[0].name == "3d"
+    joints = es.paths.joint_path([[0, 0], [1, 2]], es.paths.quintic(2.0)).plot()
+    assert [ax.get_ylabel() for ax in joints.axes] == ["", "[1/s]", "[1/s²]"]
+
+
+def test_responses_of_bond_graphs_share_panels_by_unit():
+    run = es.BondGraph.load("morales_puma").simulate(None, 1.0, [2.0, 1.0])
+    units = [ax.get_ylabel() for ax in run.plot(theme="dark").axes]
+    assert units == ["[N m s]", "[rad]", "[N m]"]
+    with pytest.raises(es.ModelError, match="has no 'e99'"):
+        run.plot("e99")

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import eslabon as es
 from eslabon.cli import main
@@ -32,16 +31,6 @@ def test_every_figure_says_what_to_install(tmp_path: Path) -> None:
     ):
         with pytest.raises(MissingDependencyError, match=r"pip install 'eslabon\[plot\]'"):
             draw()
-
-
-@pytest.mark.usefixtures("without_matplotlib")
-def test_the_demo_says_that_it_draws_no_curves(tmp_path: Path) -> None:
-    from eslabon.studies.demo import run
-
-    console = Console(record=True, width=200)
-    run(tmp_path, console)
-    assert "The curves are not drawn: figures need matplotlib; pip install 'eslabon[plot]'" in console.export_text()
-    assert [p.name for p in tmp_path.iterdir()] == ["topology.svg"]
 
 
 @pytest.mark.usefixtures("without_matplotlib")

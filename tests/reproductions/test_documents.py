@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 import eslabon as es
-from eslabon.reproductions import DOCUMENTS, Report, Verdict, reproduce
+from eslabon.reproductions import DOCUMENTS, Verdict, reproduce
 from eslabon.reproductions.report import WIDTH
+from reports import report
 
 WRONG, DAMAGED, NOISE = Verdict.WRONG, Verdict.DAMAGED, Verdict.NOISE
 
@@ -270,11 +270,6 @@ EXPECTED = {
         "Table 1: work of both forms": (1, {}),
     },
 }
-
-
-@cache
-def report(name: str) -> Report:
-    return reproduce(name)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

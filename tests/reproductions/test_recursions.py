@@ -1,4 +1,4 @@
-"""The compiled kinematics agrees with Rojas' two recursions and with Mendez' quaternion sums."""
+"""The compiled kinematics agrees with Rojas' two recursions and with Méndez' quaternion sums."""
 
 import numpy as np
 import pytest

@@ -32,7 +32,7 @@ UNDERDRIVEN = {"cart_pole", "flyball_governor", "rssr"}  # fewer actuators than 
 REDUNDANT = {"bennett", "bricard", "rojas_hexiflex", "sarrus"}  # overconstrained in space, and movable all the same
 NO_SOLID = {"puma560": {"link1", "link3"}, "puma560_drives": {"link1", "link3"}, "rojas_t3": {"link1"}}
 SOURCES = (
-    r"Rojas|Yime|Diaz|Mendez|Morales|Corke|Paul|IFToMM|Hairer|Barto|Clavel|Gough|Bennett|Sarrus|textbook|publishe[sd]"
+    r"Rojas|Yime|Díaz|Méndez|Morales|Corke|Paul|IFToMM|Hairer|Barto|Clavel|Gough|Bennett|Sarrus|textbook|publishe[sd]"
 )
 NAMES = sorted(MOBILITY)
 CLOSED = sorted(
@@ -445,7 +445,7 @@ def test_rojas_3r_closed_form() -> None:
 
 
 def planar_2r(q, v, a, l1, lc1, lc2, m1, m2, I1, I2, g):
-    """Mendez, section 3, as corrected: M a + C v + g."""
+    """Méndez, section 3, as corrected: M a + C v + g."""
     c2, s2 = np.cos(q[1]), np.sin(q[1])
     M11 = m1 * lc1**2 + I1 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * c2) + I2
     M12 = m2 * (lc2**2 + l1 * lc2 * c2) + I2
@@ -571,7 +571,7 @@ def test_spatial_four_bar_turn() -> None:
 
 
 def test_diaz_four_bar_torques() -> None:
-    """Diaz, example 1, recomputed: the torque that keeps bar 1 at 1 rad/s."""
+    """Díaz, example 1, recomputed: the torque that keeps bar 1 at 1 rad/s."""
     m = load("diaz_four_bar")
     motion, q = Motion(m), m.home()
     assert q[0] + q[1] == pytest.approx(0.323599047, abs=1e-9)
@@ -583,7 +583,7 @@ def test_diaz_four_bar_torques() -> None:
 
 
 def test_diaz_3rrr_second() -> None:
-    """Diaz, example 2, recomputed: from rest under 0.1, 0.1, -0.1 N m for a second."""
+    """Díaz, example 2, recomputed: from rest under 0.1, 0.1, -0.1 N m for a second."""
     m = load("diaz_3rrr")
     np.testing.assert_allclose(m.home(), [1.047, -0.865, 1.116, 2.751, -1.424, 0.679, -2.718], atol=5.1e-4)
     tree, tau = Tree(m), np.zeros(7)

@@ -1,4 +1,4 @@
-"""Herve's twelve subgroups, from generators of every kind, wherever they stand."""
+"""Hervé's twelve subgroups, from generators of every kind, wherever they stand."""
 
 from __future__ import annotations
 

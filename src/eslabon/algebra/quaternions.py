@@ -1,4 +1,4 @@
-"""Quaternions (w, x, y, z), scalar first: their algebra (Mendez, eqs. 1 to 9) and the rotations they stand for.
+"""Quaternions (w, x, y, z), scalar first: their algebra (Méndez, eqs. 1 to 9) and the rotations they stand for.
 
 Here live the product and its kin, interpolation and rates, and the conversions between the unit quaternion and
 the representations that share its axis: axis and angle, rotation vector, Rodrigues parameters, linear invariants.
@@ -44,7 +44,7 @@ SMALLEST_SCALAR_PART = 4 * np.finfo(float).eps
 
 
 def quaternion_from_vector(v: Array) -> Array:
-    """The pure quaternion (0, v) of a vector (Mendez, eqs. 3 to 5).
+    """The pure quaternion (0, v) of a vector (Méndez, eqs. 3 to 5).
 
     >>> quaternion_from_vector([1.0, 2.0, 3.0])
     array([0., 1., 2., 3.])
@@ -53,7 +53,7 @@ def quaternion_from_vector(v: Array) -> Array:
 
 
 def vector_part(q: Array) -> Array:
-    """The vector in a quaternion, (x, y, z) (Mendez, eqs. 3 to 5).
+    """The vector in a quaternion, (x, y, z) (Méndez, eqs. 3 to 5).
 
     >>> vector_part([1.0, 2.0, 3.0, 4.0])
     array([2., 3., 4.])
@@ -62,7 +62,7 @@ def vector_part(q: Array) -> Array:
 
 
 def quaternion_product(p: Array, q: Array) -> Array:
-    """The product (a, v)(b, u) = (a b - v·u, a u + b v + v × u) (Mendez, eq. 2).
+    """The product (a, v)(b, u) = (a b - v·u, a u + b v + v × u) (Méndez, eq. 2).
 
     As rotations, first `q` is done and then `p`.
 
@@ -76,7 +76,7 @@ def quaternion_product(p: Array, q: Array) -> Array:
 
 
 def quaternion_conjugate(q: Array) -> Array:
-    """The conjugate (w, -x, -y, -z) (Mendez, eq. 6).
+    """The conjugate (w, -x, -y, -z) (Méndez, eq. 6).
 
     >>> quaternion_conjugate([1, 2, 3, 4])
     array([ 1., -2., -3., -4.])
@@ -86,7 +86,7 @@ def quaternion_conjugate(q: Array) -> Array:
 
 
 def quaternion_inverse(q: Array) -> Array:
-    """The inverse: the conjugate over |q|² (Mendez, eq. 7).
+    """The inverse: the conjugate over |q|² (Méndez, eq. 7).
 
     >>> quaternion_inverse([1, 1, 1, 1])
     array([ 0.25, -0.25, -0.25, -0.25])
@@ -107,7 +107,7 @@ def quaternion_normalize(q: Array) -> Array:
 
 
 def quaternion_rotate(p: Array, v: Array) -> Array:
-    """The vector v turned by the quaternion p: the vector part of p v p⁻¹ (Mendez, eq. 7).
+    """The vector v turned by the quaternion p: the vector part of p v p⁻¹ (Méndez, eq. 7).
 
     Any p but zero will do; its length drops out.
 
@@ -184,7 +184,7 @@ def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def quaternion_about(axis: Array, angle: Scalar) -> Array:
-    """The quaternion (cos φ/2, e sin φ/2) of a turn by φ about an axis, scaled to length one (Mendez, eq. 8).
+    """The quaternion (cos φ/2, e sin φ/2) of a turn by φ about an axis, scaled to length one (Méndez, eq. 8).
 
     >>> quaternion_about([0, 0, 1], np.pi)
     array([0., 0., 0., 1.])
@@ -327,7 +327,7 @@ def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
 
 
 def quaternion_from_scalar(a: Scalar) -> Array:
-    """The quaternion (a, 0) of a real number (Mendez, eqs. 3 to 5).
+    """The quaternion (a, 0) of a real number (Méndez, eqs. 3 to 5).
 
     >>> quaternion_from_scalar(2.0)
     array([2., 0., 0., 0.])
@@ -336,7 +336,7 @@ def quaternion_from_scalar(a: Scalar) -> Array:
 
 
 def scalar_part(q: Array) -> Scalar:
-    """The real number in a quaternion, w (Mendez, eqs. 3 to 5).
+    """The real number in a quaternion, w (Méndez, eqs. 3 to 5).
 
     >>> scalar_part([1.0, 2.0, 3.0, 4.0])
     1.0
@@ -345,7 +345,7 @@ def scalar_part(q: Array) -> Scalar:
 
 
 def quaternion_sum(p: Array, q: Array) -> Array:
-    """The sum, component by component (Mendez, eq. 1).
+    """The sum, component by component (Méndez, eq. 1).
 
     >>> quaternion_sum([1, 2, 3, 4], [4, 3, 2, 1])
     array([5., 5., 5., 5.])

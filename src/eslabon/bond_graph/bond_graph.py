@@ -525,7 +525,10 @@ class BondGraph(Graph):
 
         return c_source(self, quantity)
 
-    def draw(self, path: str | Path, causality: str | None = "integral", values: bool = True, paths: Any = ()) -> Path:
+    def draw(
+        self, path: str | Path, causality: str | None = "integral", values: bool = True, paths: Any = (),
+        theme: str | None = None,
+    ) -> Path:  # fmt: skip
         """Write a picture as .svg, .png or .pdf: half arrows, causal strokes, numbers of bonds, elements with names and values.
 
         Parameters
@@ -535,6 +538,7 @@ class BondGraph(Graph):
             ports has none yet.
         values : whether to write the elements' values.
         paths : causal paths to show in colour, each as an object with `.bonds` or as a sequence of bonds such as [2, 4, 5].
+        theme : "light" or "dark"; the session's if left out.
 
         igraph places the elements: pip install 'eslabon[draw]'. A notebook shows the picture of a graph by itself.
 
@@ -548,7 +552,7 @@ class BondGraph(Graph):
         """
         from eslabon.bond_graph.picture import draw
 
-        return draw(self, path, causality, values, paths)
+        return draw(self, path, causality, values, paths, theme)
 
     def _repr_svg_(self) -> str | None:
         """The picture, for notebooks; None, and so the text, where it cannot be drawn."""

@@ -21,10 +21,11 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, JUNCTIONS, PORT, Bond, Element
 from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
 from eslabon.model.expressions import Expression
+from eslabon.plotting import LIGHT
 from eslabon.structure.drawing import printable, shortened, text_width
 
-INK, GREY, NUMBER = "#16202a", "#5c6b7a", "#1f5fa8"
-PATHS = ("#e07b00", "#2f8f4e", "#8a4fa3", "#c8324a", "#1790a8", "#9a7b12")
+INK, GREY, NUMBER = LIGHT.ink, LIGHT.quiet, LIGHT.curves[0]
+PATHS = LIGHT.curves[1:-1]
 NAME, SMALL, TINY = 15.0, 11.0, 10.0  # sizes of writing
 LINE, MARGIN = 14.0, 18.0  # from one line of writing to the next; the edge of the page
 BARB, STROKE, HEAD = 9.0, 7.0, 8.0  # of half arrows, causal strokes and full arrows
@@ -354,15 +355,17 @@ def _cropped(items: Sequence[Item]) -> tuple[list[Item], tuple[float, float]]:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def draw(g: Graph, path: str | Path, preference: str | None, values: bool, paths: Any) -> Path:
+def draw(
+    g: Graph, path: str | Path, preference: str | None, values: bool, paths: Any, theme: str | None = None
+) -> Path:  # fmt: skip
     """See `BondGraph.draw`."""
     from eslabon.bond_graph.picture_files import figure, svg
     from eslabon.files import write
-    from eslabon.plotting import save_figure
+    from eslabon.plotting import save_figure, theme_of
 
     if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (".svg", ".png", ".pdf"):
         raise ReadError(f"{shown(path)}: bond graphs are drawn as .svg, .png or .pdf; let the name end so.")
-    made = picture(g, preference, values, paths)
+    look, made = theme_of(theme), picture(g, preference, values, paths)
     if Path(path).suffix.lower() == ".svg":
-        return write(path, svg(made))
-    return save_figure(figure(made), Path(path), dpi=150)
+        return write(path, svg(made, look))
+    return save_figure(figure(made, look), Path(path), dpi=150)

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from xml.sax.saxutils import escape
 
-from eslabon.bond_graph.picture import Line, Picture, Writing
-from eslabon.plotting import new_figure
+from eslabon.bond_graph.picture import Item, Line, Picture, Writing
+from eslabon.plotting import LIGHT, Theme, new_figure, theme_of
 from eslabon.structure.drawing import FONT
 
 POINT = 1 / 96  # of a pixel in inches
 
 
-def svg(p: Picture) -> str:
-    """The text of an SVG, on white."""
+def svg(p: Picture, theme: Theme | None = None) -> str:
+    """The text of an SVG, on the paper of a theme; the session's if left out."""
+    look = theme_of(theme)
     wide, tall = (f"{x:.0f}" for x in p.size)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}" '
             f'font-family="{FONT}" text-anchor="middle">',
             f"<title>{escape(p.title)}: bond graph</title>",
-            f'<rect width="{wide}" height="{tall}" fill="#ffffff"/>',
-            *(_line(x) if isinstance(x, Line) else _text(x) for x in p.items),
+            f'<rect width="{wide}" height="{tall}" fill="{look.paper}"/>',
+            *(_line(x) if isinstance(x, Line) else _text(x) for x in _in_look(p, look)),
             "</svg>",
             "",
         ]
     )
+
+
+def _in_look(p: Picture, theme: Theme) -> list[Item]:
+    """The items of a picture, which is made on light paper, in the colours of a theme."""
+    colours = {LIGHT.ink: theme.ink, LIGHT.quiet: theme.quiet, LIGHT.curves[0]: theme.curves[0]}
+    return [replace(x, colour=colours.get(x.colour, x.colour)) for x in p.items]
 
 
 def _line(x: Line) -> str:
@@ -48,13 +56,13 @@ def _text(x: Writing) -> str:
     )
 
 
-def figure(p: Picture) -> Any:
+def figure(p: Picture, theme: Theme | None = None) -> Any:
     """A figure of the picture's own size."""
-    made = new_figure(figsize=(p.size[0] * POINT, p.size[1] * POINT), layout=None)
+    made = new_figure(theme, figsize=(p.size[0] * POINT, p.size[1] * POINT), layout=None)
     ax = made.add_axes((0, 0, 1, 1))
     ax.set(xlim=(0, p.size[0]), ylim=(p.size[1], 0))
     ax.axis("off")
-    for x in p.items:
+    for x in _in_look(p, made.theme):
         if isinstance(x, Writing):
             ax.text(*x.at, x.text, fontsize=x.size * 0.75, color=x.colour, weight="bold" if x.bold else "normal", ha="center",
                 va="center", parse_math=False)  # fmt: skip

@@ -25,6 +25,7 @@ from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.pages.notebook import in_time
+from eslabon.plotting import by_unit, time_figure
 from eslabon.simulate.adaptive import IMPLICIT
 from eslabon.simulate.adaptive import METHODS as ADAPTIVE
 from eslabon.simulate.control import Table
@@ -78,6 +79,20 @@ class Response:
         from eslabon.bond_graph.energy_balance import energy_balance
 
         return energy_balance(self)
+
+    def plot(self, *names: str, theme: str | None = None) -> Any:
+        """A matplotlib figure of states, inputs, efforts and flows in time, by name; of all states and inputs if none is given.
+        What has the same unit shares a panel.
+
+        >>> import eslabon as es
+        >>> run = es.BondGraph.load("morales_puma").simulate(None, 1.0, [2.0, 1.0])
+        >>> [ax.get_ylabel() for ax in run.plot("e3", "e23", "f2").axes]
+        ['[N m]', 'f2 [rad/s]']
+        """
+        shown = names or (*self.states, *self.inputs)
+        columns = [(name, self.graph.unit(name) if name in self.graph.signals else "") for name in shown]
+        values = np.stack([self[name] for name in shown], axis=-1)
+        return time_figure(self.t, by_unit("", columns, values), theme=theme, title=repr(self)[1:-1])
 
     def __getitem__(self, name: str) -> Floats:
         if text(name, "what is asked of a response") in self.states:

@@ -12,6 +12,7 @@ from eslabon.cli import (
     linear_commands,
     plot_command,
     reproduce_command,
+    study_command,
     symbolic_commands,
     view_command,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "main",
     "plot_command",
     "reproduce_command",
+    "study_command",
     "symbolic_commands",
     "view_command",
 ]
@@ -34,6 +36,7 @@ __all__ = [
 ORDER = [
     "list",
     "show",
+    "study",
     "plot",
     "view",
     "pose",

@@ -17,6 +17,7 @@ from eslabon.cli.typed import (
     Degrees,
     Q,
     Source,
+    Theme,
     Time,
     as_typed,
     configuration,
@@ -30,6 +31,7 @@ from eslabon.plotting import save_figure
 from eslabon.sheets import Sheet
 
 FORCE = {"rad/s": "N m", "m/s": "N"}
+SMOOTH = 401  # times of a curve
 V = Annotated[
     str | None, typer.Option("--v", help="Velocities, of all joints or, with --actuated, of those; rest if left out.")
 ]
@@ -105,7 +107,13 @@ def simulate(
     step: Annotated[float | None, typer.Option(help="The step of a method with fixed steps, in seconds.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Also save the motion: .csv or .npz.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it into this file (.png, .svg, .pdf).")] = None,
-) -> Answer:
+    panels: Annotated[
+        list[str] | None,
+        typer.Option("--panel", help="What is drawn, once for each: coordinates, velocities, accelerations, forces, energy, power, phase, reactions, torque_speed, closure."),
+    ] = None,
+    animate: Annotated[Path | None, typer.Option("--animate", help="Also show it moving, in this file (.mp4, .gif, .html).")] = None,
+    theme: Theme = None,
+) -> Answer:  # fmt: skip
     """The motion from a state, home at rest if left out, under constant forces."""
     from eslabon.simulate.step_formulas import METHODS
 
@@ -124,7 +132,12 @@ def simulate(
     if m.closed:
         parts.append(f"Loop closure is violated by at most {np.max(motion.closure, initial=0.0):.2g} (m or rad).")
     parts += [f"The motion is saved in {motion.save(out)}."] if out is not None else []
-    parts += [f"Figure: {save_figure(motion.plot(), plot)}"] if plot is not None else []
+    if plot is not None or animate is not None:  # from as many times as a curve needs
+        drawn = m.simulate(q0, v0, start + np.linspace(0.0, time, max(rows, SMOOTH)), force, method=method, step=step)
+    if plot is not None:
+        parts.append(f"Figure: {save_figure(drawn.plot(*panels or (), theme=theme), plot)}")
+    if animate is not None:
+        parts.append(f"Animation: {drawn.animate(animate, theme=theme).path}")
     kinds = ("q", "v", "a", "tau")
     heads = tuple(
         f"{c.joint}.{kind}{'.' * bool(c.name)}{c.name} [{c.unit}]" for kind in kinds for c in motion.columns[kind]

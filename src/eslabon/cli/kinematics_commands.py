@@ -17,6 +17,7 @@ from eslabon.cli.typed import (
     Frame,
     Q,
     Source,
+    Theme,
     Time,
     as_typed,
     configuration,
@@ -164,6 +165,7 @@ def workspace(
     ] = None,
     degrees: Degrees = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it into this file (.png, .svg, .pdf).")] = None,
+    theme: Theme = None,
 ) -> Answer:  # fmt: skip
     """Where a frame can go, and how near to singular it is there. CSV and JSON have every configuration."""
     m = load(source)
@@ -191,7 +193,7 @@ def workspace(
         condition,
     ]
     if plot is not None:
-        parts.append(f"Figure: {save_figure(found.plot(), plot)}")
+        parts.append(f"Figure: {save_figure(found.plot(theme=theme), plot)}")
     rows = np.column_stack([found.q, pose_rows(found.poses), *kinds.values()]).tolist()
     sheet = Sheet("configurations", (*coordinate_heads(m), *POSE, *kinds), rows)
     data = {

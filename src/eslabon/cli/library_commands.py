@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 import eslabon as es
 from eslabon.cli.answer import Answer
@@ -50,14 +49,3 @@ def show(
         "warnings": m.suspicions,
     }
     return Answer(parts, {**about, **{sheet.title: sheet.records() for sheet in tables}}, tables)
-
-
-@command("demo", "eslabon demo", data=False)
-def demo(folder: Annotated[Path, typer.Option(help="Where the figures go.")] = Path("out")) -> Answer:
-    """Inverse dynamics, reactions and free motion of a parallel robot, planar_3rrr, with figures: nothing to set."""
-    from eslabon.studies.demo import run
-
-    run(folder, Console())
-    return Answer(
-        ["\nNext: `eslabon list`, `eslabon show stewart_gough`, `eslabon reproduce yime`, and `eslabon --help`."]
-    )

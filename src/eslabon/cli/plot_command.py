@@ -11,7 +11,7 @@ import eslabon as es
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.kinematics_commands import coordinate_sheet
-from eslabon.cli.typed import Actuated, Degrees, Q, Source, Time, configuration, frames, instant, load, vector
+from eslabon.cli.typed import Actuated, Degrees, Q, Source, Theme, Time, configuration, frames, instant, load, vector
 
 Labels = Annotated[bool, typer.Option("--labels", help="Write the names of joints, bodies and frames beside them.")]
 
@@ -30,7 +30,7 @@ def plot(
     coms: Annotated[bool, typer.Option("--coms", help="Draw the centres of mass.")] = False,
     reactions: Annotated[bool, typer.Option("--reactions", help="Draw what the joints transmit while it is held at rest.")] = False,
     view: Annotated[str | None, typer.Option("--view", help="From where: front, side, top, or 'elevation azimuth' in degrees.")] = None,
-    theme: Annotated[str, typer.Option("--theme", help="light or dark.")] = "light",
+    theme: Theme = None,
     size: Annotated[str | None, typer.Option("--size", help="Width and height in inches: '6 4'.")] = None,
 ) -> Answer:  # fmt: skip
     """Draw a mechanism: in its plane with the symbols of kinematic diagrams, or in space as shaded solids."""

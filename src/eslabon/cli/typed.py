@@ -95,6 +95,9 @@ Frame = Annotated[
 Time = Annotated[
     float | None, typer.Option("--time", help="When, in seconds, for constraints that depend on the time.")
 ]
+Theme = Annotated[
+    str | None, typer.Option("--theme", help="Of the figure: light or dark; ESLABON_THEME, else light, if left out.")
+]
 Degrees = Annotated[bool, typer.Option("--degrees", help="Angles are given, and shown in tables, in degrees.")]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, finite, flag, known_words, positive, states, text
 from eslabon.coordinates.closing import closure_at
-from eslabon.drawing.drawing_arguments import chosen_frames, traced_items, view_angles
+from eslabon.drawing.drawing_arguments import checked_view, chosen_frames, numbers, traced_items
 from eslabon.drawing.drawn_configurations import configurations
 from eslabon.errors import InputError, MissingDependencyError, ReadError
 from eslabon.least_squares import descent, orthogonal_step
@@ -34,6 +34,12 @@ class Animation:
     t, q : the times of the frames, and the configurations `(frames, nq)`.
     fps : frames a second.
     path : where it was written last, if it was.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> m = es.load("elbow")
+    >>> m.animate(np.linspace([0.0, 0.0], [1.0, 1.0], 15), [0.1 * k for k in range(15)], fps=10).q.shape
+    (15, 2)
     """
 
     m: Model
@@ -136,12 +142,12 @@ def _check_picture(m: Model, options: Mapping[str, Any]) -> None:
     for key in ("coms", "shapes"):
         flag(options.get(key, False), key)
     if "view" in options:
-        view_angles(options["view"])
+        checked_view(options["view"])
     if "title" in options:
         text(options["title"], "title")
     if "size" in options:
-        size = states(options["size"], "size", 2, "a picture", "pixels: width and height")
-        if size.shape != (2,) or size.min() < 16 or size.max() > 8000:
+        size = numbers(options["size"], "size", 2, "a picture", "pixels: width and height")
+        if size.min() < 16 or size.max() > 8000:
             raise InputError(f"size is the width and height in pixels, 16 to 8000 each; it is {options['size']}.")
 
 

@@ -11,8 +11,17 @@ from eslabon.errors import InputError, shown
 from eslabon.model import Model
 from eslabon.scene import Scene
 
-VIEWS = {"front": (0.0, -90.0), "side": (0.0, 0.0), "top": (90.0, -90.0)}
+VIEWS = ("front", "side", "top")
+View = tuple[float, float] | str  # elevation and azimuth in degrees, or a word
 LABELLED = ("joints", "bodies", "frames")
+
+
+def numbers(value: Any, name: str, count: int, owner: str, noun: str) -> Floats:
+    """So many finite numbers."""
+    found = states(value, name, count, owner, noun)
+    if found.ndim != 1:
+        raise InputError(f"{name} has the shape {found.shape}; {owner} has {count} {noun}.")
+    return found
 
 
 def chosen_frames(m: Model, frames: Any) -> tuple[str, ...]:
@@ -31,13 +40,18 @@ def labelled(labels: Any) -> tuple[str, ...]:
 def traced_items(m: Model, trace: Any) -> list[tuple[str, str, Floats]]:
     """Name, body and point of what leaves a path."""
     found = []
-    for item in [trace] if isinstance(trace, str) or _is_point(trace) else list(trace or ()):
+    several = (
+        trace if isinstance(trace, list | tuple | set) and not _is_point(trace) else [] if trace is None else [trace]
+    )
+    for item in several:
         if isinstance(item, str):
             frame = m.frame(item)
             found.append((item, frame.body, np.array(frame.at.translation(), dtype=float).ravel()))
         elif _is_point(item):
             body = m.frame(item[0]).body
-            found.append((f"{item[0]} point", body, states(item[1], "the point of trace", 3, "a point").reshape(3)))
+            found.append(
+                (f"{item[0]} point", body, numbers(item[1], "the point of trace", 3, "a point", "coordinates"))
+            )
         else:
             raise InputError(f"trace is a frame's name, or (body, point), or a list of these; it is {shown(item)}.")
     return found
@@ -52,18 +66,19 @@ def _is_point(item: Any) -> bool:
     )
 
 
-def view_angles(view: Any) -> tuple[float, float]:
+def checked_view(view: Any) -> View:
     if isinstance(view, str):
-        return VIEWS[choice(view, "view", VIEWS)]
-    angles = states(view, "view", 2, "it", "angles: elevation and azimuth, in degrees").reshape(2)
+        return choice(view, "view", VIEWS)
+    angles = numbers(view, "view", 2, "it", "angles: elevation and azimuth, in degrees")
     return float(angles[0]), float(angles[1])
 
 
 def wrenches(m: Model, external: Any) -> dict[str, Floats]:
-    given = mapping(external, "external")
-    for name in given:
+    """Wrenches on bodies or frames, or open ones of the model, by name."""
+    given, opened = mapping(external, "external"), {w.name for w in m.wrenches if w.given}
+    for name in given.keys() - opened:
         m.frame(name)  # or a sentence
-    return {name: states(w, f"external['{name}']", 6, "a wrench", "components") for name, w in given.items()}
+    return {name: numbers(w, f"external['{name}']", 6, "a wrench", "components") for name, w in given.items()}
 
 
 def joint_reactions(s: Scene, reactions: Any) -> Floats:

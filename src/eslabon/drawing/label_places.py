@@ -46,7 +46,7 @@ def add_names(
 
 def _points_along(s: Scene, poses: Floats) -> Floats:
     """Points close to one another on all links: where no letters should stand."""
-    parts = np.linspace(0.0, 1.0, 7)[:, None]
+    parts = np.linspace(0.0, 1.0, 20)[:, None]
     found = []
     for link, T in zip(s.links, poses, strict=True):
         points = moved(T, link.points)

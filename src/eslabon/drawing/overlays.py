@@ -16,39 +16,62 @@ from eslabon.scene import Arrows, Link, Scene, body_poses, moved
 TRIAD = 0.09  # of the size: the length of a frame's axes
 ARROW = 0.30  # of the size: the length of the longest arrow
 COILS = 8
+GHOSTS = 60  # of many configurations, evenly chosen
 STROKE: dict[str, Any] = {"linewidth": 2.0, "zorder": MARKS + 1, "solid_joinstyle": "round"}  # of arrows
 
 
 class Overlays:
-    """What follows the bodies: springs, ties, and on request frames and centres of mass."""
+    """What follows the bodies: springs, ties, couplings, and on request frames and centres of mass."""
 
     def __init__(self, stage: Stage, s: Scene, frames: Sequence[str], coms: bool) -> None:
-        self.stage, self.s = stage, s
+        self.stage, self.s, self.theme = stage, s, stage.theme
         self.lines: list[tuple[Any, Any]] = []  # an artist, and the function of poses that gives its points
-        theme = stage.theme
-        for spring in s.springs:
-            self._follow(lambda poses, x=spring: _coil(stage, *self._ends(poses, x.first, x.start, x.second, x.end)),
-                color=theme.role("spring"), linewidth=1.4, gid=f"spring {spring.name}")  # fmt: skip
-        for mark in s.joints:
-            if mark.role == "cut" or len(mark.rotations) + len(mark.translations) == 6:
-                ends = (mark.parent, mark.on_parent[:3, 3], mark.child, mark.on_child[:3, 3])
-                self._follow(lambda poses, x=ends: np.stack(self._ends(poses, *x)),
-                    color=theme.role("cut" if mark.role == "cut" else "ghost"), linewidth=1.2, linestyle=(0, (4, 2)),
-                    gid=f"tie {mark.name}", zorder=LINES / 2)  # fmt: skip
-        for name, body, at in _wanted_frames(s, frames):
-            for k, axis in enumerate("xyz"):
-                self._follow(lambda poses, b=body, T=at, k=k: self._axis(poses, b, T, k), color=theme.role(axis),
-                    linewidth=1.8, gid=f"frame {name}", zorder=MARKS)  # fmt: skip
+        self._add_springs()
+        self._add_ties()
+        self._add_couplings()
+        for frame in _wanted_frames(s, frames):
+            self._add_triad(*frame)
         if coms and s.coms:
-            dot = {
-                "linestyle": "",
-                "marker": "o",
-                "markersize": 9,
-                "markeredgecolor": theme.role("com"),
-                "zorder": MARKS,
-            }
-            self._follow(self._coms, **dot, markerfacecolor=theme.paper, gid="centres of mass")
-            self._follow(self._coms, **{**dot, "marker": "+", "markersize": 8}, gid="centres of mass")
+            self._add_coms()
+
+    def _add_springs(self) -> None:
+        style = {"color": self.theme.role("spring"), "linewidth": 1.4}
+        for spring in self.s.springs:
+            ends = spring.first, spring.start, spring.second, spring.end
+            self._follow(
+                lambda poses, x=ends: _coil(self.stage, *self._ends(poses, *x)), gid=f"spring {spring.name}", **style
+            )
+
+    def _add_ties(self) -> None:
+        """Broken lines between the halves of cut joints, seen where they are apart, and to bodies that are free."""
+        style = {"linewidth": 1.2, "linestyle": (0, (4, 2)), "zorder": LINES / 2}
+        for mark in self.s.joints:
+            if mark.role == "cut" or len(mark.rotations) + len(mark.translations) == 6:
+                ends = mark.parent, mark.on_parent[:3, 3], mark.child, mark.on_child[:3, 3]
+                colour = self.theme.role("cut" if mark.role == "cut" else "ghost")
+                self._follow(
+                    lambda poses, x=ends: np.stack(self._ends(poses, *x)), gid=f"tie {mark.name}", color=colour, **style
+                )
+
+    def _add_couplings(self) -> None:
+        """Dotted lines between joints that gears couple."""
+        at = {mark.name: (mark.child, mark.on_child[:3, 3]) for mark in self.s.joints}
+        style = {"color": self.theme.role("coupling"), "linewidth": 1.2, "linestyle": ":", "zorder": LINES / 2}
+        for c in self.s.m.couplings:
+            if c.source is not None:
+                ends = (*at[c.source], *at[c.joint])
+                self._follow(lambda poses, x=ends: np.stack(self._ends(poses, *x)), gid=f"coupling {c.name}", **style)
+
+    def _add_triad(self, name: str, body: str, at: Floats) -> None:
+        for k, axis in enumerate("xyz"):
+            style = {"color": self.theme.role(axis), "linewidth": 1.8, "zorder": MARKS, "gid": f"frame {name}"}
+            self._follow(lambda poses, k=k: self._axis(poses, body, at, k), **style)
+
+    def _add_coms(self) -> None:
+        """A ring with a cross for each."""
+        edge = {"linestyle": "", "markeredgecolor": self.theme.role("com"), "zorder": MARKS, "gid": "centres of mass"}
+        self._follow(self._coms, marker="o", markersize=9, markerfacecolor=self.theme.paper, **edge)
+        self._follow(self._coms, marker="+", markersize=8, **edge)
 
     def _follow(self, points: Any, **style: Any) -> None:
         start = np.zeros((2, 3))
@@ -110,7 +133,9 @@ def _along(link: Link) -> Floats:
 
 
 def add_ghosts(stage: Stage, s: Scene, poses: Floats, fan: bool) -> None:
-    """Other configurations: pale behind the one that is drawn, or, of a fan, from dark to bright in their order."""
+    """Other configurations, at most so many: pale behind the one that is drawn, or, of a fan, from dark to bright in their
+    order."""
+    poses = poses[np.unique(np.linspace(0, len(poses) - 1, GHOSTS).astype(int))]
     count = len(poses)
     shades = colour_map(stage.theme)(np.linspace(0.0, 1.0, max(count, 2)))[:count]
     for k, row in enumerate(poses):

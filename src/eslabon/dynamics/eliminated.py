@@ -79,7 +79,7 @@ class Eliminated:
         return made
 
     def accelerations(self, tau: SX) -> SX:
-        """U v_i' = N^T (B tau - h - M d), v' = N v_i' + d with J d = gamma (Diaz, eq. 4 corrected)."""
+        """U v_i' = N^T (B tau - h - M d), v' = N v_i' + d with J d = gamma (Díaz, eq. 4 corrected)."""
         drift = self.following(self.gamma)
         return self.N @ self.reduced.solve(self.N.T @ (actuation(self.m, tau) - self.h - self.M @ drift)) + drift
 

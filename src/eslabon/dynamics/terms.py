@@ -2,7 +2,7 @@
 
 With loops a tree obeys M v' + h = Q + J^T lambda with Phi = 0 and J v' = gamma. Partitioned velocities (Wehage and Haug)
 leave v_e = K v_i + K_t with the velocity coefficients K = -Phi_e^-1 Phi_i (Paul), v_e' = K v_i' + d, and by virtual work
-M_r v_i' + h_r = Q_r, in which no multiplier is left (Diaz, eq. 4 corrected).
+M_r v_i' + h_r = Q_r, in which no multiplier is left (Díaz, eq. 4 corrected).
 """
 
 from __future__ import annotations

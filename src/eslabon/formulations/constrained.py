@@ -142,7 +142,7 @@ def udwadia_kalaba(given: Constrained) -> Solution:
 
 
 def elimination(c: Constrained) -> Solution:
-    """The explicit equations of Gibbs and Appell (Diaz, eq. 4 corrected): the independent accelerations first.
+    """The explicit equations of Gibbs and Appell (Díaz, eq. 4 corrected): the independent accelerations first.
 
     X = Phi_e^-1 Phi_i,  S = D_ii + X^T D_ee X - D_ie X - X^T D_ei,
     S v'_i = f_i - X^T f_e + (X^T D_ee - D_ie) Phi_e^-1 b,  v'_e = Phi_e^-1 b - X v'_i.

@@ -1,4 +1,4 @@
-"""Quaternions for n bodies, with D, C and g computed directly (Mendez, sections 4 and 5; what the paper leaves open).
+"""Quaternions for n bodies, with D, C and g computed directly (Méndez, sections 4 and 5; what the paper leaves open).
 
 Everything is in the ground's axes. The accumulated quaternion of a body turns its axis u, its centre of mass c and the
 vectors to the next joints from the configuration of reference; D and g follow from the Jacobians Jv, Jw of every body, and C
@@ -36,7 +36,7 @@ class Turned:
 
 
 def bodies_in_ground(m: Model, q: SX) -> dict[str, Turned]:
-    """u_r = rho(Pi, u), Pi_m = P_m * Pi_{m-1}, o_{m+1} = o_m + rho(Pi_m, l_m) (Mendez, eqs. 11-13, 17)."""
+    """u_r = rho(Pi, u), Pi_m = P_m * Pi_{m-1}, o_{m+1} = o_m + rho(Pi_m, l_m) (Méndez, eqs. 11-13, 17)."""
     made = {GROUND: Turned(casadi.SX([1.0, 0.0, 0.0, 0.0]), zeros(3), ())}
     for joint in m.joints:
         if len(joint.kind.fixed_points()) < 2:  # neither a line of points nor all directions stay
@@ -63,7 +63,7 @@ def bodies_in_ground(m: Model, q: SX) -> dict[str, Turned]:
 
 
 def turned(quaternion: SX, u: SX) -> SX:
-    """rho(p, u) = p * u * conj(p) (Mendez, eq. 9)."""
+    """rho(p, u) = p * u * conj(p) (Méndez, eq. 9)."""
     return rotation_from_unit_quaternion(quaternion) @ u
 
 
@@ -129,7 +129,7 @@ def _christoffel(slopes: list[SX], v: SX) -> SX:
 
 
 def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
-    """tau = D v' + C v + g (Mendez, eq. 28), less what wrenches on the bodies do of the work."""
+    """tau = D v' + C v + g (Méndez, eq. 28), less what wrenches on the bodies do of the work."""
     D, bias = equations_of_motion(m, q, v, wrenches)
     return D @ a + bias
 

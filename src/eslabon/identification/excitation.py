@@ -29,7 +29,7 @@ from eslabon.model import Joint, Model
 from eslabon.model.configuration import velocity_columns, velocity_names, velocity_units
 from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
-from eslabon.plotting import axis_label, curves, panels
+from eslabon.plotting import by_unit, time_figure
 from eslabon.solvers.assembly import assemble, complete
 
 CRITERIA = ("condition", "determinant")
@@ -177,16 +177,14 @@ class Excitation:
         """A matplotlib figure of coordinates, velocities and accelerations in time."""
         t, *values = self.path.sample(n=401)
         columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
-        units = list(dict.fromkeys(column.unit for column in columns))
-        figure, axes = panels(
-            3 * len(units), across=len(units), theme=theme, bottom=axis_label("t", "s"), title=repr(self)[1:-1]
-        )
-        for k, ax in enumerate(axes):
-            order, unit = divmod(k, len(units))
-            own = {str(c): values[order][:, i] for i, c in enumerate(columns) if c.unit == units[unit]}
-            name, of = (("coordinates", ""), ("velocities", "/s"), ("accelerations", "/s²"))[order]
-            curves(ax, t, own, unit=units[unit].removesuffix("/s") + of, title=name)
-        return figure
+        across = len({c.unit for c in columns})
+        words = (("coordinates", ""), ("velocities", "/s"), ("accelerations", "/s²"))
+        drawn = [
+            panel
+            for (word, per), x in zip(words, values, strict=True)
+            for panel in by_unit(word, [(str(c), c.unit.removesuffix("/s") + per) for c in columns], x)
+        ]
+        return time_figure(t, drawn, theme=theme, across=across, title=repr(self)[1:-1])
 
 
 def excitation(

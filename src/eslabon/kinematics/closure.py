@@ -3,7 +3,7 @@
 The constraint vector Phi(q) stacks the residuals of the cut joints (Yime, 4) and of the couplings. Its Jacobian J is
 taken with respect to the velocities, Phi' = J v + Phi_t, so that quaternions need no care, and gamma is what velocities and
 the time leave of the second derivative: J v' = gamma. All are exact, from one symbolic graph. Phi_t is zero unless a
-constraint drives the mechanism: a joint, a distance or an angle that is a function of the time (Diaz, 2).
+constraint drives the mechanism: a joint, a distance or an angle that is a function of the time (Díaz, 2).
 """
 
 from __future__ import annotations

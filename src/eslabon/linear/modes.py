@@ -26,6 +26,7 @@ from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model.configuration import integrate, normalize, velocity_names
 from eslabon.pages import table
+from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.sheets import Sheet
 from eslabon.solvers.assembly.prescription import scales
 
@@ -132,6 +133,9 @@ class Mode:
 
         q = np.concatenate([self.configurations(amplitude, count(ghosts, "ghosts", 1)), self.lm.q[None]])
         return draw(self._model(), q, **{"title": f"{self.lm.name}, mode of {_told(self)}", **options})
+
+    def _pieces(self) -> Iterator[str]:
+        yield beside(*drawn(lambda: self.plot(size=(4.6, 3.6), title="")), *attributes(self))
 
     def _model(self) -> Any:
         """The mechanism with the parameters that it was linearized with."""

@@ -25,16 +25,20 @@ pre { overflow-x: auto; background: var(--shade); padding: .8rem 1rem; border-ra
 .es-trouble { border-left: 3px solid var(--warn); padding: .1rem 0 .1rem .9rem; }
 table.es-table { border-collapse: collapse; margin: 1rem 0; font-size: .93rem; font-variant-numeric: tabular-nums; display: block;
   overflow-x: auto; max-width: 100%; } .es-table caption { text-align: left; font-weight: 600; padding: .2rem 0; white-space: nowrap; }
+.es-table caption::first-letter, summary::first-letter { text-transform: uppercase; }
 .es-table th, .es-table td { padding: .22rem 1.1rem .22rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); overflow-wrap: normal; }
-.es-table .number { text-align: right; white-space: nowrap; } .es-table th { white-space: nowrap; }
-.es-table td.es-prose, th.es-prose { min-width: 16rem; } .es-table th small { color: var(--quiet); font-weight: 400; }
+.es-table td, .es-table th { white-space: nowrap; } .es-table .number { text-align: right; }
+.es-table td.es-prose { min-width: 16rem; white-space: normal; } .es-table th small { color: var(--quiet); font-weight: 400; }
 details.es-folded { margin: 1rem 0; } .es-folded summary { cursor: pointer; font-weight: 600; font-size: .93rem; }
 figure.es-figure { margin: 1.3rem 0; break-inside: avoid; } .es-figure svg, .es-figure img { max-width: 100%; height: auto; }
 .es-figure > svg, .es-figure > img { background: #fff; border-radius: 6px; }
 .es-figure iframe { width: 100%; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); }
 .es-pair { display: flex; flex-wrap: wrap; gap: 0 2rem; align-items: flex-start; } .es-pair > * { flex: 1 1 22rem; min-width: 0; }
-math { font-size: 1.04em; } math[display=block] { overflow-x: auto; overflow-y: hidden; max-width: 100%; margin: .8rem 0; text-align: left; }
+math { font-size: 1.04em; font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", "DejaVu Math TeX Gyre", math; } .es-equation { overflow-x: auto; overflow-y: hidden; margin: .8rem 0; } .es-equation math { width: max-content; }
+mtd[columnalign=left] { text-align: left; } mtd[columnalign=right] { text-align: right; }
+.es-wide { overflow: auto; max-height: 42rem; border: 1px solid var(--line); border-radius: 6px; } .es-wide .es-figure svg { max-width: none; }
+.es-wide .es-figure { margin: 0; width: max-content; }
 @media (prefers-color-scheme: dark) {
   /* Figures are drawn on white: turned over, they keep their hues and fit the page. */
   .es-figure > svg, .es-figure > img { filter: invert(.91) hue-rotate(180deg); }
@@ -42,7 +46,8 @@ math { font-size: 1.04em; } math[display=block] { overflow-x: auto; overflow-y: 
 @media print {
   :root { --ink: #000; --paper: #fff; --quiet: #444; --line: #bbb; }
   nav { display: none; } body { max-width: none; font-size: 11pt; padding: 0; } h2 { break-after: avoid; }
-  table.es-table { display: table; } .es-figure > svg, .es-figure > img { filter: none; }
+  table.es-table { display: table; } .es-wide { overflow: visible; max-height: none; } .es-wide .es-figure svg { max-width: 100%; }
+  .es-figure > svg, .es-figure > img { filter: none; }
 }
 """
 # What is folded away on the screen is there on paper.

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.errors import MissingDependencyError
 from eslabon.pages.pieces import Markup, table
 from eslabon.sheets import Sheet, shown
 
@@ -47,6 +46,7 @@ STYLE = """
 MANY = 8  # numbers of an array that are shown one by one
 ENTRIES = 36  # of a matrix that is shown whole
 DPI, SHOWN_DPI = 140, 70  # of a picture: two points of it for one of the page
+TOGETHER = 14  # curves in one table
 POINTS = 160  # of a small curve
 LONG = 240  # letters of a text that are shown
 
@@ -190,16 +190,26 @@ def in_time(t: Any, curves: Iterable[tuple[str, str, Any]]) -> str:
 
 
 def drawn(plot: Callable[[], Any]) -> Iterator[str]:
-    """A figure of matplotlib as a picture, where an installation has it."""
+    """A figure of matplotlib as a picture; nothing where there is no matplotlib, or where it cannot be drawn: what stands beside
+    it is still to be seen."""
+    picture = BytesIO()
     try:
         figure = plot()
-    except MissingDependencyError:
+        figure.savefig(picture, format="png", dpi=DPI)
+    except Exception:
         return
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=DPI)
     wide = figure.get_size_inches()[0] * SHOWN_DPI
     data = b64encode(picture.getvalue()).decode()
     yield f'<img class="es-card" alt="" width="{wide:.0f}" src="data:image/png;base64,{data}">'
+
+
+def in_groups(t: Any, groups: Mapping[str, Sequence[tuple[str, str, Any]]]) -> Iterator[str]:
+    """Curves in time in one table, or, if they are many, in a table for each group, of which the long ones are folded."""
+    if sum(map(len, groups.values())) <= TOGETHER:
+        yield in_time(t, [curve for own in groups.values() for curve in own])
+        return
+    for title, own in groups.items():
+        yield folded(f"{title} ({len(own)})", in_time(t, own), opened=len(own) <= TOGETHER)
 
 
 def folded(title: str, *pieces: str, opened: bool = False) -> str:

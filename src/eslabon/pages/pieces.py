@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from io import BytesIO, StringIO
@@ -118,7 +119,14 @@ def image(png: bytes, caption: str = "") -> str:
 def _with_own_ids(svg: str) -> str:
     """The same picture with ids that no other one in the page has, and styles that do not leave it."""
     own = "s" + hashlib.sha256(svg.encode()).hexdigest()[:8]
-    svg = re.sub(r'(<[^>]*?\sid=")([^"]+")', rf"\1{own}-\2", svg)
+    seen: Counter[str] = Counter()
+
+    def renamed(found: re.Match[str]) -> str:
+        seen[found[2]] += 1
+        again = f"-{seen[found[2]]}" if seen[found[2]] > 1 else ""
+        return f'{found[1]}{own}-{found[2]}{again}"'
+
+    svg = re.sub(r'(<[^>]*?\sid=")([^"]+)"', renamed, svg)
     svg = re.sub(r'((?:xlink:)?href="#|url\(#)', rf"\1{own}-", svg)
     if "<style" not in svg:
         return svg
@@ -150,7 +158,7 @@ def equation(latex: str, block: bool = True) -> str:
     made: str = convert(latex, display="block" if block else "inline")
     for variant, as_style in BOLD.items():
         made = made.replace(f'mathvariant="{variant}"', as_style)
-    return made
+    return made.replace("<mover>", '<mover accent="true">')  # dots as large as the letters
 
 
 def _inline(text: str) -> str:

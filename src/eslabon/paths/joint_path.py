@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,12 @@ from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.laws import Law
 from eslabon.paths.splines import chords, interpolate
 from eslabon.paths.timed import Timed, by_law, meeting_times
+from eslabon.plotting import InTime, time_figure
 
 if TYPE_CHECKING:
     from eslabon.model import Model
+
+SHOWN = 401  # times of a figure
 
 
 @displayed
@@ -59,6 +62,14 @@ class JointPath(Timed[JointSamples]):
     def acceleration(self, t: ArrayLike) -> Floats:
         """Their accelerations a, (..., n)."""
         return self(t)[2]
+
+    def plot(self, theme: str | None = None) -> Any:
+        """A matplotlib figure of the coordinates, their rates and their accelerations in time."""
+        t, *values = self.sample(n=SHOWN)
+        words = (("coordinates", ""), ("velocities", "1/s"), ("accelerations", "1/s²"))
+        named = [{f"q{k + 1}": x[:, k] for k in range(x.shape[1])} for x in values]
+        drawn = [InTime(word, unit, own) for (word, unit), own in zip(words, named, strict=True)]
+        return time_figure(t, drawn, theme=theme, title=repr(self)[1:-1], across=1, size=(7.0, 2.1))
 
     def within(self, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None) -> JointPath:
         """The same motion over the shortest duration that keeps maxima, one number or one for each coordinate.

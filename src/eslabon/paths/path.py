@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,6 +59,19 @@ class Path(Timed[Samples]):
     def acceleration(self, t: ArrayLike) -> Floats:
         """Angular acceleration and acceleration of the origin, (..., 6), in the ground's axes."""
         return self(t)[2]
+
+    def plot(self, theme: str | None = None) -> Any:
+        """A matplotlib figure: where the origin goes, with the axes of the frame at some places, and its speed, acceleration,
+        angular speed and angular acceleration in time.
+
+        >>> import eslabon as es
+        >>> path = es.paths.along(es.paths.line([0, 0, 0], [1, 0, 0]), es.paths.quintic(2.0))
+        >>> [ax.get_ylabel() for ax in path.plot().axes]
+        ['y [m]', '[m/s]', '[m/s²]', '[rad/s]', '[rad/s²]']
+        """
+        from eslabon.paths.path_plot import figure
+
+        return figure(self, theme)
 
     def within(
         self,

@@ -22,10 +22,26 @@ def axis_label(name: str, unit: str = "") -> str:
     return " ".join(filter(None, (name, f"[{unit}]" if unit else "")))
 
 
+def plain(text: str) -> str:
+    """A text as it is, for matplotlib, which takes what is between two dollars for mathematics.
+
+    >>> plain("5 $ a $")
+    '5 \\\\$ a \\\\$'
+    """
+    return text.replace("$", r"\$")
+
+
 def panel_title(ax: Any, text: str) -> None:
-    """What a panel shows, above its left end."""
+    """What a panel shows, above its left end.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> es.plotting.panel_title(axes, "angles")
+    >>> axes.get_title(loc="left")
+    'angles'
+    """
     if text:
-        ax.set_title(text, loc="left", fontsize=10, color=theme_at(ax).ink)
+        ax.set_title(plain(text), loc="left", fontsize=10, color=theme_at(ax).ink)
 
 
 def equal_axes(
@@ -35,6 +51,13 @@ def equal_axes(
 
     The box has the proportions of what is in it, though no side is shorter than a third of the longest: a flat cloud still has
     a place for its ticks.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> es.plotting.equal_axes(axes, np.array([[0.0, 0.0], [1.0, 0.5]]))
+    >>> axes.get_xlabel(), axes.get_aspect()
+    ('x [m]', 1.0)
     """
     flat = np.asarray(points, dtype=float).reshape(-1, np.shape(points)[-1])
     flat = flat[np.isfinite(flat).all(axis=1)]
@@ -44,31 +67,36 @@ def equal_axes(
     half = np.maximum(extent, longest / 3) / 2 * (1 + 2 * margin)
     for axis, name, a, b in zip("xyz", names, middle - half, middle + half, strict=False):
         getattr(ax, f"set_{axis}lim")(a, b)
-        getattr(ax, f"set_{axis}label")(axis_label(name, unit))
+        getattr(ax, f"set_{axis}label")(plain(axis_label(name, unit)))
     if len(extent) == 2:
         ax.set_aspect("equal", adjustable="box")
     else:
-        ax.set_box_aspect(half / half.max(), zoom=0.92)
+        ax.set_box_aspect(half / half.max(), zoom=0.84)
         for axis, width in zip((ax.xaxis, ax.yaxis, ax.zaxis), half / half.max(), strict=True):
             axis.set_major_locator(_ticks(2 + round(3 * width)))
 
 
 def drawing_plane(position: Floats) -> Floats | None:
-    """Two directions of a plane that holds all positions, (2, 3), or None if none does: axes of the ground if that can be."""
+    """Two directions of a plane that holds all positions, (2, 3), or None if none does: axes of the ground if that can be.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> es.plotting.drawing_plane(np.array([[0.0, 0, 1], [1.0, 0, 1], [0.0, 1, 1]]))
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
     away = position - position.mean(axis=0)
-    extent = np.abs(away).max(initial=0.0)
-    for normal in (2, 1, 0):
-        if np.abs(away[:, normal]).max(initial=0.0) <= FLAT * extent:
-            return np.delete(np.eye(3), normal, axis=0)
-    _, _, axes = np.linalg.svd(away, full_matrices=False)
-    if np.abs(away @ axes[2]).max() > FLAT * extent:
+    flat = FLAT * np.abs(away).max(initial=0.0)
+    for k in (2, 1, 0):
+        if np.abs(away[:, k]).max(initial=0.0) <= flat:
+            return np.delete(np.eye(3), k, axis=0)
+    normal = np.linalg.eigh(away.T @ away)[1][:, 0]
+    if np.abs(away @ normal).max() > flat:
         return None
-    flat = axes[:2]
-    across = (
-        flat.T @ flat @ np.eye(3)[np.argmax(np.linalg.norm(flat[:, :2], axis=0))]
-    )  # the ground axis that lies in it most
+    level = np.eye(3)[int(np.argmin(np.abs(normal[:2])))]  # the horizontal axis of the ground that lies in it most
+    across = level - (level @ normal) * normal
     across /= np.linalg.norm(across)
-    up = np.cross(axes[2], across)
+    up = np.cross(normal, across)
     return np.stack([across, up * np.sign(up[np.argmax(np.abs(up))])])
 
 
@@ -91,7 +119,12 @@ def _ticks(most: int) -> Any:
 
 
 def colour_map(theme: Theme) -> Any:
-    """Viridis, as far as it stands out from the theme's paper: from dark to bright it is read without colours, too."""
+    """Viridis, as far as it stands out from the theme's paper: from dark to bright it is read without colours, too.
+
+    >>> import eslabon as es
+    >>> es.plotting.colour_map(es.plotting.LIGHT).N
+    256
+    """
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -99,7 +132,13 @@ def colour_map(theme: Theme) -> Any:
 
 
 def colour_bar(ax: Any, drawn: Any, label: str) -> Any:
-    """What the colours of `drawn` mean, beside the axes."""
+    """What the colours of `drawn` mean, beside the axes.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> es.plotting.colour_bar(axes, axes.scatter([0, 1], [0, 1], c=[0.0, 1.0]), "condition").ax.get_ylabel()
+    'condition'
+    """
     bar = ax.get_figure(root=True).colorbar(
         drawn, ax=ax, label=label, shrink=0.85, pad=0.1 if hasattr(ax, "zaxis") else 0.02
     )
@@ -108,6 +147,13 @@ def colour_bar(ax: Any, drawn: Any, label: str) -> Any:
 
 
 def mark(ax: Any, places: Iterable[float], label: str = "") -> None:
-    """Thin upright lines at some places, such as the times of events."""
+    """Thin upright lines at some places, such as the times of events.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> es.plotting.mark(axes, [0.5, 1.0], "impact")
+    >>> len(axes.lines)
+    2
+    """
     for k, x in enumerate(places):
         ax.axvline(x, color=theme_at(ax).quiet, linewidth=0.8, linestyle=":", label=label if label and not k else None)

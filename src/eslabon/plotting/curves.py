@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from eslabon.arguments import Floats, choice
-from eslabon.plotting.axes import axis_label, panel_title
+from eslabon.plotting.axes import axis_label, panel_title, plain
 from eslabon.plotting.themes import theme_at
 
 ROUND_OFF = 1e-9  # of the largest value: curves that differ by less are equal
@@ -33,11 +33,8 @@ def coinciding(values: Mapping[str, Any], height: float | None = None) -> dict[s
     {'a = c ≈ d': ['a', 'c', 'd'], 'b': ['b']}
     """
     arrays = {name: np.asarray(y, dtype=float) for name, y in values.items()}
-    known = np.concatenate([y[np.isfinite(y)].ravel() for y in arrays.values()] or [np.zeros(0)])
-    size = float(np.abs(known).max(initial=0.0))
-    span = float(np.ptp(known)) if known.size else 0.0
-    exact = max(ROUND_OFF * size, NOTHING)
-    near = max(HALF_A_LINE * (span if height is None else height), exact)
+    exact = max(ROUND_OFF * float(np.abs(_finite(arrays.values())).max(initial=0.0)), NOTHING)
+    near = max(HALF_A_LINE * (_span(arrays.values()) if height is None else height), exact)
     drawn: dict[str, list[tuple[str, str]]] = {}
     for name, y in arrays.items():
         away = {other: _distance(y, arrays[other]) for other in drawn}
@@ -50,14 +47,12 @@ def coinciding(values: Mapping[str, Any], height: float | None = None) -> dict[s
 
 
 def _distance(a: Floats, b: Floats) -> float:
-    if a.shape != b.shape or not np.array_equal(np.isnan(a), np.isnan(b)):
+    """The largest difference; infinite where one has no number and the other does."""
+    if a.shape != b.shape:
         return np.inf
     with np.errstate(invalid="ignore"):
-        return float(
-            np.nan_to_num(np.abs(a - b), posinf=0.0 if np.array_equal(np.isinf(a), np.isinf(b)) else np.inf).max(
-                initial=0.0
-            )
-        )
+        apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    return float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0))
 
 
 def _joined(group: Sequence[tuple[str, str]]) -> str:
@@ -71,34 +66,40 @@ def curves(
     ax: Any, x: Any, values: Mapping[str, Any], *, name: str = "", unit: str = "", title: str = "", log: bool = False,
     where: str = "right", styles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Any]:  # fmt: skip
-    """Draw curves by name over x, and what is left of their names beside them; the lines.
+    """Draw curves by name over x, and a legend; the lines that were drawn.
 
     Parameters
     ----------
     x : `(n,)`, or by name if each curve has its own.
     values : `(n,)` each, or `(..., n)` for many of the same name, which are drawn thin: forty of them, evenly chosen.
-    name, unit : of the vertical axis, as in "theta [rad]".
+    name, unit : of the vertical axis, as in "theta [rad]"; the name of a single curve is its own if left out.
     title : of the panel.
     log : whether the vertical axis is logarithmic.
     where : the legend stands "right" of the panel or "below" it; "none" leaves it out. A single curve has none.
     styles : options of lines by name, such as {"total": {"color": "black"}}.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> lines = es.plotting.curves(axes, [0, 1], {"q1": [0.0, 1.0], "q2": [1.0, 0.0]}, name="angles", unit="rad")
+    >>> len(lines), axes.get_ylabel()
+    (2, 'angles [rad]')
     """
     theme, order = theme_at(ax), list(values)
-    own = x if isinstance(x, Mapping) else dict.fromkeys(order, x)
-    seen = {name: _seen(y, log) for name, y in values.items()}
-    groups = coinciding(_paired(own, seen) if isinstance(x, Mapping) else seen)
+    shown = {k: _some(x[k] if isinstance(x, Mapping) else x, y) for k, y in values.items()}
+    seen = {k: _seen(y, log) for k, (_, y) in shown.items()}
+    groups = coinciding(_paired({k: over for k, (over, _) in shown.items()}, seen) if isinstance(x, Mapping) else seen)
     lines = []
-    for label, names in groups.items():
-        over, flat = _some(own[names[0]], values[names[0]])
+    for label, (first, *_) in groups.items():
+        over, flat = shown[first]
         thin = {"linewidth": 0.7, "alpha": min(1.0, max(0.2, 3 / len(flat)))} if len(flat) > 1 else {}
-        style = {**theme.curve(order.index(names[0])), **thin, **(styles or {}).get(names[0], {})}
-        drawn = ax.plot(over.T, flat.T, **style)
-        drawn[0].set_label(_in_lines(label))
+        drawn = ax.plot(over.T, flat.T, **{**theme.curve(order.index(first)), **thin, **(styles or {}).get(first, {})})
+        for line in drawn[:1]:
+            line.set_label(_in_lines(label))
         lines += drawn
     panel_title(ax, title)
-    ax.set_ylabel(axis_label(name, unit))
+    ax.set_ylabel(plain(axis_label(name or (order[0] if len(order) == 1 else ""), unit)))
     ax.margins(x=0)
-    _scaled(ax, values, log)
+    _scaled(ax, (y for _, y in shown.values()), log)
     if len(order) > 1:
         legend(ax, where)
     return lines
@@ -115,36 +116,40 @@ def _some(x: Any, y: Any) -> tuple[Floats, Floats]:
 
 def _in_lines(label: str) -> str:
     """A label in lines of not too many letters, broken before a sign between names."""
-    joined = label.replace(" ", "\u00a0").replace("\u00a0=\u00a0", " =\u00a0").replace("\u00a0≈\u00a0", " ≈\u00a0")
-    return "\n".join(wrap(joined, LETTERS, break_long_words=False, break_on_hyphens=False)).replace("\u00a0", " ")
+    joined = (
+        plain(label).replace(" ", "\u00a0").replace("\u00a0=\u00a0", " =\u00a0").replace("\u00a0≈\u00a0", " ≈\u00a0")
+    )
+    made = "\n".join(wrap(joined, LETTERS, break_long_words=False, break_on_hyphens=False)).replace("\u00a0", " ")
+    return f"\u200b{made}" if made.startswith("_") else made  # matplotlib leaves such names out of legends
 
 
-def _seen(values: Any, log: bool) -> Floats:
+def _seen(values: Floats, log: bool) -> Floats:
     """Values as the axis shows them."""
-    y = np.asarray(values, dtype=float)
-    if not log:
-        return y
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(y > 0, np.log10(np.where(y > 0, y, 1.0)), np.nan)
+    return np.log10(np.where(values > 0, values, np.nan)) if log else values
 
 
-def _paired(x: Mapping[str, Any], y: Mapping[str, Floats]) -> dict[str, Floats]:
+def _paired(x: Mapping[str, Floats], y: Mapping[str, Floats]) -> dict[str, Floats]:
     """Curves in a plane, in parts of what they span across and up."""
-    across = {name: np.broadcast_to(np.asarray(x[name], dtype=float), y[name].shape) for name in y}
-    spans = [
-        np.nanmax([np.ptp(v[np.isfinite(v)]) if np.isfinite(v).any() else 0.0 for v in each.values()] or [0.0]) or 1.0
-        for each in (across, y)
-    ]
-    return {name: np.stack([across[name] / spans[0], y[name] / spans[1]]) for name in y}
+    wide, tall = (_span(each.values()) or 1.0 for each in (x, y))
+    return {name: np.stack([x[name] / wide, y[name] / tall]) for name in y}
 
 
-def _scaled(ax: Any, values: Mapping[str, Any], log: bool) -> None:
+def _span(arrays: Iterable[Floats]) -> float:
+    """From the least of all finite values to the largest."""
+    known = _finite(arrays)
+    return float(np.ptp(known)) if known.size else 0.0
+
+
+def _finite(arrays: Iterable[Floats]) -> Floats:
+    return np.concatenate([np.zeros(0), *(y[np.isfinite(y)].ravel() for y in arrays)])
+
+
+def _scaled(ax: Any, arrays: Iterable[Floats], log: bool) -> None:
     """A logarithmic axis, or one of some width around curves that do not vary."""
     if log:
         ax.set_yscale("log")
         return
-    known = np.concatenate([np.ravel(np.asarray(y, dtype=float)) for y in values.values()] or [np.zeros(0)])
-    known = known[np.isfinite(known)]
+    known = _finite(arrays)
     size = float(np.abs(known).max(initial=0.0))
     if known.size and np.ptp(known) <= max(ROUND_OFF * size, NOTHING):
         half = size / 10 if size > NOTHING else 1.0
@@ -155,6 +160,12 @@ def legend(ax: Any, where: str = "right", keep: bool = False, **options: Any) ->
     """The legend of what is labelled in the axes, beside or below them: it never covers what is drawn.
 
     Lines are shown full, unless they `keep` their opacity and width, where these say something.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1)
+    >>> line = axes.plot([0, 1], label="q1")
+    >>> len(es.plotting.legend(axes).get_texts())
+    1
     """
     from eslabon.plotting.figures import look
 

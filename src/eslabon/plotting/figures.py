@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from eslabon.arguments import choice, flag
 from eslabon.errors import MissingDependencyError, ReadError
 from eslabon.files import write
+from eslabon.plotting.axes import plain
 from eslabon.plotting.themes import Theme, theme_of
 
+LETTERS = 12  # of a title in an inch
 FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -29,6 +33,10 @@ def new_figure(theme: str | Theme | None = None, **options: Any) -> Any:
     """A matplotlib `Figure` that needs no window and is forgotten with its last name.
 
     What is added to it looks as its theme, "light" or "dark", says; options are those of `Figure`.
+
+    >>> import eslabon as es
+    >>> es.plotting.new_figure("dark", figsize=(3, 2)).get_facecolor()[:3] == (1.0, 1.0, 1.0)
+    False
     """
     _matplotlib()
     from eslabon.plotting.themed_figure import ThemedFigure
@@ -38,7 +46,14 @@ def new_figure(theme: str | Theme | None = None, **options: Any) -> Any:
 
 @contextmanager
 def look(theme: str | Theme | None = None) -> Iterator[Theme]:
-    """Within it, all that matplotlib makes has the look of a theme, in figures of anybody."""
+    """Within it, all that matplotlib makes has the look of a theme, in figures of anybody.
+
+    >>> import eslabon as es
+    >>> with es.plotting.look("dark") as theme:
+    ...     name = theme.name
+    >>> name
+    'dark'
+    """
     with _matplotlib().rc_context(theme_of(theme).parameters):
         yield theme_of(theme)
 
@@ -50,6 +65,11 @@ def panels(
     """A figure of so many panels, each about `size` inches, in two columns if `across` is left out, and their axes.
 
     `shared` panels have one horizontal axis, labelled under the lowest of each column by `bottom`.
+
+    >>> import eslabon as es
+    >>> figure, axes = es.plotting.panels(3, title="three panels")
+    >>> len(axes)
+    3
     """
     across = min(count, 2) if across is None else across
     down = -(-count // across)
@@ -62,14 +82,28 @@ def panels(
             ax.set_xlabel(bottom)
             ax.tick_params(labelbottom=True)
     if title:
-        figure.suptitle(title, color=figure.theme.quiet)
+        figure.suptitle(_in_lines(plain(title), round(LETTERS * size[0] * across)), color=figure.theme.quiet)
     return figure, list(grid[:count])
+
+
+def _in_lines(title: str, letters: int) -> str:
+    """A title in lines of not too many letters, never broken between a number and its unit."""
+    kept = re.sub(r"(?<=\d) (?=\w)", "\u00a0", title)
+    return "\n".join(wrap(kept, letters, break_long_words=False)).replace("\u00a0", " ")
 
 
 def save_figure(figure: Any, path: str | Path, dpi: int = 130, transparent: bool = False) -> Path:
     """Write a figure in the format that the file's name ends in: .png, .svg or .pdf, on paper of its theme or on none.
 
     The same figure gives the same file, run by run.
+
+    >>> import tempfile
+    >>> import eslabon as es
+    >>> figure, axes = es.plotting.panels(1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = es.plotting.save_figure(figure, f"{folder}/empty.svg").name
+    >>> name
+    'empty.svg'
     """
     path = Path(path)
     suffix = path.suffix.lower() or ".png"  # of /dev/stdout, for one
@@ -79,7 +113,13 @@ def save_figure(figure: Any, path: str | Path, dpi: int = 130, transparent: bool
 
 
 def svg_text(figure: Any, transparent: bool = False) -> str:
-    """A figure as the text of an SVG, for a page."""
+    """A figure as the text of an SVG, for a page.
+
+    >>> import eslabon as es
+    >>> figure, axes = es.plotting.panels(1)
+    >>> "<svg" in es.plotting.svg_text(figure)
+    True
+    """
     return _content(figure, "svg", 130, transparent).decode()
 
 

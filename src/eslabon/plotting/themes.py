@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -26,7 +27,12 @@ VARIABLE = "ESLABON_THEME"  # of the environment: the theme of a session that se
 @dataclass(frozen=True)
 class Theme:
     """What figures are made of: paper, ink, quiet ink for what stands aside, lines of the grid; colours of curves, in order, and
-    of roles; and the part (least, most) of the map viridis that stands out from the paper."""
+    of roles; and the part (least, most) of the map viridis that stands out from the paper.
+
+    >>> import eslabon as es
+    >>> es.plotting.LIGHT.name, es.plotting.DARK.paper
+    ('light', '#14181d')
+    """
 
     name: str
     paper: str
@@ -50,7 +56,7 @@ class Theme:
         """
         return self.roles[choice(name, "a role", self.roles)]
 
-    @property
+    @cached_property
     def parameters(self) -> Any:
         """As parameters of matplotlib."""
         from cycler import cycler
@@ -63,7 +69,7 @@ class Theme:
         panes = dict.fromkeys((f"axes3d.{x}axis.panecolor" for x in "xyz"), self.paper)
         return {**SHAPES, **text, **lines, **papers, **panes, "xtick.labelcolor": self.ink, "ytick.labelcolor": self.ink,
             "grid.color": self.grid, "legend.edgecolor": self.grid, "axes.prop_cycle": cycler(color=self.curves),
-            "hatch.color": self.quiet, "patch.edgecolor": self.ink, "boxplot.boxprops.color": self.ink}  # fmt: skip
+            "hatch.color": self.quiet, "patch.edgecolor": self.ink}  # fmt: skip
 
 
 # What both themes share: letters, grid, spines, lines, and files that are the same from run to run.
@@ -76,7 +82,7 @@ SHAPES: Mapping[str, Any] = MappingProxyType({
     "svg.fonttype": "none", "svg.hashsalt": "eslabon", "pdf.fonttype": 42,
 })  # fmt: skip
 
-# What things are in drawings: the name of a colour of the palette, or a colour of its own on light and on dark paper.
+# What things are in drawings: their colours on light and on dark paper.
 ROLES: Mapping[str, tuple[str, str]] = MappingProxyType({
     "link": ("#6b7f93", "#8ea3b8"),
     "joint": ("#26323d", "#dfe6ec"),
@@ -141,6 +147,12 @@ def theme_of(name: str | Theme | None = None) -> Theme:
 
 
 def theme_at(ax: Any) -> Theme:
-    """The theme of the figure that has these axes; the session's if it is a figure of somebody else."""
+    """The theme of the figure that has these axes; the session's if it is a figure of somebody else.
+
+    >>> import eslabon as es
+    >>> figure, (axes,) = es.plotting.panels(1, theme="dark")
+    >>> es.plotting.theme_at(axes).name
+    'dark'
+    """
     theme = getattr(ax.get_figure(root=True), "theme", None)
     return theme if isinstance(theme, Theme) else theme_of()

@@ -6,6 +6,7 @@ file is not found keeps the name that the URDF gives it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
@@ -64,12 +65,10 @@ def _shape(visual: Tag, urdf: Path, packages: Packages) -> dict[str, Any]:
         {"kind": kind, "at": pose(visual.child("origin"))},
     )
     if kind == "mesh":
-        name = form.text("filename")
-        file = resolved(name, urdf, packages)
         return {
             **given,
             "size": form.numbers("scale", 3, (1.0, 1.0, 1.0)),
-            "file": str(file.resolve()) if file else name,
+            "file": _file(form.text("filename"), urdf, packages),
         }
     if kind == "box":
         size = form.numbers("size", 3)
@@ -78,6 +77,12 @@ def _shape(visual: Tag, urdf: Path, packages: Packages) -> dict[str, Any]:
     if min(size) <= 0:
         raise ReadError(f"{form.what} has the size {min(size):g}; it must be positive.")
     return {**given, "size": size}
+
+
+def _file(name: str, urdf: Path, packages: Packages) -> str:
+    """The whole path of a mesh; of a package that is not found its name as it is."""
+    found = resolved(name, urdf, packages)
+    return str(found.resolve()) if found else name if "://" in name else os.path.abspath(urdf.parent / name)
 
 
 def _material(material: Tag, materials: Tags) -> str:

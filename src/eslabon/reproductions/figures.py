@@ -42,6 +42,7 @@ class Picture(Protocol):
     @property
     def caption(self) -> str: ...
 
+    def texts(self) -> Iterator[str]: ...
     def svg(self, language: str = "en") -> str: ...
     def save(self, folder: Path, suffix: str = "png", language: str = "en") -> Path: ...
 
@@ -135,6 +136,17 @@ class Figure:
             _plot(axes[name], panel, language)
         return figure
 
+    def texts(self) -> Iterator[str]:
+        """All that is said in it, in English."""
+        yield from (self.title, self.caption)
+        if self.drawing is not None:
+            yield from (self.drawing.title, *self.drawing.instants)
+        for panel in self.panels:
+            labels = (label.partition(" [")[0] for label in (panel.label, panel.across))
+            yield from (panel.title, *labels, *panel.curves)
+            if len(panel.printed[0]):
+                yield "printed"
+
     def svg(self, language: str = "en") -> str:
         return svg_text(self.draw(language, "light"))
 
@@ -151,6 +163,9 @@ class GraphFigure:
     graph: str
     causality: str
     caption: str = ""
+
+    def texts(self) -> Iterator[str]:
+        yield from (self.title, self.caption)
 
     def svg(self, language: str = "en") -> str:
         from eslabon.bond_graph.picture import picture
@@ -189,7 +204,8 @@ def _plot(ax: Any, panel: Panel, language: str) -> None:
         ax.set_xscale("log")
     ax.minorticks_off()
     if len(named) + bool(len(panel.printed[0])) > 1:
-        legend(ax, "below")
+        columns: dict[str, Any] = {"ncols": 4} if len(named) > 5 else {}
+        legend(ax, "below", **columns)
 
 
 def _span_constants(ax: Any, panel: Panel) -> None:

@@ -29,7 +29,7 @@ PAGE_STYLE = """<style>
 @media print {
   @page { margin: 16mm 14mm; } h2, h3 { break-after: avoid; } tr, .es-equation { break-inside: avoid; } h2 { margin-top: 1.6rem; }
   table.es-table { font-size: 8.5pt; } .es-table th, .es-table td { padding-right: .6rem; } .es-table th { white-space: normal; }
-  .es-errata td, .es-errata td:first-child { min-width: 0; } .es-figure svg, .es-figure img { max-height: 22cm; }
+  .es-errata td { min-width: 5rem; } .es-errata td:first-child { min-width: 8.5rem; } .es-figure svg, .es-figure img { max-height: 22cm; }
 }
 </style>"""
 NAMED = 6  # rows that share a note and are named one by one

@@ -1,4 +1,4 @@
-"""The recursions of Rojas, 2.6, and the quaternion sums of Mendez, section 4, number by number as the papers print them.
+"""The recursions of Rojas, 2.6, and the quaternion sums of Méndez, section 4, number by number as the papers print them.
 
 They serve paths of revolute and prismatic joints. Nothing computes with them: they are the plain reference that the
 compiled kinematics is tested against, and a text to teach from. Everything is in the ground's axes; joint i turns about
@@ -111,14 +111,14 @@ def backward(m: Model, q: Vector, frame: str | None = None) -> tuple[Vector, np.
 
 
 def by_quaternions(m: Model, q: Vector, v: Vector, a: Vector, frame: str | None = None) -> Point:
-    """The sums of Mendez (eqs. 13, 17-19, with the dots, conjugates and brackets that the print has lost).
+    """The sums of Méndez (eqs. 13, 17-19, with the dots, conjugates and brackets that the print has lost).
 
     Link vectors l_m and axes u_m are those of the neutral configuration. The accumulated quaternion Pi_m turns them; w_i and
     alpha_i are each joint's own rate and acceleration along its turned axis. Revolute joints only, as in the paper.
     """
     steps, last_turn, last_offset = _steps(m, frame)
     if not all(step.turns for step in steps):
-        raise ModelError("the quaternion sums of Mendez are for revolute joints only.")
+        raise ModelError("the quaternion sums of Méndez are for revolute joints only.")
     rest, axes, links = np.eye(3), [], []
     for step in steps:
         links.append(rest @ step.offset)

@@ -86,6 +86,8 @@ def _plane(m: Model, joints: tuple[Mark, ...]) -> Floats | None:
     places = dict(zip((GROUND, *(b.name for b in m.bodies)), body_poses(m, m.home()), strict=True))
     turns, slides = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for j in joints[: len(m.joints)]:
+        if j.freedom.pitch > PARALLEL:
+            return None  # a screw leaves the plane that it turns in
         turns.append(j.rotations @ places[j.child][:3, :3].T)
         slides.append(j.translations @ (places[j.parent] @ j.on_parent)[:3, :3].T)
     turning, sliding = np.concatenate(turns), np.concatenate(slides)

@@ -16,7 +16,7 @@ from eslabon.errors import InputError, ModelError, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
 from eslabon.pages import paragraph
-from eslabon.pages.notebook import in_time
+from eslabon.pages.notebook import in_groups
 from eslabon.simulate.memory import Memory
 from eslabon.simulate.motion_equations import ACCELERATIONS, COUPLING_FORCES
 from eslabon.simulate.system import System
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 ACCELERATION = {"rad/s": "rad/s²", "m/s": "m/s²"}  # the units that go with a velocity's
 FORCE = {"rad/s": "N m", "m/s": "N"}
-SHOWN = 24  # curves in a notebook
 
 
 class Outcome(NamedTuple):
@@ -268,13 +267,13 @@ class Motion:
         one = self[(0,) * (self.q.ndim - 2)] if self.q.ndim > 2 else self
         if self.q.ndim > 2:
             yield paragraph("The first of its trajectories:")
-        own = ("q", "v", "tau") if self.tau.any() else ("q", "v")
-        curves = [
-            (f"{what} {c}", c.unit, getattr(one, what)[:, k]) for what in own for k, c in enumerate(self.columns[what])
-        ]
-        yield in_time(self.t, curves[:SHOWN])
-        if len(curves) > SHOWN:
-            yield paragraph(f"and {len(curves) - SHOWN} more", "es-caption")
+        own = {"coordinates": "q", "velocities": "v", "actuators' forces": "tau"}
+        groups = {
+            title: [(f"{word} {c}", c.unit, getattr(one, word)[:, k]) for k, c in enumerate(self.columns[word])]
+            for title, word in own.items()
+            if word != "tau" or self.tau.any()
+        }
+        yield from in_groups(self.t, groups)
         s, worst = self.statistics, float(self.closure.max(initial=0.0))
         closed = f"; loops closed to {worst:.1g}" if worst else ""
         took = f"{s.method}: {s.steps:,} steps, {s.evaluations:,} evaluations, {s.seconds:.2g} s{closed}"

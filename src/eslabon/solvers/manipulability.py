@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gamma, pi, prod
 from typing import Any
@@ -14,6 +15,7 @@ from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
+from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.quantities import evaluate
 from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, reachable_twists
 
@@ -86,6 +88,10 @@ class Manipulability:
         from eslabon.solvers.ellipsoid_plot import figure
 
         return figure(self, theme)
+
+    def _pieces(self) -> Iterator[str]:
+        picture = drawn(self.plot) if self.lengths.ndim == 1 else ()
+        yield beside(*picture, *attributes(self))
 
     def __repr__(self) -> str:
         if self.lengths.ndim > 1:

@@ -14,15 +14,16 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.coordinates.closing import jacobian_at
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE
+from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.solvers.assembly.closing_formulas import solve_closure
 from eslabon.solvers.assembly.prescription import Prescription, scales
 from eslabon.solvers.ranges import Ranges
-from eslabon.solvers.singularities import conditions, driven_motions, reachable_twists
+from eslabon.solvers.singularities import conditions, passive_velocities, reachable_twists
 
-MOST = 400  # configurations to begin with, those nearest to singular ones
+MOST = {1: 400, 2: 400}  # configurations to begin with, by the number of inputs: enough for a curve without gaps
+FEW = 150  # of more inputs, where they make a surface
 STEP = 0.01  # of the joints, in rad or parts of the mechanism's size: how slopes are seen
 FAR = 0.4  # how far the joints go in a round
 ROUNDS = 6  # of going on the steepest way
@@ -34,9 +35,13 @@ APART = 1e-3  # of the parallel kind's: what is singular in both ways is of that
 def square_part(m: Model, frame: str) -> str | None:
     """The part of a frame's twist that the actuators move in as many directions as there are of them, so that its matrix has a
     determinant: the whole twist, or its translation, or its rotation."""
-    inputs = driven_motions(m, np.asarray(m.home())[None]).motions.shape[-1]
     spans = ((part, reachable_twists(m, frame, part)) for part in ("all", "translation", "rotation"))
-    return next((part for part, span in spans if span.basis.shape[1] == span.rank == inputs), None)
+    return next((part for part, span in spans if span.basis.shape[1] == span.rank == inputs(m)), None)
+
+
+def inputs(m: Model) -> int:
+    """How many velocities are driven."""
+    return len(partition(m).independent) - len(passive_velocities(m))
 
 
 def singular_configurations(m: Model, q: Floats, kind: str, frame: str) -> Floats:
@@ -49,11 +54,12 @@ def singular_configurations(m: Model, q: Floats, kind: str, frame: str) -> Float
         return np.empty((0, m.nq))
     value = Signed(m, kind, frame, part or "all")
     f = value(q)[0]
-    near = np.argsort(np.abs(f))[:MOST]
+    near = np.argsort(np.abs(f))[: MOST.get(inputs(m), FEW)]
     q, f, found = q[near], f[near], [np.empty((0, m.nq))]
     for _ in range(ROUNDS):
         way, far = _steepest(value, q, f)
-        there, after = way(far), value(way(far))
+        there = way(far)
+        after = value(there)
         crossed = (after.own * f < 0) & after.apart(value(q), kind)
         found.append(_between(value, way.of(crossed), far[crossed], f[crossed], after.own[crossed]))
         onward = ~crossed & (np.abs(after.own) < 0.9 * np.abs(f)) & (after.own * f > 0)

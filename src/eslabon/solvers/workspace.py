@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -86,11 +87,18 @@ class Workspace:
         >>> np.unique(np.linalg.norm(arm.pose(found, "tool")[:, :3, 3], axis=-1).round(6))
         array([0., 2.])
         """
+        return self._singular(choice(kind, "kind", KINDS))
+
+    @cached_property
+    def _singular(self) -> Callable[[str], Floats]:
+        """Each kind is looked for once."""
         from eslabon.solvers.singular_set import singular_configurations
 
-        found = singular_configurations(self.m, self.q, choice(kind, "kind", KINDS), self.frame)
-        own = Ranges.of(self.m)
-        return found[own.contain(own.turned(found, found))] if self.limits and len(found) else found
+        def found(kind: str) -> Floats:
+            q, own = singular_configurations(self.m, self.q, kind, self.frame), Ranges.of(self.m)
+            return q[own.contain(own.turned(q, q))] if self.limits and len(q) else q
+
+        return cache(found)
 
     def plot(self, of: str | None = None, *, singular: bool = True, theme: str | None = None) -> Any:
         """A matplotlib figure: where the frame goes, coloured by the reciprocal condition number `of` the "parallel" or "serial"

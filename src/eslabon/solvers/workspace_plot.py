@@ -19,11 +19,11 @@ from eslabon.plotting import (
     panel_title,
 )
 from eslabon.quantities import evaluate
-from eslabon.solvers.assembly.prescription import Prescription, scales
+from eslabon.solvers.assembly.prescription import scales
 from eslabon.solvers.ranges import Ranges
-from eslabon.solvers.singular_set import square_part
+from eslabon.solvers.singular_set import inputs, square_part
 from eslabon.solvers.singularities import conditions
-from eslabon.solvers.workspace import KINDS, Workspace, spanning_joints
+from eslabon.solvers.workspace import KINDS, Workspace
 
 GAP = 12.0  # typical distances between neighbours: a curve is not drawn across more
 LOOKS: Any = {"parallel": {"role": "singular", "marker": "o"}, "serial": {"role": "limit", "marker": "s"}}
@@ -76,7 +76,7 @@ def _draw_singular(ax: Any, space: Workspace, kind: str, q: Floats, points: Floa
 
     colour = ax.get_figure(root=True).theme.role(LOOKS[kind]["role"])
     label = f"singular, {kind} kind"
-    if points.shape[1] == 2 and len(Prescription(spanning_joints(space.m)).coordinates(space.m)) == 2:
+    if points.shape[1] == inputs(space.m) == 2:
         pairs = _chains(space, q)
         ax.add_collection(LineCollection(list(points[pairs]), colors=colour, linewidths=1.8, label=label, zorder=3))
     else:

@@ -1,4 +1,4 @@
-"""How joints make chains and loops, and what Herve's groups say of their mobility (Rojas, 2.3).
+"""How joints make chains and loops, and what Hervé's groups say of their mobility (Rojas, 2.3).
 
 The motions that a chain of joints allows between its two ends are a *bond*. They lie in the smallest subgroup that
 contains the joints' motions, and they fill it near a configuration where the chain's screws span its whole algebra. With

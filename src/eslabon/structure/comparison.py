@@ -30,7 +30,7 @@ def sentences(r: Mobility) -> Iterator[str]:
         yield f"The count in space gives {r.gruebler}: {_why(r)}; {r.redundant} of the {r.rows} {'is' if r.redundant == 1 else 'are'} redundant."
     elif r.agree and r.loops:
         apart = len(r.passive)
-        counted = f"; Herve's leaves the {apart} passive motion{'s' * (apart > 1)} out" if apart else ""
+        counted = f"; Hervé's leaves the {apart} passive motion{'s' * (apart > 1)} out" if apart else ""
         yield f"The three ways agree{counted}."
     for chain in r.chains:
         yield from _of_chain(r, chain)

@@ -16,6 +16,7 @@ import networkx as nx
 
 from eslabon.model import GROUND, KINDS, Model
 from eslabon.model.closures import CLOSURES
+from eslabon.plotting import LIGHT
 from eslabon.structure.closed_chains import all_joints, ends
 from eslabon.structure.layout import GAP, across
 
@@ -25,13 +26,13 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 # What each is called, the sign it has in the legend, its fill, its edge, and the width and dashes of its lines.
 STYLES = {
-    "ground": ("", "", "#37424e", "#37424e", 0.0, ""),
+    "ground": ("", "", LIGHT.role("ground"), LIGHT.role("ground"), 0.0, ""),
     "body": ("body", "", "#e9eff6", "#52647a", 0.0, ""),
     "joint": ("joint", "", "#ffffff", "#66788c", 2.0, ""),
-    "actuated": ("actuated joint", "M", "#ffe3c7", "#c85a00", 2.0, ""),
-    "cut": ("cut joint", "×", "#dcebff", "#2f74c8", 2.0, "6 4"),
-    "spring": ("spring", "k", "#f0f7ec", "#5f9150", 1.2, "2 3"),
-    "coupling": ("coupling", "i", "#f5eff9", "#8a63ad", 1.2, "2 3"),
+    "actuated": ("actuated joint", "M", "#ffe3c7", LIGHT.role("actuated"), 2.0, ""),
+    "cut": ("cut joint", "×", "#dcebff", LIGHT.role("cut"), 2.0, "6 4"),
+    "spring": ("spring", "k", "#e3f5ef", LIGHT.role("spring"), 1.2, "2 3"),
+    "coupling": ("coupling", "i", "#f9eaf2", LIGHT.role("coupling"), 1.2, "2 3"),
 }
 
 
@@ -87,7 +88,7 @@ def topology_svg(m: Model) -> str:
             "</g>",
             f'<g class="legend" transform="translate({MARGIN} {tall:.0f})">',
             f'<rect width="{wide:.0f}" height="{30 + 30 * len(rows)}" rx="8" fill="#ffffff" stroke="#c3ccd6"/>',
-            f'<text x="12" y="20" text-anchor="start" font-weight="700" fill="#1c2733">{escape(head)}</text>',
+            f'<text x="12" y="20" text-anchor="start" font-weight="700" fill="{LIGHT.ink}">{escape(head)}</text>',
             *(_shape(node, at, 44 + 30 * k, "legend-") for k, row in enumerate(rows) for at, node in row),
             "</g>",
             "</svg>",
@@ -170,7 +171,7 @@ def _shape(node: Node, x: float, y: float, prefix: str = "") -> str:
     w, h = node.width, node.height
     kind = next((name for name, kind in SYMBOLS.items() if kind.symbol == node.symbol), "")
     tip = " ".join(filter(None, (kind, what, printable(node.name))))
-    ink = f'dy=".35em" stroke="none" fill="{"#ffffff" if node.sort == "ground" else "#1c2733"}"'
+    ink = f'dy=".35em" stroke="none" fill="{"#ffffff" if node.sort == "ground" else LIGHT.ink}"'
     dashes = f' stroke-dasharray="{dash}"' if node.sort == "cut" else ""
     left = LABEL / 2 - w / 2
     disc = f'<circle cx="{left:.1f}" r="{LABEL / 2 - 2}" fill="{edge}" stroke="none"/><text x="{left:.1f}" dy=".35em" '

@@ -3,7 +3,7 @@
 Three ways, each with its own blind spots:
 
 * the count of Chebychev, Gruebler and Kutzbach knows how many joints there are, and nothing of where;
-* Herve's groups (Rojas, 2.3) know the kinds of motion that meet, and nothing of lengths;
+* Hervé's groups (Rojas, 2.3) know the kinds of motion that meet, and nothing of lengths;
 * the rank of the closure Jacobian knows all of it, at the configurations where it is taken.
 """
 
@@ -187,7 +187,7 @@ class Mobility:
         rows = [("Chebychev-Gruebler-Kutzbach, in space", working(6), str(self.gruebler))]
         if self.planar is not None:
             rows.append(("Chebychev-Gruebler-Kutzbach, in a plane", working(3), str(self.planar)))
-        rows.append((f"Herve's subgroups, in {self.subgroup.symbol}", f"{working(d)} - {m} passive", str(self.herve)))
+        rows.append((f"Hervé's subgroups, in {self.subgroup.symbol}", f"{working(d)} - {m} passive", str(self.herve)))
         rank_ = "cannot be assembled" if self.dof is None else f"{self.velocities} - {self.velocities - self.dof}"
         return [*rows, ("rank of the closure Jacobian", rank_, "?" if self.dof is None else str(self.dof))]
 
@@ -240,7 +240,7 @@ def mobility(m: Model) -> Mobility:
     >>> print(mobility(load("planar_3rrr")))
     Chebychev-Gruebler-Kutzbach, in space    6*7 - 45              = -3
     Chebychev-Gruebler-Kutzbach, in a plane  3*7 - 18              =  3
-    Herve's subgroups, in E                  3*7 - 18 - 0 passive  =  3
+    Hervé's subgroups, in E                  3*7 - 18 - 0 passive  =  3
     rank of the closure Jacobian             7 - 4                 =  3
     planar_3rrr is a trivial chain with 3 degrees of freedom.
     The count in space gives -3: 2 loops move in E, so each repeats 3 constraints; 6 of the 10 are redundant.

@@ -60,7 +60,4 @@ def _drawn_or_not(m: Model) -> str:
     """The mechanism drawn to scale at home; nothing where that cannot be."""
     from eslabon.drawing.draw import draw
 
-    try:
-        return "".join(drawn(lambda: draw(m, size=SIZE, title="")))
-    except Exception:  # it cannot be assembled, or a file with its shape is not there: its tables are still to be seen
-        return ""
+    return "".join(drawn(lambda: draw(m, size=SIZE, title="")))

@@ -1,4 +1,4 @@
-"""Herve's displacement subgroups, found from the screws that generate them (Rojas, 2.3).
+"""Hervé's displacement subgroups, found from the screws that generate them (Rojas, 2.3).
 
 A set of joints moves inside the smallest subgroup of the rigid motions that contains theirs. Its Lie algebra is the
 smallest space of twists that contains the joint screws and is closed under the bracket, and there are twelve kinds of

@@ -41,6 +41,13 @@ class View:
     the end of the block.
 
     All that changes goes through one thread: what the page, or a program by `update`, asks for is carried out there.
+
+    >>> import eslabon as es
+    >>> with es.view(es.load("elbow"), open_browser=False) as view:
+    ...     view.update([0.5, 0.2])
+    ...     here = view.q()
+    >>> here
+    array([0.5, 0.2])
     """
 
     def __init__(self, exhibits: Mapping[str, Exhibit], port: int = 0, dark: bool = False) -> None:

@@ -23,7 +23,13 @@ LONGEST = 0.05  # s that a simulation goes on in one tick, however late it comes
 
 
 class Exhibit:
-    """What a view knows of a mechanism. Every request leaves its sentence in `said`; what an error says goes there too."""
+    """What a view knows of a mechanism. Every request leaves its sentence in `said`; what an error says goes there too.
+
+    >>> import eslabon as es
+    >>> from eslabon.viewer import Exhibit, Session
+    >>> Exhibit(Session.of(es.load("five_bar"))).session.q.round(3)
+    array([ 2.094, -1.299,  1.047,  1.299])
+    """
 
     def __init__(self, session: Session, clips: list[Clip] | None = None) -> None:
         self.session = session

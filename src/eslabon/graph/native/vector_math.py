@@ -2,7 +2,7 @@
 
 Sine and cosine reduce the angle by quarter turns in three fused steps (159 bits of pi/2), exact enough for every
 |angle| below 2^30; the few lanes beyond go to the C library one by one. Polynomials are those of fdlibm (Sun, 1993)
-and Cephes (Moshier, 1989). Errors measured against 200-bit arithmetic are in tests/graph/test_vector_math.py.
+and Cephes (Moshier, 1989). Errors measured against 200-bit arithmetic are in its tests.
 
 What is rare in rigid-body work (pow, fmod, hypot, ...) calls the C library lane by lane; and so does everything on a
 processor without fused multiply-add, where these schemes would not hold.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eslabon.language import phrase
 from eslabon.reproductions.comparison import Row
 from eslabon.reproductions.verdicts import formula, statement
 
@@ -49,7 +50,15 @@ def block(
         rows.append(statement(what, says, "the same", 0.0))
     for i, j in unequal:
         reason = (reasons or {}).get((i + 1, j + 1), "")
-        rows.append(formula(f"{what}, ({i + 1},{j + 1})", entries[i][j], computed[i, j], dict(names), reason=reason))
+        rows.append(
+            formula(
+                phrase("{what}, ({i},{j})", what=what, i=i + 1, j=j + 1),
+                entries[i][j],
+                computed[i, j],
+                dict(names),
+                reason=reason,
+            )
+        )
     return rows
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import eslabon as es
 from eslabon.graph.count import count
+from eslabon.language import Verbatim, phrase
 from eslabon.reproductions.comparison import Exhibit, Row, Section
 from eslabon.reproductions.verdicts import number, statement
 
@@ -111,10 +112,13 @@ def _slip() -> str:
     printed = sympy.parse_expr(FORMULAS[1][2]).doit()
     apart = sympy.factor(sympy.expand(printed - listed))
     each = sympy.simplify(apart / n)
-    return (
-        f"Eq. 4.4.4 exceeds the items listed before it by {apart}: they add to the sum of 13 j² - 15 j + {15 - each}, the "
-        f"print has 13 j² - 15 (j - 1). An item may be damaged; if the items are right, S_I is {value(str(listed)):.0f} and "
-        f"S_6 {value(str(listed)) + 61 - 510:.0f}."
+    return phrase(
+        "Eq. 4.4.4 exceeds the items listed before it by {apart}: they add to the sum of 13 j² - 15 j + {each}, the "
+        "print has 13 j² - 15 (j - 1). An item may be damaged; if the items are right, S_I is {inverse:.0f} and S_6 {forward:.0f}.",
+        apart=Verbatim(apart),
+        each=15 - each,
+        inverse=value(str(listed)),
+        forward=value(str(listed)) + 61 - 510,
     )
 
 
@@ -193,7 +197,12 @@ def counts() -> Section:
         pairs = [(f.multiplications, f.additions) for f in (operations(name, quantity, formulation) for name in ROBOTS)]
         lines.append((method, str(products), str(sums), *(str(k) for pair in pairs for k in pair)))
         rows.append(_no_more(method, (products, sums), pairs[0]))
-    columns = ("n = 6", "mult", "add", *(f"{name} {kind}" for name in ("6R", "T3", "puma") for kind in ("mult", "add")))
+    columns = (
+        "n = 6",
+        "mult",
+        "add",
+        *(phrase("{name} {kind}", name=name, kind=kind) for name in ("6R", "T3", "PUMA") for kind in ("mult", "add")),
+    )
     every = []
     for formulation in FORMULATIONS:
         found = [operations(name, "inverse_dynamics", formulation) for name in ROBOTS]

@@ -1,4 +1,4 @@
-"""Mechanisms whose constraints depend on the time: configurations and rates at given instants (Diaz, 2).
+"""Mechanisms whose constraints depend on the time: configurations and rates at given instants (Díaz, 2).
 
 A configuration belongs to the mechanism with its constraints as they are at that instant; the rates of all joints obey
 J v = -Phi_t and J a = gamma, with the motion of prescribed joints beside them, by least squares of least norm.

@@ -17,7 +17,9 @@ from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_WORDS, InputError, ModelError, tell_of_singularity
 from eslabon.graph import evaluator
 from eslabon.kinematics.frames import chosen_frame
-from eslabon.pages.notebook import attributes, in_time
+from eslabon.model.configuration import coordinate_columns, coordinate_names, velocity_columns, velocity_names
+from eslabon.pages.notebook import attributes, in_groups
+from eslabon.plotting import InTime, by_unit, time_figure
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import ALL_ROWS
@@ -72,11 +74,31 @@ class JointMotion:
         if self.t is None or self.q.ndim != 2:
             yield from attributes(self)
             return
-        kinds = (("q", self.q), ("v", self.v), ("a", self.a))
-        yield in_time(self.t, ((f"{word}[{k}]", "", x[:, k]) for word, x in kinds for k in range(x.shape[1])))
+        if self.model is None:
+            q, v = (tuple(map(str, range(x.shape[1]))) for x in (self.q, self.v))
+        else:
+            q, v = tuple(coordinate_names(self.model)), tuple(velocity_names(self.model))
+        own = {"coordinates": ("q", q, self.q), "velocities": ("v", v, self.v), "accelerations": ("a", v, self.a)}
+        groups = {
+            title: [(f"{word} {name}", "", x[:, k]) for k, name in enumerate(names)]
+            for title, (word, names, x) in own.items()
+        }
+        yield from in_groups(self.t, groups)
 
     def __repr__(self) -> str:
         return f"<JointMotion: {np.size(self.condition):,} rows, condition number up to {np.max(self.condition, initial=0.0):.2g}>"
+
+    def plot(self, theme: str | None = None) -> Any:
+        """A matplotlib figure of coordinates, velocities, accelerations and the condition number of the Jacobian in time."""
+        if self.t is None or self.model is None or self.q.ndim != 2:
+            raise InputError(f"{self!r} has no times to be plotted over; what `follow` gives has.")
+        q, v = coordinate_columns(self.model), velocity_columns(self.model)
+        drawn = by_unit("coordinates", [(str(c), c.unit) for c in q], self.q)
+        drawn += by_unit("velocities", [(str(c), c.unit) for c in v], self.v)
+        drawn += by_unit("accelerations", [(str(c), f"{c.unit}²") for c in v], self.a)
+        wide = np.max(self.condition, initial=1.0) > 10 * np.min(self.condition, initial=np.inf)
+        drawn.append(InTime("conditioning", "", {"condition number": self.condition}, log=bool(wide)))
+        return time_figure(self.t, drawn, theme=theme, title=f"{self.model.name} along a path")
 
     def animate(
         self, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0, size: Any = None, trace: Any = None,

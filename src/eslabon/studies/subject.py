@@ -1,0 +1,109 @@
+"""What the sections of a study share: the mechanism, the choices, and what several sections need, computed once."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eslabon.errors import EslabonError, ModelError
+from eslabon.kinematics.frames import chosen_frame
+from eslabon.mechanism import Mechanism
+from eslabon.studies.choices import Choices, configuration, instant
+from eslabon.studies.movement import Movement, movement
+from eslabon.studies.section import Section
+
+if TYPE_CHECKING:
+    from eslabon.linear.equilibria import Equilibrium
+    from eslabon.linear.linear_model import LinearModel
+
+
+class Subject:
+    """A mechanism under study."""
+
+    def __init__(self, m: Mechanism, choices: Choices) -> None:
+        self.m, self.choices = m, choices
+        self.laps: list[tuple[str, float]] = []
+
+    def section(self, name: str, title: str) -> Section:
+        """An empty section."""
+        return Section(name, title, self.choices.language)
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """The configuration that is asked for, or the closed home."""
+        return configuration(self.m, self.choices.at)
+
+    @cached_property
+    def tip(self) -> str | None:
+        """The frame or body that is followed: as asked for, the only one that can be meant, or the body farthest from the
+        ground; None where nothing moves."""
+        if self.choices.tip is not None:
+            return chosen_frame(self.m, self.choices.tip).name
+        try:
+            return chosen_frame(self.m, None).name
+        except ModelError:
+            return _farthest(self.m)
+
+    @cached_property
+    def movement(self) -> Movement:
+        """The motion that is given, or the one that suits the mechanism."""
+        return movement(self.m, self.choices.motion, self.start, self.tip)
+
+    @cached_property
+    def instant(self) -> dict[str, Any]:
+        return instant(self.m)
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether anything can move."""
+        try:
+            return self.m.nv > 0 and (self.m.dof > 0 or self.m.rheonomic)
+        except EslabonError:  # it cannot be assembled
+            return False
+
+    # -- a point ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def equilibria(self) -> Equilibrium:
+        """Where it rests by itself."""
+        return self.m.equilibrium(all=True, restarts=60)
+
+    @cached_property
+    def point(self) -> tuple[np.ndarray, np.ndarray, bool]:
+        """The configuration it is linearized at, the actuators' forces there, and whether these hold it: as asked for or at the
+        start, where actuators hold it; else at an equilibrium without forces, stable if there is one."""
+        m = self.m
+        try:
+            held = m.equilibrium(self.start)
+            return held.q, held.tau, True
+        except EslabonError:
+            if self.choices.at is not None:
+                return self.start, np.zeros(m.nu), False
+        found = self.equilibria
+        return (found[0].q, found[0].tau, True) if len(found) else (self.start, np.zeros(m.nu), False)
+
+    @cached_property
+    def linear_model(self) -> LinearModel:
+        q, tau, _ = self.point
+        return self.m.linearize(q, np.zeros(self.m.nv), tau, **self.instant)
+
+
+def _farthest(m: Mechanism) -> str | None:
+    """The moving body with most joints between it and the ground, counted over loops too; the last of several."""
+    beside: dict[str, set[str]] = {}
+    pairs = [(j.parent, j.child) for j in m.joints] + [(x.first.body, x.second.body) for x in m.loops]
+    for a, b in pairs:
+        beside.setdefault(a, set()).add(b)
+        beside.setdefault(b, set()).add(a)
+    away, queue = {"ground": 0}, deque(["ground"])
+    while queue:
+        body = queue.popleft()
+        for other in sorted(beside.get(body, ())):
+            if other not in away:
+                away[other] = away[body] + 1
+                queue.append(other)
+    moving = [b.name for b in m.bodies] if m.nv else []
+    return max(reversed(moving), key=lambda name: away.get(name, 0), default=None)
