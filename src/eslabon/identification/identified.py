@@ -215,7 +215,7 @@ class Identification:
         rows = zip(self.names, self.values, self.standard_errors, self.base.values, strict=True)
         yield paragraph(f"{self.verdict[0].upper()}{self.verdict[1:]}.")
         columns = ("combination of parameters", "value", "standard error", "of the model before")
-        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows]))
+        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows], prose=columns[:1]))
 
     def __repr__(self) -> str:
         samples = sum(len(e.t) for e in self.several)

@@ -97,6 +97,7 @@ ROLES: Mapping[str, tuple[str, str]] = MappingProxyType({
     "path": (PALETTE["orange"], PALETTE["orange"]),
     "ghost": ("#b9c5d0", "#4d5b68"),
     "singular": (PALETTE["vermillion"], PALETTE["vermillion"]),
+    "boundary": (PALETTE["purple"], PALETTE["purple"]),
     "limit": ("#1c2733", "#e8edf2"),
     "x": (PALETTE["vermillion"], PALETTE["vermillion"]),
     "y": (PALETTE["green"], PALETTE["green"]),

@@ -121,18 +121,8 @@ def _forces(exhibit: Exhibit) -> tuple[Floats, Floats]:
 
 
 def _reactions(exhibit: Exhibit) -> tuple[Floats, Floats]:
-    """What joints transmit: in a simulation, or at rest, held by the actuators if they can."""
-    m, run = exhibit.m, exhibit.run
     try:
-        if run is not None:
-            found = m.reactions(run.q, run.v, tau=run.tau, external=run.wrenches)
-        else:
-            rest = np.zeros(m.nv)
-            try:
-                found = m.reactions(exhibit.q, rest, rest)
-            except EslabonError:  # more degrees of freedom than actuators
-                found = m.reactions(exhibit.q, rest, tau=np.zeros(m.nu))
-        arrows = reaction_arrows(m, exhibit.q, found)
+        arrows = reaction_arrows(exhibit.m, exhibit.q, exhibit.reactions())
     except EslabonError:  # a singular configuration has none
         return np.zeros((0, 3)), np.zeros((0, 3))
     return np.asarray(arrows.points), np.asarray(arrows.forces)

@@ -31,13 +31,13 @@ def how_it_moves(subject: Subject, page: Section) -> None:
         motion = subject.movement
     page.data |= {"motion": motion.kind, "duration": float(motion.t[-1] - motion.t[0]), "tip": subject.tip}
     page.say(
-        "The study follows one motion: {title}, over {seconds:.3g} s. Where a point is followed, it is that of '{tip}'.",
-        title=motion.title, seconds=float(motion.t[-1] - motion.t[0]), tip=subject.tip,
+        "The study follows one motion: {title}, over {seconds:.3g} s. Where a point is followed, it is that of {tip}.",
+        title=motion.title, seconds=float(motion.t[-1] - motion.t[0]), tip=subject.named_tip,
     )  # fmt: skip
     if motion.kind == "rest_to_rest" and subject.choices.motion is None:
         page.say(
             "The study chose it: each actuated joint goes as far as its limits and singular configurations allow, by a polynomial "
-            "of the fifth degree, so that velocities and accelerations vanish at both ends. `--motion` takes another one."
+            "of the seventh degree, so that velocities, accelerations and jerks vanish at both ends. `--motion` takes another one."
         )
     with page.part("animation"):
         _animation(subject, page)
@@ -77,8 +77,8 @@ def _in_time(subject: Subject, page: Section) -> None:
     )  # fmt: skip
     plot_in_time(
         page, "coordinates", motion.t, drawn,
-        "Coordinates and velocities of all joints, and the position of '{tip}'. Curves that lie on one another are named together.",
-        tip=subject.tip or "",
+        "Coordinates and velocities of all joints, and the position of {tip}. Curves that lie on one another are named together.",
+        tip=subject.named_tip,
     )  # fmt: skip
 
 
@@ -94,9 +94,9 @@ def _singular(subject: Subject, page: Section) -> None:
         found = m.conditions(motion.q, subject.tip)
         page.head("How near it comes to singular configurations")
         page.say(
-            "Two reciprocal condition numbers tell it, from 1 at best to 0 at a singular configuration. The serial kind is about '{tip}': at zero "
+            "Two reciprocal condition numbers tell it, from 1 at best to 0 at a singular configuration. The serial kind is about {tip}: at zero "
             "it cannot move in some direction. The parallel kind is about loops: at zero the actuators, though locked, no longer hold the mechanism.",
-            tip=subject.tip,
+            tip=subject.named_tip,
         )
         nearest = found.closest
         at = float(np.interp(nearest.at, range(len(motion.t)), motion.t))
@@ -125,7 +125,10 @@ def _workspace(subject: Subject, page: Section) -> None:
         page.say("Without actuators that could be set there is no workspace to show.")
         return
     if any(m.joint(name).nq != 1 for name in joints):
-        page.say("An actuated joint has several coordinates, so that no map is drawn of where '{tip}' can go.", tip=tip)
+        page.say(
+            "An actuated joint has several coordinates, so that no map is drawn of where {tip} can go.",
+            tip=subject.named_tip,
+        )
         return
     with page.part("workspace"):
         ranges = _ranges(m, subject.start, joints)
@@ -139,7 +142,7 @@ def _workspace(subject: Subject, page: Section) -> None:
             "The actuated joints were set to {asked} combinations spread evenly over their limits{ranges}; {reached:.0%} of them are reached from the "
             "start without passing a singular configuration.",
             asked=space.asked, reached=space.reached,
-            ranges=page.said(" (for joints without limits: a whole turn, or some of the mechanism's size)") if _unlimited(m, joints) else "",
+            ranges=" (for joints without limits: a whole turn, or some of the mechanism's size)" if _unlimited(m, joints) else "",
         )  # fmt: skip
         position = space.poses[:, :3, 3]
         rows = [
@@ -153,8 +156,8 @@ def _workspace(subject: Subject, page: Section) -> None:
                 page.foreign(figure)
                 page.figure(
                     figure,
-                    "Where '{tip}' goes, coloured by the reciprocal condition number of the {kind} kind; dark is singular.",
-                    tip=tip, kind=kind,
+                    "Where {tip} goes, coloured by the reciprocal condition number of the {kind} kind; dark is singular.",
+                    tip=subject.named_tip, kind=kind,
                 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.errors import EslabonError
+from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import Column
 from eslabon.sheets import Sheet
@@ -201,9 +202,7 @@ def _agreement(m: Mechanism, motion: Movement, page: Section) -> None:
     reference: np.ndarray | None = None
     for formulation, constraints in _pairs(m):
         try:
-            with page.timed(
-                f"{'inverse' if inverse else 'forward'} dynamics, {formulation}{f', {constraints}' if constraints else ''}"
-            ):
+            with page.timed(_lap(inverse, formulation, constraints)):
                 found = _by(m, motion, chosen, inverse, formulation, constraints)
         except EslabonError as error:
             refused.append(f"{WRITTEN[formulation]}: {error}")
@@ -231,6 +230,15 @@ def _agreement(m: Mechanism, motion: Movement, page: Section) -> None:
             "Formulations that do not know all of its joints: {names}.",
             names=", ".join(x.split(":")[0] for x in refused),
         )
+
+
+def _lap(inverse: bool, formulation: str, constraints: str | None) -> str:
+    """What is timed."""
+    quantity = "inverse dynamics" if inverse else "forward dynamics"
+    if constraints is None:
+        return phrase("{quantity}, {formulation}", quantity=quantity, formulation=WRITTEN[formulation])
+    names = {"formulation": WRITTEN[formulation], "constraints": WRITTEN[constraints]}
+    return phrase("{quantity}, {formulation}, {constraints}", quantity=quantity, **names)
 
 
 def _pairs(m: Mechanism) -> Iterator[tuple[str, str | None]]:
