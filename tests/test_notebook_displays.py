@@ -15,7 +15,7 @@ import pytest
 
 import eslabon as es
 from eslabon.displays import displayed
-from eslabon.pages.notebook import said, spark
+from eslabon.pages.notebook import in_groups, said, spark
 
 VOID = {"img", "br", "hr", "meta", "link", "input", "col"}
 
@@ -136,9 +136,11 @@ def test_motion(pendulum):
     many = pendulum.simulate([[0.5, 0.2], [0.1, 0.0]], None, 0.1, method="rk4", step=0.05)
     assert "The first of its trajectories" in text_of(many)
     assert "tau" not in text_of(motion["q1"]) or "tau 0" in text_of(motion["q1"])
-    platform = es.load("delta")
-    fall = parsed(platform.simulate(platform.project(platform.home()), None, 0.01)._repr_html_())
-    assert "details" in fall.seen  # 37 curves in two groups
+    t = np.linspace(0, 1, 5)
+    groups = {"few": [("x", "m", t)], "many": [(f"x{k}", "m", k * t) for k in range(20)]}
+    few, many = in_groups(t, groups)
+    assert "<details open>" in few
+    assert "<details>" in many
     for part in (motion.energy, motion.statistics, motion.joint("q2")):
         text_of(part)
 
@@ -218,6 +220,12 @@ def test_reports():
         assert word in text
     assert repr(report) == "<Report on paper: 1 agrees, 1 print is wrong>"
     assert "masses" in text_of(report.sections[0])
+
+
+def test_studies(elbow):
+    made = es.study(elbow, sections=["equations"])
+    assert {"iframe", "style"} <= parsed(made._repr_html_()).seen
+    assert repr(made).startswith("<Study of elbow: 1 section")
 
 
 def test_tables_of_a_mechanism(elbow):

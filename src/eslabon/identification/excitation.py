@@ -143,6 +143,7 @@ class Excitation:
 
     @property
     def duration(self) -> float:
+        """How long it takes, in seconds."""
         return self.path.duration
 
     def __call__(self, t: Any) -> tuple[Floats, Floats, Floats]:

@@ -201,7 +201,12 @@ class LinearModel:
 
     @property
     def poles(self) -> np.ndarray:
-        """The eigenvalues of A, `(..., 2n)`, ordered by their size and with conjugates side by side."""
+        """The eigenvalues of A, `(..., 2n)`, ordered by their size and with conjugates side by side.
+
+        >>> import eslabon as es
+        >>> float(es.load("cart_pole").linearize([0.0, 0.0]).poles.real.max().round(3))
+        3.974
+        """
         found = np.linalg.eigvals(self.A).astype(complex)
         order = np.lexsort((found.imag, found.real, np.abs(found).round(12)), axis=-1)
         return np.take_along_axis(found, order, axis=-1)
@@ -254,7 +259,12 @@ class LinearModel:
         return sensitivity(self, parameter)
 
     def contributions(self) -> Contributions:
-        """What each body, and motors, springs, friction and wrenches, add to U, V and W (Rojas, 5.5)."""
+        """What each body, and motors, springs, friction and wrenches, add to U, V and W (Rojas, 5.5).
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").linearize([0.3, 0.4]).contributions().sources
+        ('bar1', 'bar2')
+        """
         from eslabon.linear.contributions import contributions
 
         return contributions(self)

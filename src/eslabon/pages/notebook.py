@@ -39,6 +39,7 @@ STYLE = """
 .es-shown details > summary { cursor: pointer; opacity: .85; }
 .es-shown figure.es-figure { margin: .3em 0; } .es-shown figure.es-figure figcaption { opacity: .75; font-size: .9em; }
 .es-shown figure.es-figure svg, .es-shown figure.es-figure img { max-width: 100%; max-height: 34em; height: auto; }
+.es-shown iframe { width: 100%; border: 1px solid rgba(128, 128, 128, .3); border-radius: 6px; }
 .es-shown .es-card { background: #fff; border-radius: 6px; }
 .es-shown svg.es-spark { vertical-align: middle; display: inline-block; }
 """

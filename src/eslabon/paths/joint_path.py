@@ -52,15 +52,31 @@ class JointPath(Timed[JointSamples]):
     samples = JointSamples
 
     def position(self, t: ArrayLike) -> Floats:
-        """The coordinates q, (..., n)."""
+        """The coordinates q, (..., n).
+
+        >>> from eslabon.paths import joint_path, quintic
+        >>> joint_path([[0, 0], [1, 2]], quintic(2.0)).position(1.0)
+        array([0.5, 1. ])
+        """
         return self(t)[0]
 
     def velocity(self, t: ArrayLike) -> Floats:
-        """Their rates v, (..., n)."""
+        """Their rates v, (..., n).
+
+        >>> from eslabon.paths import joint_path, quintic
+        >>> joint_path([[0, 0], [1, 2]], quintic(2.0)).velocity([0.0, 1.0]).round(6)
+        array([[0.    , 0.    ],
+               [0.9375, 1.875 ]])
+        """
         return self(t)[1]
 
     def acceleration(self, t: ArrayLike) -> Floats:
-        """Their accelerations a, (..., n)."""
+        """Their accelerations a, (..., n).
+
+        >>> from eslabon.paths import joint_path, quintic
+        >>> joint_path([[0, 0], [1, 2]], quintic(2.0)).acceleration(1.0).round(6) + 0.0
+        array([0., 0.])
+        """
         return self(t)[2]
 
     def plot(self, theme: str | None = None) -> Any:

@@ -49,15 +49,30 @@ class Path(Timed[Samples]):
     samples = Samples
 
     def pose(self, t: ArrayLike) -> Floats:
-        """The pose, (..., 4, 4)."""
+        """The pose, (..., 4, 4).
+
+        >>> from eslabon.paths import along, line, quintic
+        >>> along(line([0, 0, 0], [1, 0, 0]), quintic(2.0)).pose(1.0)[:3, 3]
+        array([0.5, 0. , 0. ])
+        """
         return self(t)[0]
 
     def twist(self, t: ArrayLike) -> Floats:
-        """Angular velocity and velocity of the origin, (..., 6), in the ground's axes."""
+        """Angular velocity and velocity of the origin, (..., 6), in the ground's axes.
+
+        >>> from eslabon.paths import along, line, quintic
+        >>> along(line([0, 0, 0], [1, 0, 0]), quintic(2.0)).twist(1.0).round(6)
+        array([0.    , 0.    , 0.    , 0.9375, 0.    , 0.    ])
+        """
         return self(t)[1]
 
     def acceleration(self, t: ArrayLike) -> Floats:
-        """Angular acceleration and acceleration of the origin, (..., 6), in the ground's axes."""
+        """Angular acceleration and acceleration of the origin, (..., 6), in the ground's axes.
+
+        >>> from eslabon.paths import along, line, quintic
+        >>> along(line([0, 0, 0], [1, 0, 0]), quintic(2.0)).acceleration(1.0).round(6) + 0.0
+        array([0., 0., 0., 0., 0., 0.])
+        """
         return self(t)[2]
 
     def plot(self, theme: str | None = None) -> Any:

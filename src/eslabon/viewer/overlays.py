@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LONGEST = 0.3  # of the mechanism's size: the longest arrow
 FADING = 0.97  # of the largest force so far, from one look to the next: the scale follows slowly
+GLASS = 0.4  # how opaque bodies are while one looks into them
 NAMES = ("frames", "centres of mass", "forces", "reactions")
 
 
@@ -72,6 +73,9 @@ class Overlays:
         )  # fmt: skip
 
     def show(self) -> None:
+        """Show what is to be seen; bodies are glass around their centres of mass."""
+        for solid in self.placed.solids.values():
+            solid.opacity = GLASS if "centres of mass" in self.shown else None
         for name, nodes in self.nodes.items():
             for node in nodes:
                 node.visible = name in self.shown
