@@ -19,7 +19,7 @@ from eslabon.paths.splines import chords
 from eslabon.paths.timed import Timed, Triple, by_law, meeting_times
 
 
-@displayed
+@displayed(line=True)
 class Samples(NamedTuple):
     """A path at times t: poses (n, 4, 4), twists (n, 6) and accelerations (n, 6).
 
