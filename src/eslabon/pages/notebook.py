@@ -38,7 +38,8 @@ STYLE = """
 .es-shown ul { margin: .3em 0; padding-left: 1.4em; } .es-shown pre { overflow-x: auto; font-size: .85em; }
 .es-shown details > summary { cursor: pointer; opacity: .85; }
 .es-shown figure.es-figure { margin: .3em 0; } .es-shown figure.es-figure figcaption { opacity: .75; font-size: .9em; }
-.es-shown figure.es-figure svg, .es-shown figure.es-figure img { max-width: 100%; height: auto; }
+.es-shown figure.es-figure svg, .es-shown figure.es-figure img { max-width: 100%; max-height: 34em; height: auto; }
+.es-shown iframe { width: 100%; border: 1px solid rgba(128, 128, 128, .3); border-radius: 6px; }
 .es-shown .es-card { background: #fff; border-radius: 6px; }
 .es-shown svg.es-spark { vertical-align: middle; display: inline-block; }
 """
@@ -147,6 +148,13 @@ def _array(x: np.ndarray) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= LONG else f"{text[: LONG - 1].rstrip()}…"
+
+
+def trimmed(sheet: Sheet) -> Sheet:
+    """Without columns in which nothing stands."""
+    kept = [k for k in range(len(sheet.columns)) if any(shown(row[k]) for row in sheet.rows)]
+    rows = [[row[k] for k in kept] for row in sheet.rows]
+    return Sheet(sheet.title, tuple(sheet.columns[k] for k in kept), rows, sheet.caption, sheet.prose)
 
 
 def matrix(title: str, values: Any, rows: Sequence[str], columns: Sequence[str]) -> str:

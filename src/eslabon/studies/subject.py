@@ -47,6 +47,11 @@ class Subject:
         except ModelError:
             return _farthest(self.m)
 
+    @property
+    def named_tip(self) -> str:
+        """The same in a sentence; quoted, so that a name is not taken for a word."""
+        return f"'{self.tip}'"
+
     @cached_property
     def movement(self) -> Movement:
         """The motion that is given, or the one that suits the mechanism."""

@@ -16,6 +16,7 @@ from eslabon.errors import EslabonError, ModelError, ModelWarning, ReadError, Si
 from eslabon.files import write
 from eslabon.language import phrase, translated
 from eslabon.mechanism import Mechanism, load
+from eslabon.pages.notebook import framed
 from eslabon.sheets import Sheet, plain
 from eslabon.studies.choices import Choices
 from eslabon.studies.section import Section
@@ -89,7 +90,7 @@ class Study:
         return page
 
     def _repr_html_(self) -> str:
-        return pages.scene(self.html, height=800)
+        return framed(pages.scene(self.html, height=800))
 
     def __repr__(self) -> str:
         told = f", {sum(map(len, self.troubles.values()))} that could not be computed" if self.troubles else ""

@@ -61,8 +61,8 @@ def _explained(subject: Subject, page: Section, quantity: str) -> None:
         )
     elif quantity == "pose":
         page.say(
-            "Its equations of motion are too long to be read here. This is the pose of '{tip}' on the ground, a rotation with a position beside it:",
-            tip=subject.tip,
+            "Its equations of motion are too long to be read here. This is the pose of {tip} on the ground, a rotation with a position beside it:",
+            tip=subject.named_tip,
         )
     elif m.closed:
         page.say(
@@ -70,7 +70,8 @@ def _explained(subject: Subject, page: Section, quantity: str) -> None:
         )
     else:
         page.say("M is the mass matrix, h what weight and velocities add, and Q what the actuators give.")
-    page.say("Here {letters} stand for {names}.", letters=letters, names=names)
+    if letters != names:
+        page.say("Here {letters} stand for {names}.", letters=letters, names=names)
 
 
 def _coordinate_names(subject: Subject) -> tuple[str, ...]:
