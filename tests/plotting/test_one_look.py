@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -30,3 +31,30 @@ def test_there_is_one_look(pattern):
         if re.search(pattern, line)
     ]
     assert not found
+
+
+def plots():
+    """Every method that plots, with the names of its arguments."""
+    for path in sorted(ROOMS.rglob("*.py")):
+        for owner in ast.walk(ast.parse(path.read_text("utf-8"))):
+            for node in owner.body if isinstance(owner, ast.ClassDef) else ():
+                if isinstance(node, ast.FunctionDef) and node.name == "plot":
+                    given = node.args
+                    names = {a.arg for a in (*given.args, *given.kwonlyargs)} | (
+                        {"theme", "path"} if given.kwarg else set()
+                    )
+                    yield f"{path.relative_to(ROOMS)}: {owner.name}", names
+
+
+def test_every_plot_has_a_theme_and_can_be_written():
+    found = dict(plots())
+    assert len(found) > 12
+    assert not {where for where, names in found.items() if not {"theme", "path"} <= names}
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_a_plot_is_written(tmp_path, suffix):
+    motion = eslabon.load("double_pendulum").simulate([0.1, 0.2], None, 0.1)
+    figure = motion.plot("energy", theme="dark", path=tmp_path / f"energy{suffix}")
+    assert figure.theme.name == "dark"
+    assert (tmp_path / f"energy{suffix}").stat().st_size > 1000

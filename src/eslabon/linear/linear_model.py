@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.pages import paragraph
 from eslabon.pages.notebook import linear_system
+from eslabon.plotting import saved
 
 if TYPE_CHECKING:
     from eslabon.linear.contributions import Contributions
@@ -222,7 +224,7 @@ class LinearModel:
 
         return Modes(self)
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: the poles in their plane, with lines of equal damping ratio; of one model also how much each state
         takes part in each mode, of many the poles of all, coloured in their order.
 
@@ -232,7 +234,7 @@ class LinearModel:
         """
         from eslabon.linear.pole_plot import figure
 
-        return figure(self, theme)
+        return saved(figure(self, theme), path)
 
     @property
     def equilibrium(self) -> np.ndarray | bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,10 @@ from eslabon.paths.laws import Law
 from eslabon.paths.orientation import Orientation, orientation_along, turning
 from eslabon.paths.splines import chords
 from eslabon.paths.timed import Timed, Triple, by_law, meeting_times
+from eslabon.plotting import saved
 
 
-@displayed
+@displayed(line=True)
 class Samples(NamedTuple):
     """A path at times t: poses (n, 4, 4), twists (n, 6) and accelerations (n, 6).
 
@@ -75,7 +77,7 @@ class Path(Timed[Samples]):
         """
         return self(t)[2]
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | FilePath | None = None) -> Any:
         """A matplotlib figure: where the origin goes, with the axes of the frame at some places, and its speed, acceleration,
         angular speed and angular acceleration in time.
 
@@ -86,7 +88,7 @@ class Path(Timed[Samples]):
         """
         from eslabon.paths.path_plot import figure
 
-        return figure(self, theme)
+        return saved(figure(self, theme), path)
 
     def within(
         self,

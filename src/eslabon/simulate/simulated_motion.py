@@ -17,6 +17,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
 from eslabon.pages import paragraph
 from eslabon.pages.notebook import in_groups
+from eslabon.plotting import saved
 from eslabon.simulate.memory import Memory
 from eslabon.simulate.motion_equations import ACCELERATIONS, COUPLING_FORCES
 from eslabon.simulate.system import System
@@ -55,7 +56,7 @@ def columns(m: Model) -> dict[str, tuple[Column, ...]]:
     return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau, "asked": tau}
 
 
-@displayed
+@displayed(line=True)
 class Energy(NamedTuple):
     """Kinetic and potential energy in J, each (..., times)."""
 
@@ -67,7 +68,7 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
-@displayed
+@displayed(line=True)
 class Occurrences(NamedTuple):
     """When an event happened, and the states then, a row each."""
 
@@ -76,7 +77,7 @@ class Occurrences(NamedTuple):
     v: Floats
 
 
-@displayed
+@displayed(line=True)
 class JointMotion(NamedTuple):
     """The motion of one joint: (..., times), with a last axis if it has several degrees of freedom.
 
@@ -374,14 +375,14 @@ class Motion:
             m = m.with_parameters(**{name: float(np.ravel(x)[0]) for name, x in self.system.parameters.items()})
         return animation(m, self.t, self.q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
 
-    def plot(self, *what: str, joints: Any = None, theme: str | None = None) -> Any:
+    def plot(self, *what: str, joints: Any = None, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure of what is asked for, in one or more panels each:
 
         "coordinates", "velocities", "accelerations", "forces" (of the actuators), "energy", "power", "closure" (constraint
         violation), "reactions" (sizes of the forces and moments that joints transmit), all in time; "phase" (velocities over
         coordinates) and "torque_speed" (each actuator's force over its velocity, in the box of its limits, and how far beyond
         them it goes). Left out, it is coordinates, velocities, forces and energy. Only some `joints` may be shown; `theme` is
-        "light" or "dark".
+        "light" or "dark", and with a `path` the figure is written too, as .png, .svg or .pdf.
 
         >>> import eslabon as es
         >>> motion = es.load("double_pendulum").simulate([0.5, 0.2], None, 1.0)
@@ -390,4 +391,4 @@ class Motion:
         """
         from eslabon.simulate.motion_plot import figure
 
-        return figure(self, what, joints, theme)
+        return saved(figure(self, what, joints, theme), path)

@@ -79,7 +79,10 @@ def _ways(r: Mobility) -> list[str]:
     said.append(
         phrase(
             "Hervé's subgroups: the motions that joints make together lie in a subgroup of all rigid motions, here {symbol}, of dimension {d}. "
-            "The same count is made with {d} for 6{passive}.",
+            "The same count is made with {d} for 6{passive}."
+            if d < 6 else
+            "Hervé's subgroups: the motions that joints make together lie in a subgroup of all rigid motions, here in {symbol}, which is all of "
+            "them. The count is the same{passive}.",
             symbol=r.subgroup.symbol, d=d,
             passive=plural(len(r.passive), ", and {n} passive motion is left out", ", and {n} passive motions are left out") if r.passive else "",
         )

@@ -10,14 +10,16 @@ from eslabon.errors import MissingDependencyError
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_columns, velocity_columns
 from eslabon.sheets import Sheet
+from eslabon.simulate.simulated_motion import columns
 from eslabon.solvers.assembly.prescription import size
 from eslabon.solvers.workspace import spanning_joints
 from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject
-from eslabon.studies.time_plots import Panel, by_unit, plot_in_time
+from eslabon.studies.time_plots import Panel, by_unit, figure_in_time, plot_in_time
 
 SAMPLES, FEWER = 3000, 500  # of the workspace; fewer where many joints follow from a few
 MANY = 12  # velocities
+CURVES = 10  # velocities, above which only actuated joints have curves
 NEAR = 0.02  # reciprocal condition number below which a motion is told to come near to a singular configuration
 
 
@@ -29,7 +31,7 @@ def how_it_moves(subject: Subject, page: Section) -> None:
         return
     with page.timed("motion"):
         motion = subject.movement
-    page.data |= {"motion": motion.kind, "duration": float(motion.t[-1] - motion.t[0]), "tip": subject.tip}
+    page.data |= {"motion": motion.kind, "duration": float(motion.t[-1] - motion.t[0]), "followed": subject.tip}
     page.say(
         "The study follows one motion: {title}, over {seconds:.3g} s. Where a point is followed, it is that of {tip}.",
         title=motion.title, seconds=float(motion.t[-1] - motion.t[0]), tip=subject.named_tip,
@@ -62,24 +64,42 @@ def _animation(subject: Subject, page: Section) -> None:
 
 
 def _in_time(subject: Subject, page: Section) -> None:
+    """All coordinates, velocities and accelerations as tables; curves of all, or of the actuated joints where they are many."""
     m, motion = subject.m, subject.movement
-    drawn = by_unit("coordinate", coordinate_columns(m), motion.q, ".q")
-    drawn += by_unit("velocity", velocity_columns(m), motion.v, ".v")
+    for key, own, values in (
+        ("coordinates", coordinate_columns(m), motion.q), ("velocities", velocity_columns(m), motion.v),
+        ("accelerations", columns(m)["a"], motion.a),
+    ):  # fmt: skip
+        heads = ("t [s]", *(f"{c} [{c.unit}]" if c.unit else str(c) for c in own))
+        rows = [(float(t), *map(float, row)) for t, row in zip(motion.t, values, strict=True)]
+        page.numbers(Sheet(key, heads, rows))
+    drawn: list[Panel] = []
+    many = m.nv > CURVES and m.nu > 0
+    for name, own, values in (
+        ("coordinate", coordinate_columns(m), motion.q),
+        ("velocity", velocity_columns(m), motion.v),
+    ):
+        kept = [k for k, c in enumerate(own) if not many or c.joint in m.actuated]
+        drawn += by_unit(name, [own[k] for k in kept], values[:, kept])
     if subject.tip:
         position = m.pose(motion.q, subject.tip)[:, :3, 3]
-        drawn.append(Panel("position", "m", {f"{subject.tip}.{x}": position[:, k] for k, x in enumerate("xyz")}))
-    accelerations = [(str(c), c.unit + "²" if c.unit.endswith("s") else c.unit) for c in velocity_columns(m)]
-    page.numbers(
-        Sheet(
-            "accelerations", ("t [s]", *(f"{name}.a [{unit}]" for name, unit in accelerations)),
-            [(float(t), *map(float, row)) for t, row in zip(motion.t, motion.a, strict=True)],
+        named = {f"{subject.tip}.{x}": position[:, k] for k, x in enumerate("xyz")}
+        drawn.append(Panel("position", "m", named))
+        page.numbers(
+            Sheet(
+                "tip",
+                ("t [s]", *(f"{x} [m]" for x in "xyz")),
+                [(float(t), *map(float, p)) for t, p in zip(motion.t, position, strict=True)],
+            )
         )
-    )  # fmt: skip
-    plot_in_time(
-        page, "coordinates", motion.t, drawn,
-        "Coordinates and velocities of all joints, and the position of {tip}. Curves that lie on one another are named together.",
+    page.figure(
+        figure_in_time(page, motion.t, drawn),
+        "Coordinates and velocities of the actuated joints, and the position of {tip}; those of the other joints stand in the files beside this "
+        "page. Curves that lie on one another are named together."
+        if many
+        else "Coordinates and velocities of all joints, and the position of {tip}. Curves that lie on one another are named together.",
         tip=subject.named_tip,
-    )  # fmt: skip
+    )
 
 
 # -- singular configurations ------------------------------------------------------------------------------------------

@@ -62,11 +62,11 @@ def _actuators(m: Mechanism, motion: Movement, page: Section) -> None:
     heads = (
         "actuator",
         "unit",
-        "largest force or torque",
+        "peak",
         "limit",
-        "root mean square",
-        "largest velocity [rad/s, m/s]",
-        "largest power [W]",
+        "RMS",
+        "peak velocity [rad/s, m/s]",
+        "peak power [W]",
     )
     rows = [
         (str(c), c.unit, float(np.abs(tau[:, k]).max()), _limit(m, c), float(np.sqrt(np.mean(tau[:, k] ** 2))),
@@ -87,7 +87,7 @@ def _actuators(m: Mechanism, motion: Movement, page: Section) -> None:
         "Inverse dynamics gives the forces and torques that the actuators need for the motion ({title}): weight, inertia and friction together.",
         title=motion.title,
     )
-    page.table(Sheet("actuators", heads, rows))
+    page.table(Sheet("forces and torques of the actuators", heads, rows), key="actuators")
     plot_in_time(
         page, "forces", motion.t,
         [*by_unit("force", own, tau, ".tau"), Panel("power", "W", {str(c): power[:, k] for k, c in enumerate(own)}, ".power")],
