@@ -1,4 +1,4 @@
-"""Pages of the project that live at the head of the repository, the changelog and how to contribute; and pages that stand alone."""
+"""Pages that live elsewhere in the repository: the changelog, how to contribute, the notebooks. And pages that stand alone."""
 
 import re
 from pathlib import Path
@@ -11,9 +11,17 @@ PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 
 def on_files(files: Files, config, **_) -> Files:
     for page, source in PAGES.items():
-        text = re.sub(r"\]\(docs/", "](", (HEAD / source).read_text(encoding="utf-8"))
-        files.append(File.generated(config, page, content=text.replace("](CHANGELOG.md)", "](changelog.md)")))
+        text = re.sub(r"\]\(docs/", "](", written(source)).replace("](CHANGELOG.md)", "](changelog.md)")
+        files.append(File.generated(config, page, content=text))
+    leading = re.sub(r"\]\((\w+\.ipynb)\)", r"](notebooks/\1)", written("examples/README.md"))
+    files.append(File.generated(config, "notebooks.md", content=leading))
+    for notebook in (HEAD / "examples").glob("*.ipynb"):
+        files.append(File.generated(config, f"notebooks/{notebook.name}", abs_src_path=str(notebook)))
     return files
+
+
+def written(source: str) -> str:
+    return (HEAD / source).read_text(encoding="utf-8")
 
 
 def on_page_markdown(markdown: str, page, **_) -> str:

@@ -10,6 +10,7 @@ import time
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -134,7 +135,7 @@ class View:
 
     def _repr_html_(self) -> str:
         if self._stopping.is_set():
-            return f"<p>The view of {', '.join(self._exhibits)} is stopped.</p>"
+            return f"<p>The view of {escape(', '.join(self._exhibits))} is stopped.</p>"
         return f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'
 
     # -- from a program -----------------------------------------------------------------------------------------------

@@ -135,6 +135,7 @@ class Panel:
     def _clicked(self, handle: Any, request: Callable[[], Any]) -> None:
         @handle.on_click  # type: ignore[untyped-decorator]
         async def clicked(_: Any) -> None:
+            _put(self.saying, words.BUSY)  # until there is something to say: a moment, or seconds of compiling
             self.ask(id(handle), request)
 
     def _joints(self) -> None:
@@ -306,9 +307,10 @@ class Panel:
         """Numbers and sentences; controls that a person moves just now are left alone."""
         exhibit = self.exhibit
         _put(self.saying, words.sentence(exhibit.said))
-        _put(self.conditions, words.gauges(exhibit.gauges(), self.theme))
         _put(self.state, words.simulation(exhibit.run))
         left = {handle for handle, when in self._touched.items() if now - when < QUIET}
+        if not left & {id(handle) for handle in self.parameters.values()}:  # other dimensions need other code
+            _put(self.conditions, words.gauges(exhibit.gauges(), self.theme))
         for slider in self.sliders:
             if id(slider.handle) not in left:
                 self._set(

@@ -45,7 +45,7 @@ def _table(r: Mobility, page: Section) -> None:
         name, _, letter = method.partition(", in ")
         told = {
             "Chebychev-Gruebler-Kutzbach": phrase("Chebychev, Grübler and Kutzbach, in {where}", where=letter),
-            "Herve's subgroups": phrase("Hervé's subgroups, in {letter}", letter=letter),
+            "Hervé's subgroups": phrase("Hervé's subgroups, in {letter}", letter=letter),
         }.get(name, phrase("rank of the closure Jacobian"))
         if "assembled" in working:
             working, result = phrase("it cannot be assembled"), "?"
