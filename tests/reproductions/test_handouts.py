@@ -121,6 +121,8 @@ def test_all_from_the_shell(report, monkeypatch, tmp_path):
     folder = tmp_path / "pack"
     result = CliRunner().invoke(app, ["reproduce", "all", "--folder", str(folder), "--language", "es"])
     assert result.exit_code == 0, result.output
+    assert "Filas por veredicto" in result.output
+    assert "Cuaderno: " in result.output
     assert sorted(path.name for path in folder.iterdir()) == ["index.html", "mendez"]
     assert {"mendez.html", "mendez.md", "mendez.txt", "free_swing.png"} <= {
         p.name for p in (folder / "mendez").iterdir()
