@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -47,6 +48,9 @@ def open_server(label: str, port: int = 0, dark: bool = False) -> ViserServer:
 
     if port:
         _check_free(port)
+    talk = logging.getLogger("websockets.server")
+    if talk.level == logging.NOTSET:
+        talk.setLevel(logging.CRITICAL)  # a page that is closed while it connects is nothing to trace back
     with quiet():
         server = Loopback(host=HOST, port=port, label=label, verbose=False)
     if port and server.get_port() != port:
