@@ -125,6 +125,7 @@ def test_paths():
     assert "quintic" in text_of(law)
     assert "duration 2" in text_of(path)
     assert "30 numbers" in text_of(path.sample(n=30))
+    assert "\n" not in repr(path.sample(n=300))
 
 
 def test_motion(pendulum):
@@ -141,6 +142,7 @@ def test_motion(pendulum):
     few, many = in_groups(t, groups)
     assert "<details open>" in few
     assert "<details>" in many
+    assert repr(motion.energy).startswith("<Energy: kinetic ")
     for part in (motion.energy, motion.statistics, motion.joint("q2")):
         text_of(part)
 

@@ -58,3 +58,24 @@ def test_a_plot_is_written(tmp_path, suffix):
     figure = motion.plot("energy", theme="dark", path=tmp_path / f"energy{suffix}")
     assert figure.theme.name == "dark"
     assert (tmp_path / f"energy{suffix}").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["simulate", "elbow", "--time", "1", "--panel", "phase"], "--panel is about what --plot draws"),
+        (["simulate", "elbow", "--time", "1", "--theme", "dark"], "--theme is about what --plot or --animate draws"),
+        (["workspace", "elbow", "--theme", "dark"], "--theme is about what --plot draws"),
+        (["workspace", "elbow", "--samples", "5", "--plot", "x.png", "--theme", "drak"], "did you mean 'dark'"),
+    ],
+)
+def test_the_shell_refuses_what_would_say_nothing(words, sentence, monkeypatch, capsys, tmp_path):
+    from eslabon.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["eslabon", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code
+    said = capsys.readouterr()
+    assert sentence in " ".join((said.out + said.err).split())

@@ -24,6 +24,7 @@ from eslabon.cli.typed import (
     in_radians,
     instant,
     load,
+    needed,
     vector,
 )
 from eslabon.model.configuration import angles, velocity_units
@@ -117,6 +118,8 @@ def simulate(
     """The motion from a state, home at rest if left out, under constant forces."""
     from eslabon.simulate.step_formulas import METHODS
 
+    needed("--panel", panels, "--plot", plot)
+    needed("--theme", theme, "--plot or --animate", plot, animate)
     m = load(source)
     if not 0 < time < np.inf:
         raise es.InputError(f"--time is a number of seconds greater than zero; it is {time:g}.")

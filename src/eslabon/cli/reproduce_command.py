@@ -10,6 +10,7 @@ import typer
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.errors import MissingDependencyError
+from eslabon.files import check_writable
 from eslabon.language import LANGUAGES, checked
 from eslabon.sheets import Sheet
 
@@ -82,6 +83,7 @@ def _all(folder: Path, language: str, out: Path | None) -> Answer:
 
     if out is not None:
         raise InputError("all documents make a folder, not a file: use --folder, not --out.")
+    check_writable(folder / "index.html")
     reports, parts, lines = [], [], []
     for name in DOCUMENTS:
         with patience(f"recomputing {name}"):

@@ -14,6 +14,7 @@ from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.typed import frames, in_radians, load, numbers, paths, sources
 from eslabon.errors import suggest
+from eslabon.files import check_writable
 from eslabon.model.configuration import angles
 
 Studied = Annotated[
@@ -97,7 +98,7 @@ def _made(m: es.Mechanism, asked: dict[str, Any], place: str, notes: list[str]) 
     from eslabon.studies.whole_study import page_path
 
     console = Console(highlight=False)
-    page_path(place, m.name)
+    check_writable(page_path(place, m.name))
     console.print(Text(f"A study of {m.name}", style="bold"))
 
     def told(section: Section) -> None:

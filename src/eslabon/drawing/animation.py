@@ -57,9 +57,11 @@ class Animation:
 
     def save(self, path: str | Path, progress: bool | None = None) -> Path:
         """Write it as .mp4, .gif or .html, by the ending of the name."""
-        from eslabon.files import write
+        from eslabon.files import check_writable, write
 
-        return write(path, self._content(_ending(path), progress))
+        ending = _ending(path)
+        check_writable(path)
+        return write(path, self._content(ending, progress))
 
     def frames(self, progress: bool | None = False) -> Iterator[Any]:
         """The pictures one after another, arrays `(height, width, 3)` of bytes."""

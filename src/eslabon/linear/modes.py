@@ -38,6 +38,7 @@ Complex = NDArray[np.complex128]
 RIGID = 1e-11  # of the largest: a displacement that no force answers to
 AXIS = 1e-9  # of the largest pole: what is zero, and what is on an axis
 SYMMETRIC = 1e-12
+ROUND_OFF = 1e-14  # of the forces that hold the state: a stiffness, a radian or metre, that is none
 
 OSCILLATION, DECAY, GROWTH, RIGID_BODY, NEUTRAL = "oscillation", "decay", "growth", "rigid-body", "neutral"
 
@@ -175,7 +176,8 @@ class Modes:
         shape, n = lm.batch, lm.dof
         lanes = prod(shape)
         A, U, W, V = (x.reshape(lanes, *x.shape[len(shape) :]) for x in (lm.A, lm.U, lm.W, lm.V))
-        made = _all_modes(A, U, V, W)
+        held = np.abs(lm.tau).max(axis=-1, initial=0.0).reshape(lanes, 1, 1)
+        made = _all_modes(A, U, V, np.where(np.abs(W) > ROUND_OFF * held, W, 0.0))
         self.poles, self.vectors, self.participation, self.zero = (x.reshape((*shape, *x.shape[1:])) for x in made)
         self._n = n
 

@@ -74,7 +74,7 @@ def titled(thing: Any) -> str:
     if isinstance(thing, Mapping):
         return ""
     text = repr(thing)
-    if text.startswith(f"{type(thing).__name__}("):
+    if text.startswith(f"{type(thing).__name__}(") or thing._shown_names[2]:  # it says no more than the table
         return f'<div class="es-title"><b>{escape(type(thing).__name__)}</b></div>'
     line = text.splitlines()[0].removeprefix("<").removesuffix(">")
     line = re.sub(r"; (print|see) .*", "", line)  # which is for those who see the text alone
@@ -87,11 +87,15 @@ def titled(thing: Any) -> str:
 
 def attributes(thing: Any) -> Iterator[str]:
     """The fields of a dataclass or a named tuple, and what its class says to show beside them."""
-    own = [f.name for f in fields(thing)] if is_dataclass(thing) else list(getattr(thing, "_fields", ()))
-    also, only = thing._shown_names
-    names = [n for n in only or dict.fromkeys([*own, *also]) if not n.startswith("_")]
-    rows = [(name, value) for name in names if (value := cell(getattr(thing, name))) != ""]
+    rows = [(name, text) for name, value in shown_attributes(thing) if (text := cell(value)) != ""]
     yield table(Sheet("", ("attribute", "value"), rows, prose=("value",)))
+
+
+def shown_attributes(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Names and values of what is shown of a thing."""
+    own = [f.name for f in fields(thing)] if is_dataclass(thing) else list(getattr(thing, "_fields", ()))
+    also, only, _ = thing._shown_names
+    return ((name, getattr(thing, name)) for name in only or dict.fromkeys([*own, *also]) if not name.startswith("_"))
 
 
 def cell(value: Any) -> str | float:

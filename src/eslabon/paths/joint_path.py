@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN = 401  # times of a figure
 
 
-@displayed
+@displayed(line=True)
 class JointSamples(NamedTuple):
     """A joint path at times t: q, v and a, each (n, number of coordinates).
 

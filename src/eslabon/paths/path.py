@@ -21,7 +21,7 @@ from eslabon.paths.timed import Timed, Triple, by_law, meeting_times
 from eslabon.plotting import saved
 
 
-@displayed
+@displayed(line=True)
 class Samples(NamedTuple):
     """A path at times t: poses (n, 4, 4), twists (n, 6) and accelerations (n, 6).
 

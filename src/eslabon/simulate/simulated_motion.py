@@ -56,7 +56,7 @@ def columns(m: Model) -> dict[str, tuple[Column, ...]]:
     return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau, "asked": tau}
 
 
-@displayed
+@displayed(line=True)
 class Energy(NamedTuple):
     """Kinetic and potential energy in J, each (..., times)."""
 
@@ -68,7 +68,7 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
-@displayed
+@displayed(line=True)
 class Occurrences(NamedTuple):
     """When an event happened, and the states then, a row each."""
 
@@ -77,7 +77,7 @@ class Occurrences(NamedTuple):
     v: Floats
 
 
-@displayed
+@displayed(line=True)
 class JointMotion(NamedTuple):
     """The motion of one joint: (..., times), with a last axis if it has several degrees of freedom.
 

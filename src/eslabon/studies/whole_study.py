@@ -13,7 +13,7 @@ from typing import Any
 from eslabon import pages
 from eslabon.arguments import text
 from eslabon.errors import EslabonError, ModelError, ModelWarning, ReadError, SingularityWarning, shown
-from eslabon.files import write
+from eslabon.files import check_writable, write
 from eslabon.language import phrase, translated
 from eslabon.mechanism import Mechanism, load
 from eslabon.pages.notebook import framed
@@ -149,7 +149,7 @@ def study(
         raise ModelError(f"a study is of a mechanism, its name or its file; it was given {shown(m)}.")
     chosen = Choices(motion, at, tip, sections, text(language, "language")).check(m, (*SECTIONS, "timings"))
     if output is not None:
-        page_path(output, m.name)  # of a wrong name it is better told at once
+        check_writable(page_path(output, m.name))
     made = Study(m.name, chosen.language, tuple(_written(Subject(m, chosen), watch)), _about(m, chosen))
     if output is not None:
         made.save(output)
