@@ -103,6 +103,7 @@ class Panel:
         return pull
 
     def _rebuild(self) -> str:
+        self.gizmo.remove()
         self.placed.remove()
         self._build_solids()
         self.gizmo.add()
