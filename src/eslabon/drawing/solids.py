@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -47,6 +48,9 @@ def open_server(label: str, port: int = 0, dark: bool = False) -> ViserServer:
 
     if port:
         _check_free(port)
+    talk = logging.getLogger("websockets.server")
+    if talk.level == logging.NOTSET:
+        talk.setLevel(logging.CRITICAL)  # a page that is closed while it connects is nothing to trace back
     with quiet():
         server = Loopback(host=HOST, port=port, label=label, verbose=False)
     if port and server.get_port() != port:
@@ -296,15 +300,15 @@ class Extent(NamedTuple):
 def extent_of(scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequence[Floats]) -> Extent:
     """The extent of mechanisms at poses (..., bodies + 1, 4, 4). A plane that all of them move in faces the camera; else z is up."""
     points = [
-        (moved(pose[..., k, :, :], link.points) + offset).reshape(-1, 3)
+        (moved(pose[..., k, :, :], corners) + offset).reshape(-1, 3)
         for scene, pose, offset in zip(scenes, poses, offsets, strict=True)
-        for k, link in enumerate(scene.links)
-        if len(link.points)
+        for k, corners in enumerate(_corners(scene))
+        if len(corners)
     ]
-    every = np.concatenate([*points, np.asarray(offsets, dtype=float).reshape(-1, 3)[:0]])
+    every = np.concatenate(points)
     planes = [scene.plane for scene in scenes]
     first = planes[0]
-    margin = max(scene.size for scene in scenes) / 20
+    margin = max(scene.size for scene in scenes) / 40
     low, high = every.min(axis=0) - margin, every.max(axis=0) + margin
     every = np.concatenate([every - margin, every + margin])
     if first is not None and all(p is not None and np.allclose(p, first) for p in planes):
@@ -312,6 +316,16 @@ def extent_of(scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequenc
     towards = np.array([0.75, -1.0, 0.55])
     right = np.cross([0.0, 0.0, 1.0], towards) / np.linalg.norm(towards[:2])
     return Extent(every, low, high, right, np.array([0.0, 0.0, 1.0]), towards / np.linalg.norm(towards), False)
+
+
+def _corners(scene: Scene) -> list[Floats]:
+    """For each body the points where something is attached, and the corners of the boxes around its solids."""
+    made = [[link.points] for link in scene.links]
+    for part in scene.parts:
+        low, high = part.vertices.min(axis=0), part.vertices.max(axis=0)
+        choices = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T
+        made[scene.bodies.index(part.body)].append(np.where(choices, high, low))
+    return [np.concatenate(points) for points in made]
 
 
 def set_stage(server: ViserServer, extent: Extent, theme: Theme, room: float = ROOM) -> None:

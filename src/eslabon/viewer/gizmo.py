@@ -41,9 +41,7 @@ class Gizmo:
 
     def add(self) -> None:
         """Put it at the frame, in the form that suits it, or take it away."""
-        if self.handle is not None:
-            self.handle.remove()
-            self.handle = None
+        self.remove()
         m, frame = self.exhibit.m, self.exhibit.session.frame
         if not self.visible or self.suspended or frame is None:
             return
@@ -60,6 +58,11 @@ class Gizmo:
         )  # fmt: skip
         self.handle.on_update(self._moved)
         self.follow()
+
+    def remove(self) -> None:
+        if self.handle is not None:
+            self.handle.remove()
+            self.handle = None
 
     async def _moved(self, event: Any) -> None:
         self.dragged = event.phase != "end"

@@ -103,6 +103,7 @@ class Panel:
         return pull
 
     def _rebuild(self) -> str:
+        self.gizmo.remove()
         self.placed.remove()
         self._build_solids()
         self.gizmo.add()
@@ -235,7 +236,7 @@ class Panel:
 
     def _play(self) -> None:
         gui, exhibit = self.server.gui, self.exhibit
-        with gui.add_folder("Play", expand_by_default=bool(exhibit.clips)):
+        with gui.add_folder("Motions", expand_by_default=bool(exhibit.clips)):
             self.clip = gui.add_dropdown("motion", (*exhibit.clips,) or (words.NONE,))
             buttons = gui.add_button_group("", ("Play", "Pause"))
             self.time = gui.add_slider("time [s]", 0.0, 1.0, 0.001, 0.0)
@@ -327,7 +328,8 @@ class Panel:
         return not left and not self._released
 
     def _set(self, handle: Any, value: float) -> None:
-        value = float(np.clip(float(f"{value:.6g}"), handle.min, handle.max))
+        digits = max(0, -int(np.floor(np.log10(handle.step) + 1e-9)))
+        value = float(np.clip(round(value, digits), handle.min, handle.max))
         if abs(handle.value - value) > 1e-9:
             handle.value = value
 
