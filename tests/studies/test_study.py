@@ -9,6 +9,7 @@ import pytest
 
 import eslabon as es
 from eslabon.studies.sections import SECTIONS
+from random_mechanisms import random_closed
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +128,16 @@ def test_an_underactuated_mechanism_is_simulated():
     assert made["how_it_moves"]["motion"] == "simulated"
     assert made["what_drives_it"]["agreement_of"] == "accelerations"
     assert made["control"]["regulated"]["largest_error_at_end"] < 0.05
+
+
+def test_a_random_mechanism_of_many_joint_kinds():
+    m, _ = random_closed(np.random.default_rng(0), ["spherical", "universal", "prismatic", "revolute"], ["spherical"])
+    made = es.study(
+        m.with_actuated(["joint0"]),
+        sections=["what_it_is", "how_it_moves", "what_drives_it", "near_a_point", "control"],
+    )
+    assert "mistake of the library" not in made.html
+    assert [section.name for section in made.sections][-1] == "control"
 
 
 # -- choices ----------------------------------------------------------------------------------------------------------

@@ -55,5 +55,6 @@ def figure_in_time(page: Section, t: np.ndarray, drawn: Sequence[Panel]) -> Any:
     shown = [panel for panel in drawn if panel.values]
     figure, axes = panels(len(shown), size=(5.2, 2.5), bottom=f"{page.said('time')} [s]")
     for ax, panel in zip(axes, shown, strict=True):
-        curves(ax, t, dict(panel.values), name=page.said(panel.name), unit=panel.unit, log=panel.log)
+        only = next(iter(panel.values)) if len(panel.values) == 1 else ""  # which has no legend
+        curves(ax, t, dict(panel.values), name=page.said(panel.name), unit=panel.unit, log=panel.log, title=only)
     return figure

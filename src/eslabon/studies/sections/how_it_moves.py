@@ -12,6 +12,7 @@ from eslabon.model.configuration import coordinate_columns, velocity_columns
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import columns
 from eslabon.solvers.assembly.prescription import size
+from eslabon.solvers.singularities import Conditions
 from eslabon.solvers.workspace import spanning_joints
 from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject
@@ -118,20 +119,30 @@ def _singular(subject: Subject, page: Section) -> None:
             "it cannot move in some direction. The parallel kind is about loops: at zero the actuators, though locked, no longer hold the mechanism.",
             tip=subject.named_tip,
         )
-        nearest = found.closest
-        at = float(np.interp(nearest.at, range(len(motion.t)), motion.t))
-        page.data["closest"] = {"kind": nearest.kind, "t": at, "value": nearest.value}
+        kind, at, value = _nearest(m, found, motion.t)
+        page.data["closest"] = {"kind": kind, "t": at, "value": value}
         page.say(
             "Along this motion the least is {value:.3g}, of the {kind} kind, at t = {t:.3g} s.",
-            value=nearest.value, kind=nearest.kind, t=at,
-        )  # fmt: skip
-        if nearest.value < NEAR:
+            value=value,
+            kind=kind,
+            t=at,
+        )
+        if value < NEAR:
             page.note("That is very near to a singular configuration: torques and reactions become large there.")
         kinds = {page.said("serial"): found.serial} | ({page.said("parallel"): found.parallel} if m.closed else {})
         plot_in_time(
             page, "conditions", motion.t, [Panel("reciprocal condition number", "", kinds)],
             "Reciprocal condition numbers along the motion.",
         )  # fmt: skip
+
+
+def _nearest(m: Mechanism, found: Conditions, t: np.ndarray) -> tuple[str, float, float]:
+    """Where the motion comes nearest to a singular configuration: its kind, when, and how near. A tree has only the serial kind."""
+    if m.closed:
+        nearest = found.closest
+        return nearest.kind, float(np.interp(nearest.at, range(len(t)), t)), nearest.value
+    k = int(np.argmin(found.serial))
+    return "serial", float(t[k]), float(found.serial[k])
 
 
 # -- workspace --------------------------------------------------------------------------------------------------------
