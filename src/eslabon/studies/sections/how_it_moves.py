@@ -174,10 +174,13 @@ def _workspace(subject: Subject, page: Section) -> None:
         with page.pair():
             for kind in kinds:
                 figure = space.plot(kind)
+                for ax in figure.axes:  # the text says it already
+                    for place in ("left", "center", "right"):
+                        ax.set_title("", loc=place)
                 page.foreign(figure)
                 page.figure(
                     figure,
-                    "Where {tip} goes, coloured by the reciprocal condition number of the {kind} kind; dark is singular.",
+                    "Where {tip} goes, coloured by the reciprocal condition number of the {kind} kind; zero is singular.",
                     tip=subject.named_tip, kind=kind,
                 )  # fmt: skip
 
