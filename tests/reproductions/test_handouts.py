@@ -121,6 +121,8 @@ def test_all_from_the_shell(report, monkeypatch, tmp_path):
     folder = tmp_path / "pack"
     result = CliRunner().invoke(app, ["reproduce", "all", "--folder", str(folder), "--language", "es"])
     assert result.exit_code == 0, result.output
+    assert "Filas por veredicto" in result.output
+    assert "Cuaderno: " in result.output
     assert sorted(path.name for path in folder.iterdir()) == ["index.html", "mendez"]
     assert {"mendez.html", "mendez.md", "mendez.txt", "free_swing.png"} <= {
         p.name for p in (folder / "mendez").iterdir()
@@ -136,13 +138,19 @@ def test_all_of_them_are_no_file(monkeypatch, tmp_path):
     assert "use --folder, not --out" in str(result.exception)
 
 
+WIDER = "[...document.querySelectorAll('table')].filter(t => t.scrollWidth > t.clientWidth + 1).length"
+
+
 def test_in_a_browser_and_on_paper(report, tab, tmp_path):
-    path = report("diaz").save(tmp_path / "diaz.html")
-    for scheme in ("light", "dark"):
-        tab.page.emulate_media(color_scheme=scheme)
-        tab.page.set_viewport_size({"width": 900, "height": 800})
+    """Long formulas wrap: no table is wider than the page, so that its verdicts are seen."""
+    path = tmp_path / "mendez.html"
+    path.write_text(report("mendez").html(figures=False), encoding="utf-8")
+    for scheme, media in (("light", "screen"), ("dark", "screen"), ("light", "print")):
+        tab.page.emulate_media(color_scheme=scheme, media=media)
+        tab.page.set_viewport_size({"width": 700 if media == "print" else 1000, "height": 800})
         tab.page.goto(path.as_uri())
-        assert tab.page.evaluate("document.documentElement.scrollWidth") <= 900
+        assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert tab.page.evaluate(WIDER) == 0
     paper = tab.page.pdf(format="A4")
-    assert paper.count(b"/Type /Page\n") + paper.count(b"/Type /Page ") + paper.count(b"/Type/Page") > 3
+    assert len(re.findall(rb"/Type\s*/Page\b", paper)) > 3
     assert not tab.complaints

@@ -11,7 +11,7 @@ from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.errors import MissingDependencyError
 from eslabon.files import check_writable
-from eslabon.language import LANGUAGES, checked
+from eslabon.language import LANGUAGES, Verbatim, checked, phrase, translated
 from eslabon.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def reproduce(
         report = made(name).in_language(language)
     parts: list[Any] = [report]
     if out is not None:
-        parts.append(f"The report is written to {report.save(out)}.")
+        text = phrase("The report is written to {path}.", path=Verbatim(report.save(out)))
+        parts.append(translated(text, language))
     with patience("drawing its figures"):
         parts += _written(report, folder or Path("out") / name)
     rows = [(section.title, *(getattr(row, x) for x in COLUMNS[1:])) for section, row in report.rows()]
@@ -69,11 +70,17 @@ def _written(report: Report, folder: Path) -> list[str]:
     """What was written into the folder; without figures where there is nothing to draw them with."""
     try:
         handout, markdown, text, *pictures = report.write(folder)
-        said = [f"Figure: {path}" for path in pictures]
+        said = [translated(phrase("Figure: {path}", path=Verbatim(path)), report.language) for path in pictures]
     except MissingDependencyError as error:
         handout, markdown, text = report.write(folder, figures=False)
         said = [f"No figures are drawn: {error}"]
-    return [f"Handout: {handout} (open it in a browser; {markdown.name} and {text.name} are beside it)", *said]
+    first = phrase(
+        "Handout: {handout} (open it in a browser; {markdown} and {text} are beside it)",
+        handout=Verbatim(handout),
+        markdown=Verbatim(markdown.name),
+        text=Verbatim(text.name),
+    )
+    return [translated(first, report.language), *said]
 
 
 def _all(folder: Path, language: str, out: Path | None) -> Answer:
@@ -90,16 +97,16 @@ def _all(folder: Path, language: str, out: Path | None) -> Answer:
             reports.append(made(name).in_language(language))
             parts += _written(reports[-1], folder / name)[:1]
         lines += [(name, *(getattr(row, x) for x in COLUMNS[1:])) for _, row in reports[-1].rows()]
-    parts.append(f"All of them: {write_index(reports, folder)}")
+    parts.append(translated(phrase("All of them: {path}", path=Verbatim(write_index(reports, folder))), language))
     summary = Sheet("", ("document", *COLUMNS[1:]), lines)
-    counts = Sheet("Rows by verdict", *_counts(reports))
+    counts = Sheet(translated("Rows by verdict", language), *_counts(reports, language))
     return Answer([counts, *parts], records=[summary])
 
 
-def _counts(reports: list[Report]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+def _counts(reports: list[Report], language: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """A line for each document: how many rows have which verdict."""
     from eslabon.reproductions import Verdict
 
     found = {report.name: [row.verdict for _, row in report.rows()] for report in reports}
     rows = [(name, *(verdicts.count(v) for v in Verdict)) for name, verdicts in found.items()]
-    return ("document", *(v.value for v in Verdict)), rows
+    return tuple(translated(x, language) for x in ("document", *(v.value for v in Verdict))), rows

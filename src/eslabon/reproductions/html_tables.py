@@ -30,7 +30,9 @@ STYLE = """<style>
 .es-verdict { white-space: nowrap; } .es-verdict sup { line-height: 0; } .es-verdict b { display: inline-block; width: 1.3em; text-align: center; }
 .es-AGREES b { color: #00805d; } .es-WRONG, .es-WRONG b { color: #c2410c; font-weight: 600; } .es-DAMAGED, .es-DAMAGED b { color: #96690a; }
 .es-NOISE, .es-NOISE b { opacity: .7; } .es-UNEXPLAINED, .es-UNEXPLAINED b { color: #b00020; font-weight: 700; }
-.es-rows td { overflow-wrap: anywhere; min-width: 4.5rem; } .es-rows td.number, .es-rows td.es-verdict { overflow-wrap: normal; }
+.es-table.es-rows td { overflow-wrap: anywhere; min-width: 4.5rem; white-space: normal; }
+.es-table.es-texts td, .es-table.es-texts th, .es-table.es-rows th { white-space: normal; } .es-table.es-texts td.number { white-space: nowrap; }
+.es-table.es-rows td.number, .es-table.es-rows td.es-verdict { overflow-wrap: normal; white-space: nowrap; }
 .es-notes { font-size: .92rem; opacity: .8; max-width: 48rem; }
 @media (prefers-color-scheme: dark) {
   .es-AGREES b { color: #4cc9a0; } .es-WRONG, .es-WRONG b { color: #ff9a66; } .es-DAMAGED, .es-DAMAGED b { color: #e0b04a; }
@@ -86,7 +88,7 @@ def grid(exhibit: Exhibit) -> str:
         for line in exhibit.lines
     )
     title = f"<caption>{lettered(exhibit.title)}</caption>" if exhibit.title else ""
-    return f'<table class="es-table">{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<table class="es-table es-texts">{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def lettered(text: str) -> str:

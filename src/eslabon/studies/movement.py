@@ -91,7 +91,10 @@ def _default(m: Mechanism, q0: np.ndarray, tip: str | None) -> Movement:
         return _still(m, q0, tip)
     if m.rheonomic or not m.nu or not spanning_joints(m):
         return _let_go(m, q0, tip)
-    return _rest_to_rest(m, q0, tip)
+    try:
+        return _rest_to_rest(m, q0, tip)
+    except EslabonError:  # actuated joints that turn by quaternions beside others that nothing drives, for instance
+        return _let_go(m, q0, tip)
 
 
 # -- from rest to rest ------------------------------------------------------------------------------------------------

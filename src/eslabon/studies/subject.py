@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.errors import EslabonError, ModelError
+from eslabon.errors import EquilibriumError, EslabonError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.studies.choices import Choices, configuration, instant
@@ -87,8 +88,11 @@ class Subject:
         except EslabonError:
             if self.choices.at is not None:
                 return self.start, np.zeros(m.nu), False
-        found = self.equilibria
-        return (found[0].q, found[0].tau, True) if len(found) else (self.start, np.zeros(m.nu), False)
+        with suppress(EquilibriumError):
+            found = self.equilibria
+            if len(found):
+                return found[0].q, found[0].tau, True
+        return self.start, np.zeros(m.nu), False
 
     @cached_property
     def linear_model(self) -> LinearModel:
