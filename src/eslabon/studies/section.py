@@ -18,7 +18,6 @@ from eslabon.sheets import Sheet, plain, shown
 # What other rooms write into their drawings, with names and numbers in it.
 LABELS = (
     "{name}: bodies {bodies}, joints {joints}, loops {loops}",
-    "{name}: {share} of {asked} samples reached",
     "{axis} of {frame} [m]",
     "{size} of states",
     "reciprocal condition number, {kind} kind, of its {part}",
