@@ -101,6 +101,26 @@ def test_solids_follow_parameters_and_give_way_to_primitives(recwarn):
     assert not [w for w in recwarn if "removed" in str(w.message)]
 
 
+def test_a_hexapod_is_updated_thirty_times_a_second():
+    """A slider, loops closed, poses, force arrows and readings; in seconds of this thread, whatever else the machine does."""
+    with es.view(es.load("stewart_gough"), open_browser=False) as v, v._lock:
+        panel = v._panels["stewart_gough"]
+        panel.shown |= {"forces"}
+        drive, now = panel.exhibit.session.drives[0], 1e9
+
+        def update(k):
+            panel.exhibit.attempt(panel.exhibit.move, drive, 0.68 + 0.05 * np.sin(k / 10))
+            panel.refresh(now + k / 30)
+
+        for k in range(5):
+            update(k)
+        start = time.thread_time()
+        for k in range(30):
+            update(k)
+        assert time.thread_time() - start < 1.0
+        assert np.abs(panel.exhibit.m.constraint(panel.exhibit.q)).max() < 1e-9
+
+
 def test_a_program_moves_it_and_is_told_what_cannot_be(view):
     m = view.mechanisms["five_bar"]
     view.update(m.assemble([2.0, 1.0]))
