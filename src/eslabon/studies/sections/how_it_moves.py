@@ -39,7 +39,7 @@ def how_it_moves(subject: Subject, page: Section) -> None:
     )  # fmt: skip
     if motion.kind == "rest_to_rest" and subject.choices.motion is None:
         page.say(
-            "The study chose it: each actuated joint goes as far as its limits and singular configurations allow, by a polynomial "
+            "The study chose it: each actuated joint moves a good way, less where limits or singular configurations are near, by a polynomial "
             "of the seventh degree, so that velocities, accelerations and jerks vanish at both ends. `--motion` takes another one."
         )
     with page.part("animation"):
@@ -115,7 +115,8 @@ def _singular(subject: Subject, page: Section) -> None:
         found = m.conditions(motion.q, subject.tip)
         page.head("How near it comes to singular configurations")
         page.say(
-            "Two reciprocal condition numbers tell it, from 1 at best to 0 at a singular configuration. The serial kind is about {tip}: at zero "
+            "Two reciprocal condition numbers tell it, from 1 at best to 0 at a singular configuration; how good they get depends on a mechanism's "
+            "dimensions, so that they compare configurations of one mechanism. The serial kind is about {tip}: at zero "
             "it cannot move in some direction. The parallel kind is about loops: at zero the actuators, though locked, no longer hold the mechanism.",
             tip=subject.named_tip,
         )

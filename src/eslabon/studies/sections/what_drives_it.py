@@ -127,7 +127,7 @@ def _energy(m: Mechanism, motion: Movement, page: Section) -> None:
         "actuators": work, "energy_change": change, "until": float(motion.t[k - 1]), "actuators_until": until, "energy_change_until": gained,
     }  # fmt: skip
     page.say(
-        "Until t = {t:.3g} s the actuators do {work:.4g} J of work, and the energy changes by {change:.4g} J; the rest, {rest:.1g} J, is what friction "
+        "In the first quarter of the motion, until t = {t:.3g} s, the actuators do {work:.4g} J of work, and the energy changes by {change:.4g} J; the rest, {rest:.1g} J, is what friction "
         "takes, and the error of summing over {n} instants.",
         t=float(motion.t[k - 1]), work=until, change=gained, rest=until - gained, n=k,
     )  # fmt: skip

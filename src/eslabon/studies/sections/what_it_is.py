@@ -6,6 +6,7 @@ from html import escape
 
 from eslabon import pages
 from eslabon.language import plural
+from eslabon.structure.drawing import topology_svg
 from eslabon.studies.describe import sheets
 from eslabon.studies.section import Section
 from eslabon.studies.sections.degrees_of_freedom import degrees_of_freedom
@@ -68,7 +69,7 @@ def _pictures(subject: Subject, page: Section) -> None:
                 name=m.name,
             )
         page.picture(
-            m.topology_svg(),
+            topology_svg(m, page.language),
             "Who is joined to whom: boxes are bodies, lines are joints. Lines of actuated joints are coloured; dashed ones are the cut joints "
             "that close loops.",
         )
