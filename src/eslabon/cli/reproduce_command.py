@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
@@ -91,16 +93,17 @@ def _all(folder: Path, language: str, out: Path | None) -> Answer:
     if out is not None:
         raise InputError("all documents make a folder, not a file: use --folder, not --out.")
     check_writable(folder / "index.html")
-    reports, parts, lines = [], [], []
+    reports, lines = [], []
     for name in DOCUMENTS:
         with patience(f"recomputing {name}"):
             reports.append(made(name).in_language(language))
-            parts += _written(reports[-1], folder / name)[:1]
+            written = _written(reports[-1], folder / name)[0]
+        Console(stderr=True, highlight=False, soft_wrap=True).print(Text(written))  # minutes before all are there
         lines += [(name, *(getattr(row, x) for x in COLUMNS[1:])) for _, row in reports[-1].rows()]
-    parts.append(translated(phrase("All of them: {path}", path=Verbatim(write_index(reports, folder))), language))
+    index = translated(phrase("All of them: {path}", path=Verbatim(write_index(reports, folder))), language)
     summary = Sheet("", ("document", *COLUMNS[1:]), lines)
     counts = Sheet(translated("Rows by verdict", language), *_counts(reports, language))
-    return Answer([counts, *parts], records=[summary])
+    return Answer([counts, index], records=[summary])
 
 
 def _counts(reports: list[Report], language: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:

@@ -200,12 +200,16 @@ def _solid(shape: Shape, m: Model) -> Any:
         "sphere": lambda: create.icosphere(subdivisions=2, radius=size[0]),
         "cylinder": lambda: create.cylinder(radius=size[0], height=size[1]),
         "capsule": lambda: create.capsule(radius=size[0], height=size[1]),
-        "mesh": lambda: _mesh(Path(shape.file), size, m),
+        "mesh": lambda: _mesh(shape.file, size, m),
     }
     return makers[shape.kind]()
 
 
-def _mesh(file: Path, scale: Sequence[float], m: Model) -> Any:
+def _mesh(file: str, scale: Sequence[float], m: Model) -> Any:
+    if not Path(file).is_file():
+        said = f"{m.name}: the mesh {file} is not there, and its body is drawn as a bar; `eslabon check` says where it belongs."
+        warnings.warn(said, ModelWarning, stacklevel=depth_of_user())
+        return None
     try:
         solid = trimesh().load(file, force="mesh")
     except Exception as error:  # whatever a reader of a foreign file says

@@ -127,7 +127,10 @@ class Exhibit:
         """Look for the assembly modes."""
         self.halt()
         self.modes = self.session.assembly_modes()
-        return "" if len(self.modes) > 1 else f"{self.m.name} has no other assembly mode here."
+        count = len(self.modes)
+        return (
+            f"{count} assembly modes; choose one." if count > 1 else f"{self.m.name} has no other assembly mode here."
+        )
 
     def choose_mode(self, name: str) -> str:
         self.halt()

@@ -12,6 +12,7 @@ from eslabon.model.configuration import coordinate_columns, velocity_columns
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import columns
 from eslabon.solvers.assembly.prescription import size
+from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singularities import Conditions
 from eslabon.solvers.workspace import spanning_joints
 from eslabon.studies.section import Section
@@ -37,6 +38,7 @@ def how_it_moves(subject: Subject, page: Section) -> None:
         "The study follows one motion: {title}, over {seconds:.3g} s. Where a point is followed, it is that of {tip}.",
         title=motion.title, seconds=float(motion.t[-1] - motion.t[0]), tip=subject.named_tip,
     )  # fmt: skip
+    _tell_limits(subject, page)
     if motion.kind == "rest_to_rest" and subject.choices.motion is None:
         page.say(
             "The study chose it: each actuated joint moves a good way, less where limits or singular configurations are near, by a polynomial "
@@ -48,6 +50,15 @@ def how_it_moves(subject: Subject, page: Section) -> None:
         _in_time(subject, page)
     _singular(subject, page)
     _workspace(subject, page)
+
+
+def _tell_limits(subject: Subject, page: Section) -> None:
+    """Where a joint passes its limits, which stop nothing by themselves."""
+    motion, ranges = subject.movement, Ranges.of(subject.m)
+    row = ranges.first_passed(motion.q)
+    if row is not None:
+        name = next(j.name for j in subject.m.joints if not ranges.within(j.name, motion.q[row]))
+        page.note("'{joint}' passes its limits at t = {t:.3g} s.", joint=name, t=float(motion.t[row]))
 
 
 def _animation(subject: Subject, page: Section) -> None:
@@ -114,12 +125,7 @@ def _singular(subject: Subject, page: Section) -> None:
     with page.part("conditions along the motion"):
         found = m.conditions(motion.q, subject.tip)
         page.head("How near it comes to singular configurations")
-        page.say(
-            "Two reciprocal condition numbers tell it, from 1 at best to 0 at a singular configuration; how good they get depends on a mechanism's "
-            "dimensions, so that they compare configurations of one mechanism. The serial kind is about {tip}: at zero "
-            "it cannot move in some direction. The parallel kind is about loops: at zero the actuators, though locked, no longer hold the mechanism.",
-            tip=subject.named_tip,
-        )
+        _explain_conditions(subject, page)
         kind, at, value = _nearest(m, found, motion.t)
         page.data["closest"] = {"kind": kind, "t": at, "value": value}
         page.say(
@@ -144,6 +150,22 @@ def _nearest(m: Mechanism, found: Conditions, t: np.ndarray) -> tuple[str, float
         return nearest.kind, float(np.interp(nearest.at, range(len(t)), t)), nearest.value
     k = int(np.argmin(found.serial))
     return "serial", float(t[k]), float(found.serial[k])
+
+
+def _explain_conditions(subject: Subject, page: Section) -> None:
+    if subject.m.closed:
+        page.say(
+            "Two reciprocal condition numbers tell it, from 1 at best to 0 at a singular configuration; how good they get depends on a mechanism's "
+            "dimensions, so that they compare configurations of one mechanism. The serial kind is about {tip}: at zero "
+            "it cannot move in some direction. The parallel kind is about loops: at zero the actuators, though locked, no longer hold the mechanism.",
+            tip=subject.named_tip,
+        )
+    else:
+        page.say(
+            "A reciprocal condition number tells it, from 1 at best to 0 at a singular configuration, where {tip} cannot move in some direction; how good "
+            "it gets depends on a mechanism's dimensions, so that it compares configurations of one mechanism.",
+            tip=subject.named_tip,
+        )
 
 
 # -- workspace --------------------------------------------------------------------------------------------------------
