@@ -64,11 +64,8 @@ class Subject:
 
     @cached_property
     def moves(self) -> bool:
-        """Whether anything can move."""
-        try:
-            return self.m.nv > 0 and (self.m.dof > 0 or self.m.rheonomic)
-        except EslabonError:  # it cannot be assembled
-            return False
+        """Whether anything can move; what cannot be assembled is an error."""
+        return self.m.nv > 0 and (self.m.rheonomic or self.m.dof > 0)
 
     # -- a point ----------------------------------------------------------------------------------------------------
 

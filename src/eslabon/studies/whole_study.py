@@ -175,7 +175,8 @@ def _about(m: Mechanism, chosen: Choices) -> dict[str, Any]:
 def _written(subject: Subject, watch: Watcher | None) -> Iterator[Section]:
     """The sections that are asked for, one after another, and at last the times they took."""
     asked = subject.choices.sections
-    subject.start  # noqa: B018 a configuration that cannot be is told at once
+    if subject.choices.at is not None or subject.choices.motion is not None:
+        subject.start  # noqa: B018 a choice that cannot be is told at once
     if subject.choices.motion is not None and subject.moves:
         subject.movement  # noqa: B018
     finished = []

@@ -24,6 +24,7 @@ AWAY, AWAY_LENGTH = 0.1, 0.05  # what counts as a large error: rad, and sizes of
 TRACKING = 10.0  # rad/s, of computed torque
 SENSOR = 1e-3  # standard deviation of what encoders show, in rad and in sizes of the mechanism
 TIMES = 161
+SHARES = (0.5, 0.1, 0.02)  # of what counts as large: displacements that are tried, until the law holds
 
 
 def control(subject: Subject, page: Section) -> None:
@@ -87,8 +88,14 @@ def _regulator(subject: Subject, page: Section) -> None:
     )
     law = laws.state_feedback(m, lm, found)
     with page.timed("closed loop, nonlinear"):
-        q0, run = _held(subject, large, lambda q: _run(m, q, found.poles, law))
+        q0, run, share = _held(subject, large, lambda q: _run(m, q, found.poles, law))
     _response(subject, page, "regulated", run, np.asarray(difference(m, q0, subject.point[0])))
+    page.data["regulated"]["share_of_large"] = share
+    if share < SHARES[0]:
+        page.note(
+            "From {n} times this displacement the run broke down: the regulator holds it in a small neighbourhood only.",
+            n=round(SHARES[SHARES.index(share) - 1] / share),
+        )
     if _rubs(m):
         page.say(
             "Coulomb friction holds it where the regulator asks for less than friction takes, so that a part of the error stays."
@@ -106,14 +113,15 @@ def _scales(m: Mechanism, lm: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([position, BANDWIDTH * position]), force
 
 
-def _held(subject: Subject, large: np.ndarray, run: Callable[[np.ndarray], Any]) -> tuple[np.ndarray, Any]:
-    """A closed configuration beside the point, as far away as the law still holds, and the motion from there."""
-    for share in (0.5, 0.1, 0.02):
+def _held(subject: Subject, large: np.ndarray, run: Callable[[np.ndarray], Any]) -> tuple[np.ndarray, Any, float]:
+    """A closed configuration beside the point, as far away as the law still holds, the motion from there, and which part of what
+    counts as large it is away."""
+    for share in SHARES:
         try:
             q = _displaced(subject, share * large)
-            return q, run(q)
+            return q, run(q), share
         except EslabonError:
-            if share == 0.02:
+            if share == SHARES[-1]:
                 raise
     raise AssertionError
 
