@@ -39,7 +39,7 @@ class SparingCompiler:
         native.compile, native.load = self.compile_or_interpret, self.load_or_remember
 
     def compile_or_interpret(self, f: Any, *, key: str | None = None, **described: Any) -> Any:
-        if key is None or always(described["owner"]):
+        if key is None or always(described.get("owner", "")):
             return self.compile(f, key=key, **described)
         graph = f.inlined() if isinstance(f, Composed) else f
         if chosen(graph):
