@@ -11,7 +11,7 @@ demo: $(VENV)/.run
 # Without a Chromium, and without leave to install one, the tests in a browser are skipped and say so.
 test: $(VENV)/.dev
 	@$(BIN)/python tests/browser.py
-	$(BIN)/python -m pytest -n auto -rs
+	$(BIN)/python -m pytest -n auto --dist worksteal -rs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Pages of the project that live at the head of the repository, the changelog and how to contribute; and pages that stand alone."""
+"""Pages that live elsewhere in the repository: the changelog, how to contribute, the notebooks. And pages that stand alone."""
 
 import re
 from pathlib import Path
@@ -9,19 +9,19 @@ HEAD = Path(__file__).parents[1]
 PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 
 
-def on_config(config):
-    """The Spanish pages, as far as they are written, are the last entry of the navigation."""
-    written = sorted(f"es/{page.name}" for page in (HEAD / "docs" / "es").glob("*.md"))
-    if written:
-        config.nav.append({"Español": written})
-    return config
-
-
 def on_files(files: Files, config, **_) -> Files:
     for page, source in PAGES.items():
-        text = re.sub(r"\]\(docs/", "](", (HEAD / source).read_text(encoding="utf-8"))
-        files.append(File.generated(config, page, content=text.replace("](CHANGELOG.md)", "](changelog.md)")))
+        text = re.sub(r"\]\(docs/", "](", written(source)).replace("](CHANGELOG.md)", "](changelog.md)")
+        files.append(File.generated(config, page, content=text))
+    leading = re.sub(r"\]\((\w+\.ipynb)\)", r"](notebooks/\1)", written("examples/README.md"))
+    files.append(File.generated(config, "notebooks.md", content=leading))
+    for notebook in (HEAD / "examples").glob("*.ipynb"):
+        files.append(File.generated(config, f"notebooks/{notebook.name}", abs_src_path=str(notebook)))
     return files
+
+
+def written(source: str) -> str:
+    return (HEAD / source).read_text(encoding="utf-8")
 
 
 def on_page_markdown(markdown: str, page, **_) -> str:

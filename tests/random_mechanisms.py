@@ -114,7 +114,7 @@ def add_loop(
 
 # -- strategies -------------------------------------------------------------------------------------------------------
 
-# Each new mechanism is compiled, so that a few examples are what there is time for; every run draws others,
+# Each new mechanism is traced, and some compiled, so that a few examples are what there is time for; every run draws others,
 # but on a server, where hypothesis draws the same each time.
 few = settings(
     max_examples=8, deadline=None, database=None, print_blob=True,

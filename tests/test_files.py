@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eslabon.errors import ReadError
-from eslabon.files import write
+from eslabon.files import check_writable, write
 
 
 def test_an_old_file_survives_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,3 +36,14 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 def test_what_cannot_be_a_file_is_a_sentence(name: str, tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="cannot be written"):
         write(f"{tmp_path}/{name}", "text")
+
+
+def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new" / "a.html")
+    assert os.listdir(tmp_path / "new") == []
+    old = write(tmp_path / "file", "old")
+    check_writable(old)
+    assert old.read_text() == "old"
+    for place in (tmp_path, old / "below.html", "/proc/none.html"):
+        with pytest.raises(ReadError, match="cannot be written"):
+            check_writable(place)

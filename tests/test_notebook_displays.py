@@ -15,7 +15,7 @@ import pytest
 
 import eslabon as es
 from eslabon.displays import displayed
-from eslabon.pages.notebook import said, spark
+from eslabon.pages.notebook import in_groups, said, spark
 
 VOID = {"img", "br", "hr", "meta", "link", "input", "col"}
 
@@ -125,6 +125,7 @@ def test_paths():
     assert "quintic" in text_of(law)
     assert "duration 2" in text_of(path)
     assert "30 numbers" in text_of(path.sample(n=30))
+    assert "\n" not in repr(path.sample(n=300))
 
 
 def test_motion(pendulum):
@@ -136,9 +137,12 @@ def test_motion(pendulum):
     many = pendulum.simulate([[0.5, 0.2], [0.1, 0.0]], None, 0.1, method="rk4", step=0.05)
     assert "The first of its trajectories" in text_of(many)
     assert "tau" not in text_of(motion["q1"]) or "tau 0" in text_of(motion["q1"])
-    platform = es.load("delta")
-    fall = parsed(platform.simulate(platform.project(platform.home()), None, 0.01)._repr_html_())
-    assert "details" in fall.seen  # 37 curves in two groups
+    t = np.linspace(0, 1, 5)
+    groups = {"few": [("x", "m", t)], "many": [(f"x{k}", "m", k * t) for k in range(20)]}
+    few, many = in_groups(t, groups)
+    assert "<details open>" in few
+    assert "<details>" in many
+    assert repr(motion.energy).startswith("<Energy: kinetic ")
     for part in (motion.energy, motion.statistics, motion.joint("q2")):
         text_of(part)
 
@@ -218,6 +222,12 @@ def test_reports():
         assert word in text
     assert repr(report) == "<Report on paper: 1 agrees, 1 print is wrong>"
     assert "masses" in text_of(report.sections[0])
+
+
+def test_studies(elbow):
+    made = es.study(elbow, sections=["equations"])
+    assert {"iframe", "style"} <= parsed(made._repr_html_()).seen
+    assert repr(made).startswith("<Study of elbow: 1 section")
 
 
 def test_tables_of_a_mechanism(elbow):
@@ -363,3 +373,24 @@ def test_sparks_of_odd_data():
     for values in ([], [1.0], [np.nan, 1.0, 2.0], [3.0, 3.0], [np.inf, 0.0]):
         assert "nan" not in spark(values)
     assert 'points="' in spark([0.0, 1.0], [0.0, 5.0])
+
+
+# -- in a browser ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("paper", "ink"), [("#ffffff", "rgb(20, 20, 20)"), ("#111111", "rgb(230, 230, 230)")])
+def test_displays_look_right_in_light_and_dark(tab, tmp_path, motor, paper, ink):
+    m = es.load("five_bar")
+    things = (m, m.mobility(), m.linearize(m.home()), m.simulate(m.home(), None, 0.01), motor, m.parameters)
+    outside = "<table id='outside'><tr><td>not ours</td></tr></table>"
+    page = f"<!DOCTYPE html><meta charset='utf-8'><body style='background:{paper};color:{ink}'>{outside}"
+    file = tmp_path / "shown.html"
+    file.write_text(page + "".join(thing._repr_html_() for thing in things), "utf-8")
+    tab.page.goto(file.as_uri())
+    assert not tab.complaints
+    colours = tab.page.evaluate("[...document.querySelectorAll('.es-table td')].map(x => getComputedStyle(x).color)")
+    assert set(colours) == {ink}
+    assert tab.page.evaluate("getComputedStyle(document.querySelector('#outside td')).borderBottomWidth") == "0px"
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 1200  # what is wide scrolls in its own frame
+    assert tab.page.locator(".es-shown").count() == len(things)
+    assert tab.page.evaluate("[...document.images].every(x => x.complete && x.naturalWidth > 100)")

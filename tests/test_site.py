@@ -73,7 +73,7 @@ def look_at_pages(site):
         asked = []
         tab.page.on("request", lambda request: asked.append(request.url))
         for name in ("index", "gallery", "formulations/lie", "reference/mechanism"):
-            tab.page.goto((site / f"{name}.html").as_uri())
+            tab.page.goto((site / f"{name}.html").as_uri(), wait_until="networkidle")
             assert tab.page.title()
         assert not tab.complaints
         assert all(address.startswith(("file:", "data:", "blob:")) for address in asked)

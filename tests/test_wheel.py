@@ -10,6 +10,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,12 @@ def test_it_works_where_there_is_no_repository(wheel, tmp_path):
             assert done.stdout.startswith("3 4 par " + str(wheel))
 
 
-def said() -> Iterator[tuple[str, str]]:
+@cache
+def said() -> list[tuple[str, str]]:
+    return list(_said())
+
+
+def _said() -> Iterator[tuple[str, str]]:
     """Every text of the package that a person may be shown: literals and docstrings, notes of mechanisms, translations."""
     for path in (ROOT / "src" / "eslabon").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -23,13 +23,27 @@ C = TypeVar("C", bound=type)
 @overload
 def displayed(cls: C, /) -> C: ...
 @overload
-def displayed(*, also: Sequence[str] = ..., only: Sequence[str] = ...) -> Callable[[C], C]: ...
-def displayed(cls: Any = None, /, *, also: Sequence[str] = (), only: Sequence[str] = ()) -> Any:
-    """A class whose objects show themselves in a notebook; `also` are properties to show beside its fields, or `only` those."""
+def displayed(*, also: Sequence[str] = ..., only: Sequence[str] = ..., line: bool = ...) -> Callable[[C], C]: ...
+def displayed(cls: Any = None, /, *, also: Sequence[str] = (), only: Sequence[str] = (), line: bool = False) -> Any:
+    """A class whose objects show themselves in a notebook; `also` are properties to show beside its fields, or `only` those.
+
+    With `line` their text is one line too, which tells of long arrays how many numbers they are and from where to where.
+
+    >>> import numpy as np
+    >>> from typing import NamedTuple
+    >>> @displayed(line=True)
+    ... class Swing(NamedTuple):
+    ...     t: np.ndarray
+    ...     name: str
+    >>> Swing(np.linspace(0, 2, 100), "first")
+    <Swing: t 100 numbers, 0 to 2; name first>
+    """
 
     def marked(own: C) -> C:
         own._repr_html_ = _in_notebook  # type: ignore[attr-defined]
-        own._shown_names = (tuple(also), tuple(only))  # type: ignore[attr-defined]
+        own._shown_names = (tuple(also), tuple(only), line)  # type: ignore[attr-defined]
+        if line:
+            own.__repr__ = _in_a_line  # type: ignore[assignment]
         return own
 
     return marked if cls is None else marked(cls)
@@ -39,3 +53,10 @@ def _in_notebook(thing: Any) -> str | None:
     from eslabon.pages.notebook import shown_in_notebook
 
     return shown_in_notebook(thing)
+
+
+def _in_a_line(thing: Any) -> str:
+    from eslabon.pages.notebook import said, shown_attributes
+
+    told = ((name, said(value)) for name, value in shown_attributes(thing))
+    return f"<{type(thing).__name__}: {'; '.join(f'{name} {text}' for name, text in told if text)}>"

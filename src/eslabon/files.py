@@ -20,6 +20,19 @@ def write(path: str | Path, content: str | bytes) -> Path:
     return Path(path)
 
 
+def check_writable(path: str | Path) -> None:
+    """Refuse a place that cannot be written to before minutes of work are lost to it."""
+    try:
+        target, mode = _target(path)
+        if mode is None or stat.S_ISREG(mode):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            probe = _beside(target)
+            probe.touch(exist_ok=False)
+            probe.unlink()
+    except OSError as error:
+        raise _refusal(path, error) from None
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write bytes into that takes the place of the one at `path` once all is written.
@@ -43,7 +56,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
                 yield file
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.part")
+        beside = _beside(target)
         with beside.open("xb") as file:
             yield file
             file.flush()
@@ -53,13 +66,19 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         beside.replace(target)
         _sync(target.parent)
     except OSError as error:
-        raise ReadError(
-            f"{path}: it cannot be written ({error.strerror or error}); choose another place or name."
-        ) from None
+        raise _refusal(path, error) from None
     finally:
         if beside is not None:
             with suppress(OSError):
                 beside.unlink()
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.part")
+
+
+def _refusal(path: str | Path, error: OSError) -> ReadError:
+    return ReadError(f"{path}: it cannot be written ({error.strerror or error}); choose another place or name.")
 
 
 def _target(path: str | Path) -> tuple[Path, int | None]:

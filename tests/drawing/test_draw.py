@@ -205,7 +205,7 @@ def test_a_mesh_is_drawn_and_a_missing_one_is_a_bar(tmp_path):
     assert any(x.get_gid() == "body link2" for x in m.plot(shapes=False).axes[0].patches)
     (tmp_path / "ball.stl").unlink()
     gone = es.load("elbow").with_shape("ball", body="link2", kind="mesh", file=str(tmp_path / "ball.stl"))
-    with pytest.warns(es.ModelWarning, match="cannot be read"):
+    with pytest.warns(es.ModelWarning, match="is not there"):
         assert any(x.get_gid() == "body link2" for x in gone.plot().axes[0].patches)
 
 

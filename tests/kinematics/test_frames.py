@@ -71,6 +71,7 @@ def test_the_jacobian_is_the_derivative_of_the_pose(seed):
         assert np.allclose([w[2, 1], w[0, 2], w[1, 0]], J[:3, k], atol=1e-13)
 
 
+@pytest.mark.usefixtures("compiled")
 def test_batches_equal_single_calls_and_broadcast():
     m, _, _, _, _ = a_tree(3)
     rng = np.random.default_rng(0)

@@ -221,3 +221,10 @@ def test_frequencies_at_a_stable_rest_are_those_of_pinocchios_dynamics(name):
     eq = next(eq for eq in m.equilibrium(all=True, restarts=40) if eq.stable)
     found = [mode.frequency for mode in m.linearize(eq.q, tau=eq.tau).modes()]
     np.testing.assert_allclose(found, by_differences(m, eq), rtol=1e-6)
+
+
+def test_a_stiffness_of_round_off_is_none():
+    m = es.load("double_pendulum")  # held level, where the moment of its weight is stationary
+    modes = m.linearize([np.pi / 2, 0.0]).modes()
+    assert modes.zero.all()
+    assert {mode.kind for mode in modes} == {"rigid-body"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -199,3 +200,12 @@ def test_nothing_to_draw():
     ax = panels(1)[1][0]
     assert len(curves(ax, [], {"a": []})) == 1
     assert curves(ax, [], {"a": np.empty((0, 0))}) == curves(ax, [], {}) == []
+
+
+def test_a_figure_can_be_put_away_and_taken_out():
+    figure, (ax,) = panels(1, theme="dark")
+    curves(ax, T, {"a": T, "b": -T})
+    again = pickle.loads(pickle.dumps(figure))
+    assert again.theme is DARK
+    assert texts(again.axes[0]) == ["a", "b"]
+    assert figure._repr_png_().startswith(b"\x89PNG")  # what a notebook shows

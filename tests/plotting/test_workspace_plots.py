@@ -99,3 +99,12 @@ def test_what_is_no_kind(arm):
             call()
     with pytest.raises(es.InputError, match="singular is True or False"):
         arm.plot(singular="yes")
+
+
+def test_of_an_arm_with_a_joint_too_many_nearly_singular_samples_are_marked():
+    m = es.load("panda_like")
+    space = m.workspace(m.frames[0].name, samples=200)
+    marked = space.plot().axes[0].collections[1]
+    assert marked.get_label() == "nearly singular, serial kind"
+    assert len(marked.get_offsets()) == (space.conditions.serial < 0.02).sum() > 0
+    assert not len(space.singular_configurations("serial"))

@@ -9,7 +9,6 @@ import pytest
 import eslabon as es
 from eslabon.reproductions import DOCUMENTS, Verdict, reproduce
 from eslabon.reproductions.report import WIDTH
-from reports import report
 
 WRONG, DAMAGED, NOISE = Verdict.WRONG, Verdict.DAMAGED, Verdict.NOISE
 
@@ -273,7 +272,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_verdict_is_the_expected_one(name):
+def test_every_verdict_is_the_expected_one(report, name):
     found = {
         section.title: (
             len(section.rows),
@@ -286,7 +285,7 @@ def test_every_verdict_is_the_expected_one(name):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_where_the_print_is_wrong_a_sentence_says_why(name):
+def test_where_the_print_is_wrong_a_sentence_says_why(report, name):
     for _, row in report(name).rows():
         assert row.verdict is not Verdict.UNEXPLAINED
         assert row.remark.endswith(".") == bool(row.remark)
@@ -298,15 +297,16 @@ def test_where_the_print_is_wrong_a_sentence_says_why(name):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_it_reads_well_in_a_terminal_and_as_markdown(name, tmp_path):
+def test_it_reads_well_in_a_terminal_and_as_markdown(report, name, tmp_path):
     made = report(name)
     text = made.plain()
     assert max(map(len, text.splitlines())) <= WIDTH
     assert all(section.title in text for section in made.sections)
-    for suffix, want in ((".txt", text), (".md", made.markdown())):
+    markdown = made.markdown()
+    for suffix, want in ((".txt", text), (".md", markdown)):
         assert made.save(tmp_path / "new" / f"{name}{suffix}").read_text(encoding="utf-8") == want
-    assert all(row.what in made.markdown() for _, row in made.rows())
-    lines = made.markdown().splitlines()
+    assert all(row.what in markdown for _, row in made.rows())
+    lines = markdown.splitlines()
     tables = [line for line in lines if line.startswith("| ")]
     assert len(tables) > sum(1 for _ in made.rows())
     with pytest.raises(es.ReadError, match="cannot be written"):

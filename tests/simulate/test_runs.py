@@ -26,6 +26,7 @@ Q, V = RNG.normal(size=(2, 20, 2)) / 2
 # Many at once --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("method", ["rk4", "symplectic"])
 def test_a_batch_equals_its_single_runs_bit_for_bit(method):
     options = {"method": method, "step": 0.01, "every": 7}
@@ -220,7 +221,7 @@ def test_a_native_run_can_be_stopped_from_the_keyboard(keyboard):
     threading.Timer(0.5, signal.raise_signal, (signal.SIGINT,)).start()
     start = time.time()
     with pytest.raises(Interrupted, match="stopped at t = ") as caught:
-        simulate(M, [0.5, 0.2], None, 1e5, method="rk4", step=1e-3, every=10_000)  # half a minute, if it is not stopped
+        simulate(M, [0.5, 0.2], None, 1e5, method="rk4", step=1e-3, every=1000)  # half a minute, if it is not stopped
     assert time.time() - start < 10
     motion = caught.value.motion
     assert len(motion.t) > 2

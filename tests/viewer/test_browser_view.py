@@ -70,6 +70,57 @@ def test_a_slider_moved_in_the_page_moves_the_robot_and_loops_stay_closed(tab, v
     assert not tab.complaints
 
 
+def test_the_saved_scene_is_seen_without_a_server(tab, view, tmp_path):
+    page = view.save(tmp_path / "view.html")
+    view.stop()
+    tab.page.set_viewport_size({"width": SIDE, "height": SIDE})
+    tab.page.goto(page.as_uri())
+    for close in tab.page.locator(".mantine-Notification-closeButton").all():
+        close.dispatch_event("click")
+    wait_for(lambda: len(np.unique(picture(tab.page).reshape(-1, 3), axis=0)) > 50)
+    assert not tab.complaints
+
+
+def test_solids_follow_parameters_and_give_way_to_primitives(recwarn):
+    b = es.Builder("clad").body("arm", 1.0, (0.5, 0, 0), (1, 1, 1)).joint("q", "revolute", "ground", "arm").actuate("q")
+    length = b.parameter("length", 0.5)
+    b.frame("tip", "arm", (length, 0, 0)).shape("case", "arm", "box", (length, 0.1, 0.1), at=(length / 2, 0, 0))
+    with es.view(b.build(), open_browser=False) as v, v._lock:
+        panel = v._panels["clad"]
+        before = panel.placed.solids["arm", "shape", ""].vertices.max()
+        panel.exhibit.attempt(panel.exhibit.change, "length", 0.75)
+        panel.refresh(1e9)
+        assert panel.placed.solids["arm", "shape", ""].vertices.max() == pytest.approx(1.5 * before)
+        panel._toggle_primitives(True)
+        panel.shown |= {"frames", "centres of mass", "forces", "reactions"}
+        panel.overlays.show()
+        panel.refresh(2e9)
+        assert ("arm", "link", "") in panel.placed.solids
+        assert len(panel.overlays.arrows["forces"].points) == 1
+        assert panel.overlays.arrows["reactions"].visible
+    assert not [w for w in recwarn if "removed" in str(w.message)]
+
+
+def test_a_hexapod_is_updated_thirty_times_a_second():
+    """A slider, loops closed, poses, force arrows and readings; in seconds of this thread, whatever else the machine does."""
+    with es.view(es.load("stewart_gough"), open_browser=False) as v, v._lock:
+        panel = v._panels["stewart_gough"]
+        panel.shown |= {"forces"}
+        drive, now = panel.exhibit.session.drives[0], 1e9
+
+        def update(k):
+            panel.exhibit.attempt(panel.exhibit.move, drive, 0.68 + 0.05 * np.sin(k / 10))
+            panel.refresh(now + k / 30)
+
+        for k in range(5):
+            update(k)
+        start = time.thread_time()
+        for k in range(30):
+            update(k)
+        assert time.thread_time() - start < 1.0
+        assert np.abs(panel.exhibit.m.constraint(panel.exhibit.q)).max() < 1e-9
+
+
 def test_a_program_moves_it_and_is_told_what_cannot_be(view):
     m = view.mechanisms["five_bar"]
     view.update(m.assemble([2.0, 1.0]))

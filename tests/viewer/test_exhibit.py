@@ -42,6 +42,27 @@ def test_a_simulation_is_that_of_the_library():
     assert np.abs(run.v - motion.v[-1]).max() < 1e-5
 
 
+def test_stiff_springs_get_shorter_steps():
+    m = es.load("flyball_governor")
+    run = LiveSimulation(m, m.home())
+    for _ in range(60):  # the springs get stiffer as the rods fall
+        run.advance(0.016)
+    assert np.abs(run.q - m.simulate(m.home(), None, 0.96, method="Radau").q[-1]).max() < 1e-6
+
+
+def test_what_cannot_move_is_not_simulated():
+    x = exhibit(es.Builder("rigid").body("a", 1.0).joint("j", "fixed", "ground", "a").build())
+    x.attempt(x.let_go)
+    assert "nothing to simulate" in x.said
+
+
+def test_servos_hold_a_ball_joint():
+    b = es.Builder("ball").body("a", 1.0, (0, 0, -0.3), (1, 1, 1)).joint("j", "spherical", "ground", "a").actuate("j")
+    run = LiveSimulation(b.build(), [np.cos(0.2), np.sin(0.2), 0.0, 0.0], servos=True)
+    run.advance(0.4)
+    assert run.q == pytest.approx([np.cos(0.2), np.sin(0.2), 0.0, 0.0], abs=1e-4)
+
+
 def test_a_push_is_a_force_in_the_grounds_axes_at_the_centre_of_mass():
     m = es.load("double_pendulum")
     q, force = np.array([0.4, 0.3]), np.array([3.0, -1.0, 2.0])

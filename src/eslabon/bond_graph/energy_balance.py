@@ -17,7 +17,7 @@ from eslabon.bonds.items import RESISTOR, SOURCES
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
 from eslabon.pages.notebook import in_time
-from eslabon.plotting import axis_label, curves, panels, save_figure
+from eslabon.plotting import axis_label, curves, panels, saved
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.simulation import Response
@@ -83,9 +83,7 @@ class EnergyBalance:
         largest = self.elements[: count(most, "most", 1)]
         each = {f"{name} ({self.kinds[k]})": self.energy[:, k] for k, name in enumerate(largest)}
         curves(below, self.t, each, name="energy", unit="J", title="energy into the largest elements")
-        if path is not None:
-            save_figure(made, Path(path))
-        return made
+        return saved(made, path)
 
     def _pieces(self) -> Iterator[str]:
         if self.energy.ndim == 2:

@@ -74,7 +74,7 @@ def inputs(g: Graph, u: ArrayLike | None) -> Floats:
     return states(u, "u", len(names), g.name, "inputs")
 
 
-@displayed
+@displayed(line=True)
 @dataclass(frozen=True)
 class BondVariables:
     """Efforts and flows (..., bonds), and what each is called."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import casadi
@@ -25,7 +26,7 @@ from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.pages.notebook import in_time
-from eslabon.plotting import by_unit, time_figure
+from eslabon.plotting import by_unit, saved, time_figure
 from eslabon.simulate.adaptive import IMPLICIT
 from eslabon.simulate.adaptive import METHODS as ADAPTIVE
 from eslabon.simulate.control import Table
@@ -80,7 +81,7 @@ class Response:
 
         return energy_balance(self)
 
-    def plot(self, *names: str, theme: str | None = None) -> Any:
+    def plot(self, *names: str, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure of states, inputs, efforts and flows in time, by name; of all states and inputs if none is given.
         What has the same unit shares a panel.
 
@@ -92,7 +93,7 @@ class Response:
         shown = names or (*self.states, *self.inputs)
         columns = [(name, self.graph.unit(name) if name in self.graph.signals else "") for name in shown]
         values = np.stack([self[name] for name in shown], axis=-1)
-        return time_figure(self.t, by_unit("", columns, values), theme=theme, title=repr(self)[1:-1])
+        return saved(time_figure(self.t, by_unit("", columns, values), theme=theme, title=repr(self)[1:-1]), path)
 
     def __getitem__(self, name: str) -> Floats:
         if text(name, "what is asked of a response") in self.states:

@@ -29,7 +29,7 @@ MOVING = 1e-7
 SINGULAR = 1e-13  # reciprocal condition number of the equations, scaled row by row
 
 
-@displayed
+@displayed(line=True)
 @dataclass(frozen=True)
 class SteadyState:
     """States x (..., n) and inputs u (..., nu) at rest; `energy` has the energy variables of all storages by name."""

@@ -24,11 +24,13 @@ from eslabon.cli.typed import (
     in_radians,
     instant,
     load,
+    needed,
     vector,
 )
 from eslabon.model.configuration import angles, velocity_units
 from eslabon.plotting import save_figure
 from eslabon.sheets import Sheet
+from eslabon.solvers.ranges import Ranges
 
 FORCE = {"rad/s": "N m", "m/s": "N"}
 SMOOTH = 401  # times of a curve
@@ -117,6 +119,8 @@ def simulate(
     """The motion from a state, home at rest if left out, under constant forces."""
     from eslabon.simulate.step_formulas import METHODS
 
+    needed("--panel", panels, "--plot", plot)
+    needed("--theme", theme, "--plot or --animate", plot, animate)
     m = load(source)
     if not 0 < time < np.inf:
         raise es.InputError(f"--time is a number of seconds greater than zero; it is {time:g}.")
@@ -131,6 +135,9 @@ def simulate(
     parts: list[Any] = [Sheet("", heads, [tuple(map(float, row)) for row in table])]
     if m.closed:
         parts.append(f"Loop closure is violated by at most {np.max(motion.closure, initial=0.0):.2g} (m or rad).")
+    if (row := Ranges.of(m).first_passed(motion.q)) is not None:
+        passed = f"At t = {motion.t[row]:.6g} s there is {Ranges.of(m).outside(motion.q[row])}"
+        parts.append(f"{passed}: nothing stops joints at their limits here; m.simulate(..., stops=...) does.")
     parts += [f"The motion is saved in {motion.save(out)}."] if out is not None else []
     if plot is not None or animate is not None:  # from as many times as a curve needs
         drawn = m.simulate(q0, v0, start + np.linspace(0.0, time, max(rows, SMOOTH)), force, method=method, step=step)

@@ -26,6 +26,7 @@ from eslabon.cli.typed import (
     joints,
     known_joint,
     load,
+    needed,
     numbers,
     vector,
 )
@@ -168,6 +169,7 @@ def workspace(
     theme: Theme = None,
 ) -> Answer:  # fmt: skip
     """Where a frame can go, and how near to singular it is there. CSV and JSON have every configuration."""
+    needed("--theme", theme, "--plot", plot)
     m = load(source)
     found = m.workspace(frame, dict(_range(m, text, degrees) for text in ranges or ()), samples)
     place = found.poses[:, :3, 3]

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.errors import MissingDependencyError
-from eslabon.language import LANGUAGES, checked
+from eslabon.files import check_writable
+from eslabon.language import LANGUAGES, Verbatim, checked, phrase, translated
 from eslabon.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -57,7 +60,8 @@ def reproduce(
         report = made(name).in_language(language)
     parts: list[Any] = [report]
     if out is not None:
-        parts.append(f"The report is written to {report.save(out)}.")
+        text = phrase("The report is written to {path}.", path=Verbatim(report.save(out)))
+        parts.append(translated(text, language))
     with patience("drawing its figures"):
         parts += _written(report, folder or Path("out") / name)
     rows = [(section.title, *(getattr(row, x) for x in COLUMNS[1:])) for section, row in report.rows()]
@@ -68,11 +72,17 @@ def _written(report: Report, folder: Path) -> list[str]:
     """What was written into the folder; without figures where there is nothing to draw them with."""
     try:
         handout, markdown, text, *pictures = report.write(folder)
-        said = [f"Figure: {path}" for path in pictures]
+        said = [translated(phrase("Figure: {path}", path=Verbatim(path)), report.language) for path in pictures]
     except MissingDependencyError as error:
         handout, markdown, text = report.write(folder, figures=False)
         said = [f"No figures are drawn: {error}"]
-    return [f"Handout: {handout} (open it in a browser; {markdown.name} and {text.name} are beside it)", *said]
+    first = phrase(
+        "Handout: {handout} (open it in a browser; {markdown} and {text} are beside it)",
+        handout=Verbatim(handout),
+        markdown=Verbatim(markdown.name),
+        text=Verbatim(text.name),
+    )
+    return [translated(first, report.language), *said]
 
 
 def _all(folder: Path, language: str, out: Path | None) -> Answer:
@@ -82,22 +92,24 @@ def _all(folder: Path, language: str, out: Path | None) -> Answer:
 
     if out is not None:
         raise InputError("all documents make a folder, not a file: use --folder, not --out.")
-    reports, parts, lines = [], [], []
+    check_writable(folder / "index.html")
+    reports, lines = [], []
     for name in DOCUMENTS:
         with patience(f"recomputing {name}"):
             reports.append(made(name).in_language(language))
-            parts += _written(reports[-1], folder / name)[:1]
+            written = _written(reports[-1], folder / name)[0]
+        Console(stderr=True, highlight=False, soft_wrap=True).print(Text(written))  # minutes before all are there
         lines += [(name, *(getattr(row, x) for x in COLUMNS[1:])) for _, row in reports[-1].rows()]
-    parts.append(f"All of them: {write_index(reports, folder)}")
+    index = translated(phrase("All of them: {path}", path=Verbatim(write_index(reports, folder))), language)
     summary = Sheet("", ("document", *COLUMNS[1:]), lines)
-    counts = Sheet("Rows by verdict", *_counts(reports))
-    return Answer([counts, *parts], records=[summary])
+    counts = Sheet(translated("Rows by verdict", language), *_counts(reports, language))
+    return Answer([counts, index], records=[summary])
 
 
-def _counts(reports: list[Report]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+def _counts(reports: list[Report], language: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """A line for each document: how many rows have which verdict."""
     from eslabon.reproductions import Verdict
 
     found = {report.name: [row.verdict for _, row in report.rows()] for report in reports}
     rows = [(name, *(verdicts.count(v) for v in Verdict)) for name, verdicts in found.items()]
-    return ("document", *(v.value for v in Verdict)), rows
+    return tuple(translated(x, language) for x in ("document", *(v.value for v in Verdict))), rows

@@ -14,6 +14,8 @@ from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.typed import frames, in_radians, load, numbers, paths, sources
 from eslabon.errors import suggest
+from eslabon.files import check_writable
+from eslabon.language import Verbatim, checked, phrase, translated
 from eslabon.model.configuration import angles
 
 Studied = Annotated[
@@ -96,13 +98,19 @@ def _made(m: es.Mechanism, asked: dict[str, Any], place: str, notes: list[str]) 
     from eslabon.studies.section import Section
     from eslabon.studies.whole_study import page_path
 
-    console = Console(highlight=False)
-    page_path(place, m.name)
-    console.print(Text(f"A study of {m.name}", style="bold"))
+    console, language = Console(highlight=False), checked(asked.get("language", "en"))
+    check_writable(page_path(place, m.name))
+
+    def spoken(template: str, **values: Any) -> str:
+        return translated(phrase(template, **values), language)
+
+    console.print(Text(spoken("A study of {name}", name=Verbatim(m.name)), style="bold"))
 
     def told(section: Section) -> None:
         mark, style = ("!", "yellow") if section.troubles else ("✓", "green")
-        line = Text.assemble((f"  {mark} ", style), f"{section.title:<30}", (f"{section.seconds:6.1f} s", "dim"))
+        line = Text.assemble(
+            (f"  {mark} ", style), f"{translated(section.title, language):<30}", (f"{section.seconds:6.1f} s", "dim")
+        )
         console.print(line)
         for sentence in section.troubles:
             console.print(Text(f"    {sentence}", style="yellow"), soft_wrap=True)
@@ -112,12 +120,15 @@ def _made(m: es.Mechanism, asked: dict[str, Any], place: str, notes: list[str]) 
     page = made.save(place)
     tables = sum(len(section.sheets) for section in made.sections)
     said = [
-        f"\nThe page: {page} ({page.stat().st_size / 1e6:.1f} MB; open it in a browser, it needs no network)",
-        f"Its numbers: {page.with_suffix('.json')}, and {tables} tables in {page.with_suffix('')}",
+        "\n" + spoken("The page: {page} ({size:.1f} MB; open it in a browser, it needs no network)",
+            page=Verbatim(page), size=page.stat().st_size / 1e6),
+        spoken("Its numbers: {numbers}, and {tables} tables in {folder}",
+            numbers=Verbatim(page.with_suffix(".json")), tables=tables, folder=Verbatim(page.with_suffix(""))),
         *notes,
-    ]
+    ]  # fmt: skip
     if made.troubles:
-        said.append(f"Some of it could not be computed, in: {', '.join(made.troubles)}. The page says why.")
+        failed = Verbatim(", ".join(made.troubles))
+        said.append(spoken("Some of it could not be computed, in: {sections}. The page says why.", sections=failed))
     return Answer(said, code=1 if made.troubles else 0)
 
 

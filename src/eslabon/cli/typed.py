@@ -96,9 +96,15 @@ Time = Annotated[
     float | None, typer.Option("--time", help="When, in seconds, for constraints that depend on the time.")
 ]
 Theme = Annotated[
-    str | None, typer.Option("--theme", help="Of the figure: light or dark; ESLABON_THEME, else light, if left out.")
+    str | None, typer.Option("--theme", help="Of a figure: light or dark; ESLABON_THEME, else light, if left out.")
 ]
 Degrees = Annotated[bool, typer.Option("--degrees", help="Angles are given, and shown in tables, in degrees.")]
+
+
+def needed(option: str, given: Any, by: str, *others: Any) -> None:
+    """Refuse an option that says something of another one, where that is not given."""
+    if given is not None and all(other is None for other in others):
+        raise es.InputError(f"{option} is about what {by} draws; give {by} with a file, or leave {option} out.")
 
 
 def numbers(text: str, option: str) -> np.ndarray:

@@ -11,6 +11,7 @@ import eslabon as es
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.typed import load, sources
+from eslabon.solvers.assembly.prescription import home
 
 Sources = Annotated[
     list[str],
@@ -28,18 +29,24 @@ def view(
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
     motion: Annotated[
         Path | None,
-        typer.Option("--motion", help="A motion to play: a file that `eslabon simulate --out` or Motion.save wrote."),
+        typer.Option(
+            "--motion",
+            help="A motion to play: a .csv or .npz file, as `eslabon simulate --out` writes it or a table of your own.",
+        ),
     ] = None,
 ) -> Answer:
     """Mechanisms in the browser: move joints, lead a frame, change parameters, let go, push, play. Only this machine sees it."""
-    from eslabon.simulate import Motion
+    from eslabon.studies.movement import movement
     from eslabon.viewer import view as in_browser
 
+    if motion is not None and len(source) > 1:
+        raise es.InputError("--motion is played by one mechanism; give one.")
     with patience("building the view"):
-        played = None if motion is None else Motion.load(motion)
-        if played is not None and len(source) > 1:
-            raise es.InputError("--motion is played by one mechanism; give one.")
-        shown = in_browser(*map(load, source), motion=played, port=port, dark=dark, open_browser=open_browser)
+        mechanisms, played = [load(name) for name in source], None
+        if motion is not None:
+            own = movement(mechanisms[0], str(motion), home(mechanisms[0]), None)
+            played = own.t, own.q
+        shown = in_browser(*mechanisms, motion=played, port=port, dark=dark, open_browser=open_browser)
     typer.echo(f"{', '.join(shown.mechanisms)} at {shown.url} (Ctrl-C ends it)")
     shown.wait()
     return Answer()

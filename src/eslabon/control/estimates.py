@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinates, difference, velocity_units
 from eslabon.pages.notebook import in_time
-from eslabon.plotting import axis_label, curves, panels
+from eslabon.plotting import axis_label, curves, panels, saved
 
 if TYPE_CHECKING:
     from eslabon.simulate.simulated_motion import Motion
@@ -81,10 +82,10 @@ class Estimates:
         own = self.error[..., self.t >= after, :]
         return np.sqrt((own**2).mean(axis=tuple(range(own.ndim - 1))))
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: in the left column states, true and estimated, in the right one errors, in three standard
         deviations if the filter gives them."""
-        return _figure(self, theme)
+        return saved(_figure(self, theme), path)
 
     def _pieces(self) -> Iterator[str]:
         first = (0,) * (self.error.ndim - 2)

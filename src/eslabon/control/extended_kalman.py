@@ -61,6 +61,7 @@ class ExtendedKalmanFilter:
 
     @property
     def period(self) -> float:
+        """The sampling period in seconds."""
         return self.design.period
 
     def law(

@@ -141,10 +141,12 @@ class KalmanFilter:
 
     @property
     def period(self) -> float | None:
+        """The sampling period in seconds, where it was given."""
         return self.plant.period
 
     @property
     def size(self) -> int:
+        """The number of its states: estimates, and the upper triangle of their covariance."""
         n = self.plant.n
         return n + n * (n + 1) // 2
 
@@ -160,14 +162,17 @@ class KalmanFilter:
     # -- the same interface as an `Observer` --------------------------------------------------------------------------
 
     def start(self, estimate: Floats) -> Floats:
+        """Its states for an estimate to start from."""
         return joined(estimate, packed(self.initial))
 
     def estimate(self, z: Any, y: Any) -> Any:
+        """The estimate from its states and what is measured."""
         x, P = self._parts(z)
         gain, _ = corrected(P, self.plant.C, self.measurement)
         return x + times(gain, y - times(self.plant.C, x))
 
     def advance(self, z: Any, y: Any, x: Any, drive: Any) -> Any:
+        """Its states a step later."""
         _, P = self._parts(z)
         _, P = corrected(P, self.plant.C, self.measurement)
         return joined(times(self.plant.A, x) + drive, packed(predicted(P, self.plant.A, self.process)))

@@ -58,6 +58,7 @@ class Observer:
 
     @property
     def period(self) -> float | None:
+        """The sampling period in seconds; None in continuous time."""
         return self.plant.period
 
     @property
@@ -67,6 +68,7 @@ class Observer:
 
     @property
     def poles(self) -> np.ndarray:
+        """The poles of the error, by their size."""
         found = np.linalg.eigvals(self.F).astype(complex)
         return found[np.lexsort((found.imag, found.real, np.abs(found).round(12)))]
 

@@ -60,10 +60,12 @@ class OutputFeedback:
 
     @property
     def m(self) -> Model:
+        """The mechanism."""
         return self.model.layout.model
 
     @property
     def period(self) -> float | None:
+        """The sampling period in seconds; None in continuous time."""
         return self.observer.period
 
     @property

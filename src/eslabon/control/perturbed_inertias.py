@@ -14,7 +14,7 @@ from eslabon.model import Body, Model
 from eslabon.model.expressions import parameter
 
 
-@displayed
+@displayed(line=True)
 class Perturbed(NamedTuple):
     """A mechanism with a parameter for each body's inertia, and random values of these, (samples,) each, by name.
 

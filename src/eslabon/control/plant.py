@@ -14,7 +14,7 @@ from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
 
 
-@displayed
+@displayed(line=True)
 @dataclass(frozen=True, eq=False)
 class Plant:
     """x' = A x + B u, y = C x + D u; with a period x[k+1] = A x[k] + B u[k]."""

@@ -29,7 +29,7 @@ ENDLESS = (-np.inf, np.inf)
 HELD = "a configuration"
 
 
-@displayed
+@displayed(line=True)
 class State(NamedTuple):
     """Coordinates, velocities and accelerations."""
 

@@ -142,7 +142,7 @@ def _mixed(N: ArrayLike | None, n: int, m: int) -> Floats:
     return both
 
 
-@displayed
+@displayed(line=True)
 class FiniteHorizon(NamedTuple):
     """Gains in time: t is (times,), K (times, inputs, states) and S (times, states, states), the cost to come.
 

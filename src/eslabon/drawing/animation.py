@@ -12,7 +12,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, finite, flag, known_words, positive, states, text
 from eslabon.coordinates.closing import closure_at
-from eslabon.drawing.drawing_arguments import chosen_frames, numbers, traced_items, view_angles
+from eslabon.drawing.drawing_arguments import checked_view, chosen_frames, numbers, traced_items
 from eslabon.drawing.drawn_configurations import configurations
 from eslabon.errors import InputError, MissingDependencyError, ReadError
 from eslabon.least_squares import descent, orthogonal_step
@@ -57,9 +57,11 @@ class Animation:
 
     def save(self, path: str | Path, progress: bool | None = None) -> Path:
         """Write it as .mp4, .gif or .html, by the ending of the name."""
-        from eslabon.files import write
+        from eslabon.files import check_writable, write
 
-        return write(path, self._content(_ending(path), progress))
+        ending = _ending(path)
+        check_writable(path)
+        return write(path, self._content(ending, progress))
 
     def frames(self, progress: bool | None = False) -> Iterator[Any]:
         """The pictures one after another, arrays `(height, width, 3)` of bytes."""
@@ -142,7 +144,7 @@ def _check_picture(m: Model, options: Mapping[str, Any]) -> None:
     for key in ("coms", "shapes"):
         flag(options.get(key, False), key)
     if "view" in options:
-        view_angles(options["view"])
+        checked_view(options["view"])
     if "title" in options:
         text(options["title"], "title")
     if "size" in options:

@@ -8,11 +8,11 @@ from typing import Any
 
 from eslabon.arguments import Floats, choice, flag, text
 from eslabon.drawing.drawing_arguments import (
+    checked_view,
     chosen_frames,
     joint_reactions,
     labelled,
     traced_items,
-    view_angles,
     wrenches,
 )
 from eslabon.drawing.drawn_configurations import configurations
@@ -57,7 +57,7 @@ def draw(
     chosen, words = chosen_frames(m, frames), labelled(labels)
     paths = traced_points(s, traced_items(m, trace), rows)
     poses = body_poses(m, rows)
-    stage = open_stage(s, poses, ax, theme, None if view is None else view_angles(view), size)
+    stage = open_stage(s, poses, ax, theme, None if view is None else checked_view(view), size)
     drawn = Drawing(stage, s, poses[-1], chosen, flag(coms, "coms"), flag(shapes, "shapes"))
     if len(poses) > 1:
         add_ghosts(stage, s, poses if fan else poses[:-1], fan)

@@ -11,7 +11,8 @@ from eslabon.errors import InputError, shown
 from eslabon.model import Model
 from eslabon.scene import Scene
 
-VIEWS = {"front": (0.0, -90.0), "side": (0.0, 0.0), "top": (90.0, -90.0)}
+VIEWS = ("front", "side", "top")
+View = tuple[float, float] | str  # elevation and azimuth in degrees, or a word
 LABELLED = ("joints", "bodies", "frames")
 
 
@@ -65,9 +66,9 @@ def _is_point(item: Any) -> bool:
     )
 
 
-def view_angles(view: Any) -> tuple[float, float]:
+def checked_view(view: Any) -> View:
     if isinstance(view, str):
-        return VIEWS[choice(view, "view", VIEWS)]
+        return choice(view, "view", VIEWS)
     angles = numbers(view, "view", 2, "it", "angles: elevation and azimuth, in degrees")
     return float(angles[0]), float(angles[1])
 

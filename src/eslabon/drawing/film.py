@@ -14,7 +14,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.drawing.draw import Drawing
-from eslabon.drawing.drawing_arguments import chosen_frames, traced_items, view_angles
+from eslabon.drawing.drawing_arguments import checked_view, chosen_frames, traced_items
 from eslabon.errors import MissingDependencyError
 from eslabon.model import Model
 from eslabon.plotting import look
@@ -65,7 +65,7 @@ class _Film:
         from eslabon.drawing.staging import extent_of, fill_page, open_stage, write_title
 
         some = self.poses[np.unique(np.linspace(0, len(self.poses) - 1, MEASURED).astype(int))]
-        view = view_angles(options["view"]) if "view" in options else None
+        view = checked_view(options["view"]) if "view" in options else None
         pixels = np.array(options.get("size", ()), dtype=float)
         dpi = min(DPI, pixels.min() / LEAST) if pixels.size else DPI  # a small picture has small letters
         size = np.round(pixels / 2) * 2 / dpi if pixels.size else None

@@ -15,6 +15,7 @@ from eslabon.scene import Arrows, Link, Scene, body_poses, moved
 
 TRIAD = 0.09  # of the size: the length of a frame's axes
 ARROW = 0.30  # of the size: the length of the longest arrow
+LEAST = 0.02  # of the longest arrow: shorter ones are not drawn
 COILS = 8
 GHOSTS = 60  # of many configurations, evenly chosen
 STROKE: dict[str, Any] = {"linewidth": 2.0, "zorder": MARKS + 1, "solid_joinstyle": "round"}  # of arrows
@@ -174,8 +175,9 @@ def add_paths(stage: Stage, paths: dict[str, Floats]) -> None:
 
 
 def add_arrows(stage: Stage, arrows: Arrows, role: str) -> tuple[str, Floats]:
-    """Forces as arrows, moments as arrows with two heads, or arcs where they turn in the page, the longest of each of one length;
-    what that length stands for, and where the arrows end."""
+    """Forces as arrows, moments as arrows with two heads, the longest of each of one length; in a plane, what is normal to the
+    page is a point (towards the reader) or a cross in a ring for forces, an arc for moments. Given is what the longest stand
+    for, and where the arrows end."""
     told, ends = [], [np.zeros((0, 3))]
     for what, vectors, unit in (("force", arrows.forces, "N"), ("moment", arrows.moments, "N m")):
         sizes = np.linalg.norm(vectors, axis=-1)
@@ -185,11 +187,24 @@ def add_arrows(stage: Stage, arrows: Arrows, role: str) -> tuple[str, Floats]:
         told.append(f"{largest:.3g} {unit}")
         scale = ARROW * stage.size / largest * (1.0 if what == "force" else 0.6)
         for name, at, vector, length in zip(arrows.names, arrows.points, vectors, sizes, strict=True):
-            if length > 0.02 * largest:
-                add = _add_arc if what == "moment" and isinstance(stage, PlaneStage) else _add_arrow
-                style = {**STROKE, "color": stage.theme.role(role), "gid": f"{role} {name}"}
-                ends.append(add(stage, at, vector * scale, 1 if what == "force" else 2, style))
+            style = {**STROKE, "color": stage.theme.role(role), "gid": f"{role} {name}"}
+            if length > LEAST * largest:
+                ends += _drawn(stage, at, vector * scale, LEAST * largest * scale, what, style)
     return ", ".join(told), np.concatenate(ends)
+
+
+def _drawn(stage: Stage, at: Floats, vector: Floats, least: float, what: str, style: dict[str, Any]) -> list[Floats]:
+    """An arrow; in a plane its part along the page, and a sign for its part normal to it."""
+    heads = 1 if what == "force" else 2
+    if not isinstance(stage, PlaneStage):
+        return [_add_arrow(stage, at, vector, heads, style)]
+    normal = stage.plane[2] * (vector @ stage.plane[2])
+    made = []
+    if np.linalg.norm(vector - normal) > least:
+        made.append(_add_arrow(stage, at, vector - normal, heads, style))
+    if np.linalg.norm(normal) > least:
+        made.append((_add_ring if what == "force" else _add_arc)(stage, at, normal, style))
+    return made
 
 
 def _add_arrow(stage: Stage, at: Floats, vector: Floats, heads: int, style: dict[str, Any]) -> Floats:
@@ -204,16 +219,27 @@ def _add_arrow(stage: Stage, at: Floats, vector: Floats, heads: int, style: dict
     return tip[None]
 
 
-def _add_arc(stage: Stage, at: Floats, vector: Floats, heads: int, style: dict[str, Any]) -> Floats:
+def _add_ring(stage: PlaneStage, at: Floats, vector: Floats, style: dict[str, Any]) -> Floats:
+    """A ring with a point in it, the tip of an arrow, or with a cross, its feathers."""
+    right, up, normal = stage.plane
+    radius, angles = 0.022 * stage.size, np.linspace(0, 2 * np.pi, 40)
+    ring = at + radius * (np.outer(np.cos(angles), right) + np.outer(np.sin(angles), up))
+    stage.line(ring, **style)
+    if vector @ normal > 0:
+        stage.line(at[None], **{**style, "marker": "o", "markersize": 3.5})
+    else:
+        for across in (right + up, right - up):
+            stage.line(np.stack([at - 0.7 * radius * across, at + 0.7 * radius * across]), **style)
+    return ring
+
+
+def _add_arc(stage: PlaneStage, at: Floats, vector: Floats, style: dict[str, Any]) -> Floats:
     """An arc around a point, the larger the moment the larger, with a head where it turns to."""
-    assert isinstance(stage, PlaneStage)
     right, up, normal = stage.plane
     turn = float(vector @ normal)
     radius = max(0.4 * abs(turn), 0.03 * stage.size)
     angles = np.sign(turn) * np.linspace(-0.3, 4.2, 40)
     arc = at + radius * (np.outer(np.cos(angles), right) + np.outer(np.sin(angles), up))
-    if abs(turn) < 1e-9 * stage.size:
-        return at[None]
     along, out = arc[-1] - arc[-2], (arc[-1] - at) / radius
     along = along / np.linalg.norm(along)
     head = min(0.5 * radius, 0.03 * stage.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -47,6 +48,9 @@ def open_server(label: str, port: int = 0, dark: bool = False) -> ViserServer:
 
     if port:
         _check_free(port)
+    talk = logging.getLogger("websockets.server")
+    if talk.level == logging.NOTSET:
+        talk.setLevel(logging.CRITICAL)  # a page that is closed while it connects is nothing to trace back
     with quiet():
         server = Loopback(host=HOST, port=port, label=label, verbose=False)
     if port and server.get_port() != port:
@@ -104,6 +108,7 @@ class Placed:
     primitives: bool = False
     bodies: list[Any] = field(default_factory=list)  # a node each, the ground first
     solids: dict[tuple[str, str, str], Any] = field(default_factory=dict)  # by body, role and colour
+    shading: dict[tuple[str, str, str], Shading] = field(default_factory=dict)
     springs: list[Any] = field(default_factory=list)
 
     def node(self, item: str) -> str:
@@ -132,7 +137,10 @@ class Placed:
         self.m, self.scene = m, scene
         for key, parts in groups.items():
             vertices, faces = _merged(parts)
-            self.solids[key].vertices, self.solids[key].faces = vertices.astype(np.float32), faces.astype(np.uint32)
+            if not np.array_equal(faces, self.shading[key].faces):
+                self.shading[key] = Shading.of(vertices, faces)
+                self.solids[key].faces = self.shading[key].shaded
+            self.solids[key].vertices = self.shading[key].at(vertices)
         return True
 
     def remove(self) -> None:
@@ -153,12 +161,11 @@ def add_mechanism(
         placed.bodies.append(server.scene.add_frame(placed.node(body), show_axes=False))
     for (body, role, colour), parts in _grouped(scene.primitives if primitives else scene.parts).items():
         vertices, faces = _merged(parts)
+        shading = placed.shading[body, role, colour] = Shading.of(vertices, faces)
         placed.solids[body, role, colour] = server.scene.add_mesh_simple(
-            f"{placed.node(body)}/{role}{colour.strip('#')}",
-            vertices,
-            faces,
+            f"{placed.node(body)}/{role}{colour.strip('#')}", shading.at(vertices), shading.shaded,
             color=rgb(colour or theme.role(_role(role))),
-        )
+        )  # fmt: skip
     vertices, faces = _coil()
     for spring in scene.springs:
         node = server.scene.add_mesh_simple(
@@ -182,17 +189,36 @@ def _grouped(parts: Sequence[Part]) -> dict[tuple[str, str, str], list[Part]]:
 
 
 def _merged(parts: Sequence[Part]) -> tuple[Floats, Floats]:
-    """Triangles of several solids in one, vertices doubled along sharp edges, so that round is shaded round and flat is flat."""
-    import trimesh
+    """The triangles of several solids in one mesh."""
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    faces = [part.faces + start for part, start in zip(parts, starts, strict=False)]
+    return np.concatenate([part.vertices for part in parts]), np.concatenate(faces)
 
-    vertices, faces, count = [], [], 0
-    for part in parts:
-        solid = trimesh.Trimesh(part.vertices, part.faces, process=False)
-        solid = trimesh.graph.smooth_shade(solid, angle=SHARP)
-        vertices.append(np.asarray(solid.vertices))
-        faces.append(np.asarray(solid.faces) + count)
-        count += len(solid.vertices)
-    return np.concatenate(vertices), np.concatenate(faces)
+
+class Shading(NamedTuple):
+    """Faces, and the same faces on vertices doubled along sharp edges, so that round is shaded round and flat is flat: `origin` says
+    which vertex each one was."""
+
+    faces: Floats
+    origin: Floats
+    shaded: Floats
+
+    @staticmethod
+    def of(vertices: Floats, faces: Floats) -> Shading:
+        import trimesh
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        solid = trimesh.Trimesh(vertices, faces, process=False)
+        smooth = solid.face_adjacency[solid.face_adjacency_angles < SHARP]
+        meeting = coo_array((np.ones(len(smooth)), (smooth[:, 0], smooth[:, 1])), shape=(len(faces), len(faces)))
+        surface = connected_components(meeting, directed=False)[1]
+        corners = np.stack([np.repeat(surface, 3), faces.ravel()], axis=-1)
+        found, places = np.unique(corners, axis=0, return_inverse=True)
+        return Shading(faces, found[:, 1], places.reshape(-1, 3).astype(np.uint32))
+
+    def at(self, vertices: Floats) -> Floats:
+        return vertices[self.origin].astype(np.float32)
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
@@ -274,15 +300,15 @@ class Extent(NamedTuple):
 def extent_of(scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequence[Floats]) -> Extent:
     """The extent of mechanisms at poses (..., bodies + 1, 4, 4). A plane that all of them move in faces the camera; else z is up."""
     points = [
-        (moved(pose[..., k, :, :], link.points) + offset).reshape(-1, 3)
+        (moved(pose[..., k, :, :], corners) + offset).reshape(-1, 3)
         for scene, pose, offset in zip(scenes, poses, offsets, strict=True)
-        for k, link in enumerate(scene.links)
-        if len(link.points)
+        for k, corners in enumerate(_corners(scene))
+        if len(corners)
     ]
-    every = np.concatenate([*points, np.asarray(offsets, dtype=float).reshape(-1, 3)[:0]])
+    every = np.concatenate(points)
     planes = [scene.plane for scene in scenes]
     first = planes[0]
-    margin = max(scene.size for scene in scenes) / 20
+    margin = max(scene.size for scene in scenes) / 40
     low, high = every.min(axis=0) - margin, every.max(axis=0) + margin
     every = np.concatenate([every - margin, every + margin])
     if first is not None and all(p is not None and np.allclose(p, first) for p in planes):
@@ -290,6 +316,16 @@ def extent_of(scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequenc
     towards = np.array([0.75, -1.0, 0.55])
     right = np.cross([0.0, 0.0, 1.0], towards) / np.linalg.norm(towards[:2])
     return Extent(every, low, high, right, np.array([0.0, 0.0, 1.0]), towards / np.linalg.norm(towards), False)
+
+
+def _corners(scene: Scene) -> list[Floats]:
+    """For each body the points where something is attached, and the corners of the boxes around its solids."""
+    made = [[link.points] for link in scene.links]
+    for part in scene.parts:
+        low, high = part.vertices.min(axis=0), part.vertices.max(axis=0)
+        choices = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T
+        made[scene.bodies.index(part.body)].append(np.where(choices, high, low))
+    return [np.concatenate(points) for points in made]
 
 
 def set_stage(server: ViserServer, extent: Extent, theme: Theme, room: float = ROOM) -> None:

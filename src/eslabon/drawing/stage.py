@@ -105,8 +105,19 @@ class SpaceStage(Stage):
 
     def frame(self, points: Floats) -> None:
         equal_axes(self.ax, points, margin=0.0)
+        self.aligned = self._hide_depth()
         sides = [getattr(self.ax, f"get_{x}lim3d")() for x in "xyz"]
         self.corners = np.array([[x, y, z] for x in sides[0] for y in sides[1] for z in sides[2]])
+
+    def _hide_depth(self) -> bool:
+        """No ticks on an axis that is looked along; whether there is one."""
+        across, up = (row[:3] / np.linalg.norm(row[:3]) for row in np.asarray(self.ax.get_proj())[:2])
+        for x, depth in zip("xyz", np.abs(np.cross(across, up)), strict=True):
+            if depth > 0.999:
+                getattr(self.ax, f"set_{x}ticks")([])
+                getattr(self.ax, f"set_{x}label")("")
+                return True
+        return False
 
     def fill(self, room: Any) -> None:
         """Make the box as large as a room (left, lower, right, upper) in pixels, and put it there; names and ticks of its axes

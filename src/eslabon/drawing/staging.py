@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, positive
-from eslabon.drawing.drawing_arguments import numbers
+from eslabon.drawing.drawing_arguments import View, numbers
 from eslabon.errors import InputError, shown
 from eslabon.plotting import new_figure, theme_of
 from eslabon.scene import Scene, moved
 
 WIDTH = 6.4  # inches
 ELEVATION = 22.0  # degrees
+MARGINS = (34, 48, 58, 20)  # points left, below, right and above the box, where the names and ticks of axes stand
+MARGINS_ALONG = (72, 64, 72, 56)  # the same if it is looked along an axis: they may stand on any side
 
 
-def open_stage(
-    s: Scene, poses: Floats, ax: Any, theme: str | None, looking: tuple[float, float] | None, size: Any
-) -> Any:
+def open_stage(s: Scene, poses: Floats, ax: Any, theme: str | None, looking: View | None, size: Any) -> Any:
     """A stage for a mechanism at poses `(n, bodies, 4, 4)`: on the axes that are given, or on those of a figure of its own."""
     from eslabon.drawing.stage import PlaneStage, SpaceStage
 
@@ -47,13 +47,18 @@ def open_stage(
     return stage
 
 
-def _look_from(ax: Any, s: Scene, looking: tuple[float, float] | None, poses: Floats) -> None:
+def _look_from(ax: Any, s: Scene, looking: View | None, poses: Floats) -> None:
     """From where it is looked at, what gravity pulls down being down: as told, or where most of it is seen."""
     gravity = np.abs(np.array(s.m.gravity, dtype=float))
     upright = "xyz"[int(gravity.argmax())] if gravity.any() else "z"
-    elevation, azimuth = looking or (ELEVATION, _widest(points_of(s, poses), upright))
+    if isinstance(looking, str):  # x, or y where x is up, to the right; from the side, the right-hand one
+        front = 0.0 if upright == "y" else -90.0
+        elevation, azimuth = {"front": (0.0, front), "side": (0.0, front + 90.0), "top": (90.0, front)}[looking]
+    else:
+        elevation, azimuth = looking or (ELEVATION, _widest(points_of(s, poses), upright))
     ax.view_init(elev=elevation, azim=azimuth, vertical_axis=upright)
-    ax.set_proj_type("persp", focal_length=1.6)
+    along_an_axis = elevation % 90.0 == azimuth % 90.0 == 0.0
+    ax.set_proj_type("ortho") if along_an_axis else ax.set_proj_type("persp", focal_length=1.6)
 
 
 def _widest(points: Floats, upright: str) -> float:
@@ -98,9 +103,12 @@ def fill_page(stage: Any, own: bool, sized: bool) -> None:
     figure.set_layout_engine("none")
     if not sized:
         wide, high = np.ptp(stage.display(stage.corners), axis=0)
-        figure.set_size_inches(WIDTH, (WIDTH - 1.2) * float(np.clip(high / wide, 0.5, 1.1)) + 0.9)
+        figure.set_size_inches(
+            WIDTH, (WIDTH - 1.2) * float(np.clip(high / wide, 0.5, 1.1)) + (1.5 if stage.aligned else 0.9)
+        )
     (wide, high), point = figure.bbox.size, figure.dpi / 72
-    stage.fill((34 * point, 48 * point, wide - 58 * point, high - 20 * point))
+    left, lower, right, upper = (x * point for x in (MARGINS_ALONG if stage.aligned else MARGINS))
+    stage.fill((left, lower, wide - right, high - upper))
 
 
 def write_title(stage: Any, title: str, told: Sequence[str], own: bool) -> None:

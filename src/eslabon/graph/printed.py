@@ -21,6 +21,7 @@ from eslabon.graph.typeset import Names, indexed, typeset, typeset_all
 
 SHORTER = 1.5  # how much longer the normal form, which is the one of the textbooks, may be than the graph's own
 WIDE = 100  # characters in a line, above which a matrix is printed entry by entry and a sum is broken
+LONGEST = 400  # lines that a notebook sets
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,10 @@ class Equations:
                     lines.append(_broken(left, e, text) if places else rf"& \text{{{_elsewhere(name)}}}")
         return " \\\\\n".join(lines)
 
-    def _repr_latex_(self) -> str:
+    def _repr_latex_(self) -> str | None:
+        """For a notebook; None, and so a line of text, for what would keep it setting for minutes."""
+        if len(self.definitions) > LONGEST:
+            return None
         return f"$$\\begin{{align*}}\n{self.latex()}\n\\end{{align*}}$$"
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from eslabon.model import Joint, Model
 from eslabon.model.configuration import velocity_columns, velocity_names, velocity_units
 from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
-from eslabon.plotting import by_unit, time_figure
+from eslabon.plotting import by_unit, saved, time_figure
 from eslabon.solvers.assembly import assemble, complete
 
 CRITERIA = ("condition", "determinant")
@@ -143,6 +144,7 @@ class Excitation:
 
     @property
     def duration(self) -> float:
+        """How long it takes, in seconds."""
         return self.path.duration
 
     def __call__(self, t: Any) -> tuple[Floats, Floats, Floats]:
@@ -173,7 +175,7 @@ class Excitation:
             f"(random {self.random:.3g})>"
         )
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure of coordinates, velocities and accelerations in time."""
         t, *values = self.path.sample(n=401)
         columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
@@ -184,7 +186,7 @@ class Excitation:
             for (word, per), x in zip(words, values, strict=True)
             for panel in by_unit(word, [(str(c), c.unit.removesuffix("/s") + per) for c in columns], x)
         ]
-        return time_figure(t, drawn, theme=theme, across=across, title=repr(self)[1:-1])
+        return saved(time_figure(t, drawn, theme=theme, across=across, title=repr(self)[1:-1]), path)
 
 
 def excitation(

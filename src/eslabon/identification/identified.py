@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ from eslabon.identification.residual_tests import ResidualTest, chi_squared, mis
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns, velocity_names
 from eslabon.pages import paragraph, table
-from eslabon.plotting import axis_label, curves, panels
+from eslabon.plotting import axis_label, curves, panels, saved
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import FORCE
 from eslabon.solvers.inertial_parameters import BaseParameters
@@ -215,7 +216,7 @@ class Identification:
         rows = zip(self.names, self.values, self.standard_errors, self.base.values, strict=True)
         yield paragraph(f"{self.verdict[0].upper()}{self.verdict[1:]}.")
         columns = ("combination of parameters", "value", "standard error", "of the model before")
-        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows]))
+        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows], prose=columns[:1]))
 
     def __repr__(self) -> str:
         samples = sum(len(e.t) for e in self.several)
@@ -265,7 +266,7 @@ class Identification:
         names = tuple(velocity_names(self.m)[k] for k in independent(self.m))
         return CrossValidation(names, force, error, error / size)
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: for each equation the measured force, the model's and what is left; motions one after another."""
         columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
         title = f"{self.m.name}: forces as measured and as identified"
@@ -277,7 +278,7 @@ class Identification:
         for k, (ax, column) in enumerate(zip(axes, columns, strict=True)):
             both = {"measured": measured[:, k], "identified": measured[:, k] - left[:, k], "residual": left[:, k]}
             curves(ax, t, both, unit=FORCE[column.unit], title=str(column), styles=styles)
-        return figure
+        return saved(figure, path)
 
     def _in_time(self) -> tuple[Floats, Floats, Floats]:
         """Times, measured forces and residuals of all motions one after another, a gap between them."""

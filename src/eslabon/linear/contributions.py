@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
-from eslabon.plotting import legend, panel_title, panels
+from eslabon.plotting import legend, panel_title, panels, saved
 from eslabon.quantities import CLOSURE, structure_of
 
 MATRICES = ("U", "V", "W")
@@ -98,10 +99,10 @@ class Contributions:
             )
         return self.coordinates.index(name)
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: for U, V and W a bar for each source, as long as its largest entry; of W also that of its weight
         alone."""
-        return _figure(self, theme)
+        return saved(_figure(self, theme), path)
 
     def __repr__(self) -> str:
         shape = self.U.shape[:-3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.pages import paragraph
 from eslabon.pages.notebook import linear_system
+from eslabon.plotting import saved
 
 if TYPE_CHECKING:
     from eslabon.linear.contributions import Contributions
@@ -201,7 +203,12 @@ class LinearModel:
 
     @property
     def poles(self) -> np.ndarray:
-        """The eigenvalues of A, `(..., 2n)`, ordered by their size and with conjugates side by side."""
+        """The eigenvalues of A, `(..., 2n)`, ordered by their size and with conjugates side by side.
+
+        >>> import eslabon as es
+        >>> float(es.load("cart_pole").linearize([0.0, 0.0]).poles.real.max().round(3))
+        3.974
+        """
         found = np.linalg.eigvals(self.A).astype(complex)
         order = np.lexsort((found.imag, found.real, np.abs(found).round(12)), axis=-1)
         return np.take_along_axis(found, order, axis=-1)
@@ -217,7 +224,7 @@ class LinearModel:
 
         return Modes(self)
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: the poles in their plane, with lines of equal damping ratio; of one model also how much each state
         takes part in each mode, of many the poles of all, coloured in their order.
 
@@ -227,7 +234,7 @@ class LinearModel:
         """
         from eslabon.linear.pole_plot import figure
 
-        return figure(self, theme)
+        return saved(figure(self, theme), path)
 
     @property
     def equilibrium(self) -> np.ndarray | bool:
@@ -254,7 +261,12 @@ class LinearModel:
         return sensitivity(self, parameter)
 
     def contributions(self) -> Contributions:
-        """What each body, and motors, springs, friction and wrenches, add to U, V and W (Rojas, 5.5)."""
+        """What each body, and motors, springs, friction and wrenches, add to U, V and W (Rojas, 5.5).
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").linearize([0.3, 0.4]).contributions().sources
+        ('bar1', 'bar2')
+        """
         from eslabon.linear.contributions import contributions
 
         return contributions(self)

@@ -26,7 +26,7 @@ from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model.configuration import integrate, normalize, velocity_names
 from eslabon.pages import table
-from eslabon.pages.notebook import attributes, beside, drawn
+from eslabon.pages.notebook import attributes, beside, drawn, trimmed
 from eslabon.sheets import Sheet
 from eslabon.solvers.assembly.prescription import scales
 
@@ -38,6 +38,7 @@ Complex = NDArray[np.complex128]
 RIGID = 1e-11  # of the largest: a displacement that no force answers to
 AXIS = 1e-9  # of the largest pole: what is zero, and what is on an axis
 SYMMETRIC = 1e-12
+ROUND_OFF = 1e-14  # of the forces that hold the state: a stiffness, a radian or metre, that is none
 
 OSCILLATION, DECAY, GROWTH, RIGID_BODY, NEUTRAL = "oscillation", "decay", "growth", "rigid-body", "neutral"
 
@@ -73,18 +74,22 @@ class Mode:
 
     @property
     def frequency(self) -> float:
+        """The undamped natural frequency in rad/s, the pole's distance from zero; 0 unless it oscillates."""
         return abs(self.pole) if self.kind == OSCILLATION else 0.0
 
     @property
     def hertz(self) -> float:
+        """The undamped natural frequency in cycles a second."""
         return self.frequency / (2 * np.pi)
 
     @property
     def damping(self) -> float:
+        """The damping ratio: 0 undamped, 1 critical, negative where it grows."""
         return -self.pole.real / abs(self.pole) if self.pole else 0.0
 
     @property
     def time_constant(self) -> float:
+        """How long it takes to fall to 1/e, in seconds; negative where it grows."""
         return -1 / self.pole.real if self.pole.real else np.inf
 
     def configurations(self, amplitude: float = 0.2, frames: int = 24) -> Floats:
@@ -171,25 +176,30 @@ class Modes:
         shape, n = lm.batch, lm.dof
         lanes = prod(shape)
         A, U, W, V = (x.reshape(lanes, *x.shape[len(shape) :]) for x in (lm.A, lm.U, lm.W, lm.V))
-        made = _all_modes(A, U, V, W)
+        held = np.abs(lm.tau).max(axis=-1, initial=0.0).reshape(lanes, 1, 1)
+        made = _all_modes(A, U, V, np.where(np.abs(W) > ROUND_OFF * held, W, 0.0))
         self.poles, self.vectors, self.participation, self.zero = (x.reshape((*shape, *x.shape[1:])) for x in made)
         self._n = n
 
     @property
     def frequencies(self) -> Floats:
+        """The poles' distances from zero, rad/s."""
         return np.abs(self.poles)
 
     @property
     def hertz(self) -> Floats:
+        """The same in cycles a second."""
         return self.frequencies / (2 * np.pi)
 
     @property
     def damping(self) -> Floats:
+        """The damping ratios."""
         size = self.frequencies
         return np.where(size > 0, -self.poles.real / np.where(size > 0, size, 1.0), 0.0)
 
     @cached_property
     def shapes(self) -> Complex:
+        """The motion of all joints in each mode, `(..., nv, modes)`, complex."""
         m = self.lm.layout.model
         made = self.lm.position_map @ self.vectors[..., : self._n, :]
         if not made.size:
@@ -200,6 +210,7 @@ class Modes:
 
     @property
     def batch(self) -> tuple[int, ...]:
+        """The leading axes."""
         return self.lm.batch
 
     @cached_property
@@ -239,7 +250,7 @@ class Modes:
         if self.batch:
             return
         heads, *rows = _rows(self.lm, self._listed)
-        yield table(Sheet("", tuple(heads), rows))
+        yield table(trimmed(Sheet("", tuple(heads), rows)))
 
     def __repr__(self) -> str:
         if self.batch:

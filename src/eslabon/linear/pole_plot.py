@@ -26,7 +26,7 @@ def figure(lm: LinearModel, theme: str | None) -> Any:
     made = new_figure(theme, figsize=(5.6, 4.6) if many else (5.2 + 2.6 + 0.45 * len(lm.states), 4.6))
     axes = [made.add_subplot()] if many else list(made.subplots(1, 2, width_ratios=(5.2, 2.6 + 0.45 * len(lm.states))))
     poles = lm.poles if many else np.array([x for mode in lm.modes() for x in _pair(mode.pole)])
-    _plane(axes[0], np.ravel(poles))
+    pole_plane(axes[0], np.ravel(poles))
     (_many if many else _few)(axes[0], poles)
     panel_title(axes[0], "poles, and lines of equal damping ratio")
     if not many:
@@ -39,8 +39,8 @@ def _pair(pole: complex) -> tuple[complex, ...]:
     return (pole, pole.conjugate()) if pole.imag else (pole,)
 
 
-def _plane(ax: Any, poles: Any) -> None:
-    """Axes through zero, and the lines of equal damping ratio on the stable side."""
+def pole_plane(ax: Any, poles: Any) -> None:
+    """The plane around poles: axes through zero, and lines of equal damping ratio on the stable side."""
     theme = ax.get_figure(root=True).theme
     reach = max(float(np.abs(poles).max(initial=0.0)), 1e-9)
     left, right = (

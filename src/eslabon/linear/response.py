@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names, velocity_units
-from eslabon.plotting import axis_label, curves, panels
+from eslabon.plotting import axis_label, curves, panels, saved
 from eslabon.simulate.simulated_motion import FORCE
 
 TERMS = ("W dq", "V dv", "U da")
@@ -121,9 +122,9 @@ class Response:
             )
         return self[int(np.abs(self.t - at).argmin())]
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: for each coordinate the true and the linear response, and what is left between them."""
-        return _figure(self, theme)
+        return saved(_figure(self, theme), path)
 
     def __repr__(self) -> str:
         shape = self.dq.shape[:-1]

@@ -43,6 +43,11 @@ NAMED_AXES: dict[str, Triple] = {
     for i, letter in enumerate("xyz")
 }
 PoseLike = Any  # xyz, (xyz, rpy), a 4x4 matrix or a Pose
+COLOURS = {
+    "black": "#000000", "grey": "#808080", "gray": "#808080", "silver": "#c0c0c0", "white": "#ffffff", "red": "#ff0000",
+    "orange": "#ffa500", "yellow": "#ffff00", "green": "#008000", "cyan": "#00ffff", "blue": "#0000ff", "navy": "#000080",
+    "purple": "#800080", "magenta": "#ff00ff", "pink": "#ffc0cb", "brown": "#a52a2a",
+}  # fmt: skip
 
 
 class Builder:
@@ -229,7 +234,8 @@ class Builder:
     ) -> Self:  # fmt: skip
         """What a body, or the ground, looks like in drawings: a "box" of the lengths (x, y, z), a "cylinder" or "capsule" of
         (radius, length) along z, a "sphere" of a radius, or a "mesh" from a `file` (STL, OBJ, DAE, PLY, ...), its size the scale.
-        `at` is where its middle, or the origin of the file, stands on the body; `colour` is "#rrggbb".
+        `at` is where its middle, or the origin of the file, stands on the body; `colour` is "#rrggbb", or
+        a common name such as "orange".
 
         >>> import eslabon as es
         >>> b = es.Builder("pendulum").body("rod", mass=1.0).joint("q", "revolute", "ground", "rod", axis="y")
@@ -324,8 +330,10 @@ def _sizes(kind: str, size: Any, what: str) -> tuple[Number, ...]:
 
 def _appearance(kind: str, colour: Any, file: Any, what: str) -> tuple[str, str]:
     """The colour, and the file that a mesh has and no other shape."""
+    colour = COLOURS.get(colour.lower(), colour) if isinstance(colour, str) else colour
     if not isinstance(colour, str) or (colour and not re.fullmatch("#[0-9a-fA-F]{6}", colour)):
-        raise ModelError(f"{what}: the colour is {shown(colour)}; write red, green and blue as in '#d55e00'.")
+        known = ", ".join(COLOURS)
+        raise ModelError(f"{what}: the colour is {shown(colour)}; write it as in '#d55e00', or one of {known}.")
     if not isinstance(file, str | PurePath) or (not str(file).strip() and kind == "mesh"):
         raise ModelError(f"{what}: a mesh needs the name of its file, as in file='bucket.stl'.")
     if str(file) and kind != "mesh":

@@ -41,13 +41,14 @@ mtd[columnalign=left] { text-align: left; } mtd[columnalign=right] { text-align:
 .es-wide .es-figure { margin: 0; width: max-content; }
 @media (prefers-color-scheme: dark) {
   /* Figures are drawn on white: turned over, they keep their hues and fit the page. */
-  .es-figure > svg, .es-figure > img { filter: invert(.91) hue-rotate(180deg); }
+  .es-figure > svg, .es-figure > img { filter: invert(.91) hue-rotate(180deg); mix-blend-mode: lighten; }
+  .es-figure iframe { filter: invert(.91) hue-rotate(180deg); background: #fff; }
 }
 @media print {
   :root { --ink: #000; --paper: #fff; --quiet: #444; --line: #bbb; }
   nav { display: none; } body { max-width: none; font-size: 11pt; padding: 0; } h2 { break-after: avoid; }
   table.es-table { display: table; } .es-wide { overflow: visible; max-height: none; } .es-wide .es-figure svg { max-width: 100%; }
-  .es-figure > svg, .es-figure > img { filter: none; }
+  .es-figure > svg, .es-figure > img, .es-figure iframe { filter: none; mix-blend-mode: normal; }
 }
 """
 # What is folded away on the screen is there on paper.

@@ -38,7 +38,8 @@ STYLE = """
 .es-shown ul { margin: .3em 0; padding-left: 1.4em; } .es-shown pre { overflow-x: auto; font-size: .85em; }
 .es-shown details > summary { cursor: pointer; opacity: .85; }
 .es-shown figure.es-figure { margin: .3em 0; } .es-shown figure.es-figure figcaption { opacity: .75; font-size: .9em; }
-.es-shown figure.es-figure svg, .es-shown figure.es-figure img { max-width: 100%; height: auto; }
+.es-shown figure.es-figure svg, .es-shown figure.es-figure img { max-width: 100%; max-height: 34em; height: auto; }
+.es-shown iframe { width: 100%; border: 1px solid rgba(128, 128, 128, .3); border-radius: 6px; }
 .es-shown .es-card { background: #fff; border-radius: 6px; }
 .es-shown svg.es-spark { vertical-align: middle; display: inline-block; }
 """
@@ -73,7 +74,7 @@ def titled(thing: Any) -> str:
     if isinstance(thing, Mapping):
         return ""
     text = repr(thing)
-    if text.startswith(f"{type(thing).__name__}("):
+    if text.startswith(f"{type(thing).__name__}(") or thing._shown_names[2]:  # it says no more than the table
         return f'<div class="es-title"><b>{escape(type(thing).__name__)}</b></div>'
     line = text.splitlines()[0].removeprefix("<").removesuffix(">")
     line = re.sub(r"; (print|see) .*", "", line)  # which is for those who see the text alone
@@ -86,11 +87,15 @@ def titled(thing: Any) -> str:
 
 def attributes(thing: Any) -> Iterator[str]:
     """The fields of a dataclass or a named tuple, and what its class says to show beside them."""
-    own = [f.name for f in fields(thing)] if is_dataclass(thing) else list(getattr(thing, "_fields", ()))
-    also, only = thing._shown_names
-    names = [n for n in only or dict.fromkeys([*own, *also]) if not n.startswith("_")]
-    rows = [(name, value) for name in names if (value := cell(getattr(thing, name))) != ""]
+    rows = [(name, text) for name, value in shown_attributes(thing) if (text := cell(value)) != ""]
     yield table(Sheet("", ("attribute", "value"), rows, prose=("value",)))
+
+
+def shown_attributes(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Names and values of what is shown of a thing."""
+    own = [f.name for f in fields(thing)] if is_dataclass(thing) else list(getattr(thing, "_fields", ()))
+    also, only, _ = thing._shown_names
+    return ((name, getattr(thing, name)) for name in only or dict.fromkeys([*own, *also]) if not name.startswith("_"))
 
 
 def cell(value: Any) -> str | float:
@@ -147,6 +152,13 @@ def _array(x: np.ndarray) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= LONG else f"{text[: LONG - 1].rstrip()}…"
+
+
+def trimmed(sheet: Sheet) -> Sheet:
+    """Without columns in which nothing stands."""
+    kept = [k for k in range(len(sheet.columns)) if any(shown(row[k]) for row in sheet.rows)]
+    rows = [[row[k] for k in kept] for row in sheet.rows]
+    return Sheet(sheet.title, tuple(sheet.columns[k] for k in kept), rows, sheet.caption, sheet.prose)
 
 
 def matrix(title: str, values: Any, rows: Sequence[str], columns: Sequence[str]) -> str:

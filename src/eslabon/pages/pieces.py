@@ -11,12 +11,15 @@ from html import escape
 from io import BytesIO, StringIO
 from typing import Any
 
-from eslabon.language import translated
+from eslabon.language import catalogue, translated
 from eslabon.sheets import Sheet, shown
 
 NUMBERS = (int, float)
 # Of MathML's variants browsers know but one; bold letters are a matter of style to them.
 BOLD = {"bold": 'mathvariant="normal" style="font-weight:700"', "bold-italic": 'style="font-weight:700"'}
+# Brackets of matrices are drawn as borders: without a font for mathematics they would not grow with the matrix.
+BRACKETS = re.compile(r"<mo[^>]*>\[</mo><mtable>((?:(?!</?mtable).)*)</mtable><mo[^>]*>\]</mo>", re.DOTALL)
+BRACKETED = "border-left:1.5px solid;border-right:1.5px solid;border-radius:.45em;padding:.1em .3em"
 HEAVY = 300_000  # letters of an SVG, above which pixels are lighter
 
 
@@ -56,7 +59,7 @@ def table(sheet: Sheet, language: str = "en", fold: int | None = None) -> str:
     click."""
     kinds = [_kind_of(sheet, k) for k in range(len(sheet.columns))]
     headings = "".join(
-        _heading(translated(column, language), kind) for column, kind in zip(sheet.columns, kinds, strict=True)
+        _heading(_column(column, language), kind) for column, kind in zip(sheet.columns, kinds, strict=True)
     )
     rows = "".join(
         "<tr>" + "".join(_cell(x, kind) for x, kind in zip(row, kinds, strict=True)) + "</tr>" for row in sheet.rows
@@ -75,6 +78,14 @@ def _kind_of(sheet: Sheet, k: int) -> str:
         return ' class="es-prose"'
     numbers = sheet.rows and all(isinstance(row[k], NUMBERS) for row in sheet.rows)
     return ' class="number"' if numbers else ""
+
+
+def _column(column: str, language: str) -> str:
+    """The name of a column in a language; its unit stays."""
+    if language == "en" or column in catalogue(language):
+        return translated(column, language)
+    name, bracket, unit = column.partition(" [")
+    return translated(name, language) + bracket + unit
 
 
 def _heading(column: str, kind: str) -> str:
@@ -158,7 +169,8 @@ def equation(latex: str, block: bool = True) -> str:
     made: str = convert(latex, display="block" if block else "inline")
     for variant, as_style in BOLD.items():
         made = made.replace(f'mathvariant="{variant}"', as_style)
-    return made.replace("<mover>", '<mover accent="true">')  # dots as large as the letters
+    made = made.replace("<mover>", '<mover accent="true">')  # dots as large as the letters
+    return BRACKETS.sub(rf'<mtable style="{BRACKETED}">\1</mtable>', made)
 
 
 def _inline(text: str) -> str:

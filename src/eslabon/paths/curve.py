@@ -56,22 +56,44 @@ class Curve:
 
     @cached_property
     def length(self) -> float:
-        """The length of the curve."""
+        """The length of the curve.
+
+        >>> from eslabon.paths import line
+        >>> line([0, 0, 0], [3, 4, 0]).length
+        5.0
+        """
         return float(self.travelled.totals[-1])
 
     @cached_property
     def travelled(self) -> Primitive:
-        """The length from the start to s, as a function of s."""
+        """The length from the start to s, as a function of s.
+
+        >>> import numpy as np
+        >>> from eslabon.paths import arc
+        >>> float(arc([0, 0, 0], [1, 0, 0], [0, 0, 1], np.pi).travelled(0.5).round(9))
+        1.570796327
+        """
 
         knots, _ = panels(lambda s: self.derivative(s, 1), lambda s: self.derivative(s, 2), self.breaks)
         return Primitive(lambda s, _: np.linalg.norm(self.derivative(s, 1), axis=-1), knots)
 
     def tangent(self, s: ArrayLike) -> Floats:
-        """The unit tangent e_t = p'/|p'|."""
+        """The unit tangent e_t = p'/|p'|.
+
+        >>> from eslabon.paths import line
+        >>> line([0, 0, 0], [3, 4, 0]).tangent(0.5)
+        array([0.6, 0.8, 0. ])
+        """
         return tangent(self, numbers(s, "s"))
 
     def curvature(self, s: ArrayLike) -> Floats:
-        """The curvature κ = |p' × p''| / |p'|³, in 1/m (Rojas, 3.6); zero where the curve is straight."""
+        """The curvature κ = |p' × p''| / |p'|³, in 1/m (Rojas, 3.6); zero where the curve is straight.
+
+        >>> import numpy as np
+        >>> from eslabon.paths import arc
+        >>> float(arc([0, 0, 0], [2, 0, 0], [0, 0, 1], np.pi).curvature(0.5).round(9))
+        0.5
+        """
         p1, p2 = self(s, 1), self(s, 2)
         tangent(self, numbers(s, "s"))  # without one there is no curvature either
         return np.linalg.norm(np.cross(p1, p2), axis=-1) / np.linalg.norm(p1, axis=-1) ** 3
@@ -109,7 +131,12 @@ class Curve:
         )
 
     def reversed(self) -> Curve:
-        """The curve run backwards."""
+        """The curve run backwards.
+
+        >>> from eslabon.paths import line
+        >>> line([0, 0, 0], [3, 4, 0]).reversed()(0.0)
+        array([3., 4., 0.])
+        """
         return self.part(1.0, 0.0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.laws import Law
 from eslabon.paths.splines import chords, interpolate
 from eslabon.paths.timed import Timed, by_law, meeting_times
-from eslabon.plotting import InTime, time_figure
+from eslabon.plotting import InTime, saved, time_figure
 
 if TYPE_CHECKING:
     from eslabon.model import Model
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN = 401  # times of a figure
 
 
-@displayed
+@displayed(line=True)
 class JointSamples(NamedTuple):
     """A joint path at times t: q, v and a, each (n, number of coordinates).
 
@@ -52,24 +53,40 @@ class JointPath(Timed[JointSamples]):
     samples = JointSamples
 
     def position(self, t: ArrayLike) -> Floats:
-        """The coordinates q, (..., n)."""
+        """The coordinates q, (..., n).
+
+        >>> from eslabon.paths import joint_path, quintic
+        >>> joint_path([[0, 0], [1, 2]], quintic(2.0)).position(1.0)
+        array([0.5, 1. ])
+        """
         return self(t)[0]
 
     def velocity(self, t: ArrayLike) -> Floats:
-        """Their rates v, (..., n)."""
+        """Their rates v, (..., n).
+
+        >>> from eslabon.paths import joint_path, quintic
+        >>> joint_path([[0, 0], [1, 2]], quintic(2.0)).velocity([0.0, 1.0]).round(6)
+        array([[0.    , 0.    ],
+               [0.9375, 1.875 ]])
+        """
         return self(t)[1]
 
     def acceleration(self, t: ArrayLike) -> Floats:
-        """Their accelerations a, (..., n)."""
+        """Their accelerations a, (..., n).
+
+        >>> from eslabon.paths import joint_path, quintic
+        >>> joint_path([[0, 0], [1, 2]], quintic(2.0)).acceleration(1.0).round(6) + 0.0
+        array([0., 0.])
+        """
         return self(t)[2]
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure of the coordinates, their rates and their accelerations in time."""
         t, *values = self.sample(n=SHOWN)
         words = (("coordinates", ""), ("velocities", "1/s"), ("accelerations", "1/s²"))
         named = [{f"q{k + 1}": x[:, k] for k in range(x.shape[1])} for x in values]
         drawn = [InTime(word, unit, own) for (word, unit), own in zip(words, named, strict=True)]
-        return time_figure(t, drawn, theme=theme, title=repr(self)[1:-1], across=1, size=(7.0, 2.1))
+        return saved(time_figure(t, drawn, theme=theme, title=repr(self)[1:-1], across=1, size=(7.0, 2.1)), path)
 
     def within(self, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None) -> JointPath:
         """The same motion over the shortest duration that keeps maxima, one number or one for each coordinate.

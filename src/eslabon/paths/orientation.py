@@ -33,7 +33,7 @@ from eslabon.paths.curve import (
 from eslabon.paths.quadrature import Indices, Primitive, panel_of
 
 
-@displayed
+@displayed(line=True)
 class Attitude(NamedTuple):
     """A rotation (..., 3, 3), its rate by s (..., 3) in the ground's axes, and the derivative of that rate by s.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,10 @@ from eslabon.paths.laws import Law
 from eslabon.paths.orientation import Orientation, orientation_along, turning
 from eslabon.paths.splines import chords
 from eslabon.paths.timed import Timed, Triple, by_law, meeting_times
+from eslabon.plotting import saved
 
 
-@displayed
+@displayed(line=True)
 class Samples(NamedTuple):
     """A path at times t: poses (n, 4, 4), twists (n, 6) and accelerations (n, 6).
 
@@ -49,18 +51,33 @@ class Path(Timed[Samples]):
     samples = Samples
 
     def pose(self, t: ArrayLike) -> Floats:
-        """The pose, (..., 4, 4)."""
+        """The pose, (..., 4, 4).
+
+        >>> from eslabon.paths import along, line, quintic
+        >>> along(line([0, 0, 0], [1, 0, 0]), quintic(2.0)).pose(1.0)[:3, 3]
+        array([0.5, 0. , 0. ])
+        """
         return self(t)[0]
 
     def twist(self, t: ArrayLike) -> Floats:
-        """Angular velocity and velocity of the origin, (..., 6), in the ground's axes."""
+        """Angular velocity and velocity of the origin, (..., 6), in the ground's axes.
+
+        >>> from eslabon.paths import along, line, quintic
+        >>> along(line([0, 0, 0], [1, 0, 0]), quintic(2.0)).twist(1.0).round(6)
+        array([0.    , 0.    , 0.    , 0.9375, 0.    , 0.    ])
+        """
         return self(t)[1]
 
     def acceleration(self, t: ArrayLike) -> Floats:
-        """Angular acceleration and acceleration of the origin, (..., 6), in the ground's axes."""
+        """Angular acceleration and acceleration of the origin, (..., 6), in the ground's axes.
+
+        >>> from eslabon.paths import along, line, quintic
+        >>> along(line([0, 0, 0], [1, 0, 0]), quintic(2.0)).acceleration(1.0).round(6) + 0.0
+        array([0., 0., 0., 0., 0., 0.])
+        """
         return self(t)[2]
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | FilePath | None = None) -> Any:
         """A matplotlib figure: where the origin goes, with the axes of the frame at some places, and its speed, acceleration,
         angular speed and angular acceleration in time.
 
@@ -71,7 +88,7 @@ class Path(Timed[Samples]):
         """
         from eslabon.paths.path_plot import figure
 
-        return figure(self, theme)
+        return saved(figure(self, theme), path)
 
     def within(
         self,

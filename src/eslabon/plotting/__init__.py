@@ -25,7 +25,7 @@ from eslabon.plotting.axes import (
     panel_title,
 )
 from eslabon.plotting.curves import coinciding, curves, legend
-from eslabon.plotting.figures import look, new_figure, panels, save_figure, svg_text
+from eslabon.plotting.figures import look, new_figure, panels, save_figure, saved, svg_text
 from eslabon.plotting.themes import DARK, LIGHT, PALETTE, ROLES, THEMES, Theme, set_theme, theme_at, theme_of
 from eslabon.plotting.time_figures import InTime, by_unit, time_figure
 
@@ -53,6 +53,7 @@ __all__ = [
     "panel_title",
     "panels",
     "save_figure",
+    "saved",
     "set_theme",
     "svg_text",
     "theme_at",

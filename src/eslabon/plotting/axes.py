@@ -45,12 +45,13 @@ def panel_title(ax: Any, text: str) -> None:
 
 
 def equal_axes(
-    ax: Any, points: Floats, names: tuple[str, ...] = ("x", "y", "z"), unit: str = "m", margin: float = 0.05
-) -> None:
+    ax: Any, points: Floats, names: tuple[str, ...] = ("x", "y", "z"), unit: str = "m", margin: float = 0.05,
+    zoom: float = 0.84,
+) -> None:  # fmt: skip
     """Equal scales around points `(..., 2)` or `(..., 3)`, and labels of the axes: a circle looks like one.
 
     The box has the proportions of what is in it, though no side is shorter than a third of the longest: a flat cloud still has
-    a place for its ticks.
+    a place for its ticks. In space `zoom` leaves room for labels beside the box; figures of one drawing may have more of it.
 
     >>> import numpy as np
     >>> import eslabon as es
@@ -71,7 +72,7 @@ def equal_axes(
     if len(extent) == 2:
         ax.set_aspect("equal", adjustable="box")
     else:
-        ax.set_box_aspect(half / half.max(), zoom=0.84)
+        ax.set_box_aspect(half / half.max(), zoom=zoom)
         for axis, width in zip((ax.xaxis, ax.yaxis, ax.zaxis), half / half.max(), strict=True):
             axis.set_major_locator(_ticks(2 + round(3 * width)))
 

@@ -112,6 +112,18 @@ def save_figure(figure: Any, path: str | Path, dpi: int = 130, transparent: bool
     return write(path, _content(figure, suffix[1:], dpi, flag(transparent, "transparent")))
 
 
+def saved(figure: Any, path: str | Path | None) -> Any:
+    """The figure; written to a file too, where a path is given: how every `plot` ends.
+
+    >>> import eslabon as es
+    >>> es.plotting.saved(es.plotting.new_figure(), None).theme.name
+    'light'
+    """
+    if path is not None:
+        save_figure(figure, path)
+    return figure
+
+
 def svg_text(figure: Any, transparent: bool = False) -> str:
     """A figure as the text of an SVG, for a page.
 

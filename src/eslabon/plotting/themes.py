@@ -24,7 +24,7 @@ DASHES = ("-", (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)))  # of curves b
 VARIABLE = "ESLABON_THEME"  # of the environment: the theme of a session that sets none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Theme:
     """What figures are made of: paper, ink, quiet ink for what stands aside, lines of the grid; colours of curves, in order, and
     of roles; and the part (least, most) of the map viridis that stands out from the paper.
@@ -55,6 +55,10 @@ class Theme:
         '#d55e00'
         """
         return self.roles[choice(name, "a role", self.roles)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A figure that was put away has the same theme when it is taken out."""
+        return theme_of, (self.name,)
 
     @cached_property
     def parameters(self) -> Any:
@@ -97,6 +101,7 @@ ROLES: Mapping[str, tuple[str, str]] = MappingProxyType({
     "path": (PALETTE["orange"], PALETTE["orange"]),
     "ghost": ("#b9c5d0", "#4d5b68"),
     "singular": (PALETTE["vermillion"], PALETTE["vermillion"]),
+    "boundary": (PALETTE["purple"], PALETTE["purple"]),
     "limit": ("#1c2733", "#e8edf2"),
     "x": (PALETTE["vermillion"], PALETTE["vermillion"]),
     "y": (PALETTE["green"], PALETTE["green"]),

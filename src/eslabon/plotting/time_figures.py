@@ -13,7 +13,12 @@ from eslabon.plotting.themes import Theme
 
 
 class InTime(NamedTuple):
-    """Curves by name, each (..., times), with what they are and their unit."""
+    """Curves by name, each (..., times), with what they are and their unit.
+
+    >>> import eslabon as es
+    >>> es.plotting.InTime("angles", "rad", {"q1": [0.0, 1.0]}).unit
+    'rad'
+    """
 
     title: str
     unit: str
@@ -38,7 +43,14 @@ def time_figure(
     t: Floats, drawn: Iterable[InTime], *, theme: str | Theme | None = None, title: str = "", across: int | None = None,
     size: tuple[float, float] = (5.4, 2.5),
 ) -> Any:  # fmt: skip
-    """A figure with a panel for each of `drawn`, over one axis of times."""
+    """A figure with a panel for each of `drawn`, over one axis of times.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> figure = es.plotting.time_figure(np.linspace(0, 1, 3), [es.plotting.InTime("angles", "rad", {"q1": np.zeros(3)})])
+    >>> len(figure.axes)
+    1
+    """
     shown = list(drawn)
     made, axes = panels(len(shown), size=size, across=across, theme=theme, title=title, bottom=axis_label("t", "s"))
     for ax, one in zip(axes, shown, strict=True):

@@ -64,6 +64,7 @@ class Row:
     remark: str = ""
 
     def in_language(self, language: str) -> Row:
+        """The row in another language."""
         what, printed, computed, remark = (
             translated(text, language) for text in (self.what, self.printed, self.computed, self.remark)
         )
@@ -103,6 +104,7 @@ class Section:
     language: str = "en"
 
     def in_language(self, language: str) -> Section:
+        """The section in another language."""
         first, second, third = (translated(heading, language) for heading in self.headings)
         return replace(
             self,
@@ -132,6 +134,7 @@ class Section:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The headings of its table."""
         return (*self.headings, translated("difference", self.language), translated("verdict", self.language))
 
 

@@ -204,7 +204,8 @@ def _plot(ax: Any, panel: Panel, language: str) -> None:
         ax.set_xscale("log")
     ax.minorticks_off()
     if len(named) + bool(len(panel.printed[0])) > 1:
-        legend(ax, "below", **({"ncols": 4} if len(named) > 5 else {}))
+        columns: dict[str, Any] = {"ncols": 4} if len(named) > 5 else {}
+        legend(ax, "below", **columns)
 
 
 def _span_constants(ax: Any, panel: Panel) -> None:

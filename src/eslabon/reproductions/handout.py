@@ -129,7 +129,7 @@ def _legend(language: str) -> str:
         f"<tr>{verdict_cell(verdict, language)}<td>{escape(translated(MEANING[verdict], language))}</td></tr>"
         for verdict in Verdict
     )
-    return f'<table class="es-table">{lines}</table>'
+    return f'<table class="es-table es-texts">{lines}</table>'
 
 
 def _commands(report: Report) -> str:

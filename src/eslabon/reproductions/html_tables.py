@@ -21,14 +21,18 @@ SIGNS = {
     "NOISE": "·",
     "UNEXPLAINED": "?",
 }
-LETTERS = {"theta": "θ", "tau": "τ", "beta": "β", "phi": "φ", "rho": "ρ", "gamma": "γ", "omega": "ω", "lambda": "λ"}
+LETTERS = {
+    "theta": "θ", "tau": "τ", "alpha": "α", "beta": "β", "phi": "φ", "rho": "ρ", "gamma": "γ", "omega": "ω", "lambda": "λ", "pi": "π",
+}  # fmt: skip
 NAMES = re.compile(rf"(?<![A-Za-ce-z_.])(?:{'|'.join(LETTERS)})(?![a-z])")  # dtheta too
 DELTA = re.compile(r"\bdelta (?=[\wθ])")
 STYLE = """<style>
-.es-verdict { white-space: nowrap; } .es-verdict b { display: inline-block; width: 1.3em; text-align: center; }
+.es-verdict { white-space: nowrap; } .es-verdict sup { line-height: 0; } .es-verdict b { display: inline-block; width: 1.3em; text-align: center; }
 .es-AGREES b { color: #00805d; } .es-WRONG, .es-WRONG b { color: #c2410c; font-weight: 600; } .es-DAMAGED, .es-DAMAGED b { color: #96690a; }
 .es-NOISE, .es-NOISE b { opacity: .7; } .es-UNEXPLAINED, .es-UNEXPLAINED b { color: #b00020; font-weight: 700; }
-.es-rows td { overflow-wrap: anywhere; min-width: 4.5rem; } .es-rows td.number, .es-rows td.es-verdict { overflow-wrap: normal; }
+.es-table.es-rows td { overflow-wrap: anywhere; min-width: 4.5rem; white-space: normal; }
+.es-table.es-texts td, .es-table.es-texts th, .es-table.es-rows th { white-space: normal; } .es-table.es-texts td.number { white-space: nowrap; }
+.es-table.es-rows td.number, .es-table.es-rows td.es-verdict { overflow-wrap: normal; white-space: nowrap; }
 .es-notes { font-size: .92rem; opacity: .8; max-width: 48rem; }
 @media (prefers-color-scheme: dark) {
   .es-AGREES b { color: #4cc9a0; } .es-WRONG, .es-WRONG b { color: #ff9a66; } .es-DAMAGED, .es-DAMAGED b { color: #e0b04a; }
@@ -51,12 +55,15 @@ def section_table(section: Section) -> str:
 
 
 def rows_table(section: Section) -> str:
-    head = "".join(f"<th{_class(k == 3)}>{lettered(column)}</th>" for k, column in enumerate(section.columns))
+    """Rows with their verdicts; values stand at the right where all of them are numbers."""
+    numbers = all(is_number(x) for row in section.rows for x in (row.printed, row.computed))
+    right = (False, numbers, numbers, True, False)
+    head = "".join(f"<th{_class(x)}>{lettered(c)}</th>" for c, x in zip(section.columns, right, strict=True))
     lines = []
     for row in section.rows:
         what, printed, computed, difference, verdict = section.cells(row)
         note = verdict.rpartition(" [")[2].rstrip("]") if row.remark else ""
-        values = "".join(f"<td{_class(is_number(x))}>{lettered(x)}</td>" for x in (printed, computed))
+        values = "".join(f"<td{_class(numbers)}>{lettered(x)}</td>" for x in (printed, computed))
         lines.append(
             f"<tr><td>{lettered(what)}</td>{values}<td{_class(True)}>{escape(difference)}</td>"
             f"{verdict_cell(row.verdict, section.language, note)}</tr>"
@@ -81,7 +88,7 @@ def grid(exhibit: Exhibit) -> str:
         for line in exhibit.lines
     )
     title = f"<caption>{lettered(exhibit.title)}</caption>" if exhibit.title else ""
-    return f'<table class="es-table">{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<table class="es-table es-texts">{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def lettered(text: str) -> str:

@@ -57,13 +57,16 @@ class Report:
 
     @property
     def title(self) -> str:
+        """The document cited, in the report's language."""
         return translated(phrase("{document}, recomputed", document=self.document.cited()), self.language)
 
     @property
     def figures(self) -> Sequence[Picture]:
+        """The pictures, computed when they are asked for."""
         return self.make_figures()
 
     def rows(self) -> Iterator[tuple[Section, Row]]:
+        """Every row with its section."""
         for section in self.sections:
             for row in section.rows:
                 yield section, row

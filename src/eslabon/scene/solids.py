@@ -7,7 +7,7 @@ what it leaves free: a pin, a slider on its rail, a sleeve, a cross, a ball, a p
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from eslabon.errors import MissingDependencyError, ModelWarning, depth_of_user
 from eslabon.model import GROUND, Model
+from eslabon.model.items import Shape
 from eslabon.scene.marks import Link, Mark, matrix_of
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -45,7 +46,7 @@ def trimesh() -> Any:
 def parts_of(m: Model, links: Sequence[Link], joints: Sequence[Mark], size: float, *, shapes: bool) -> tuple[Part, ...]:
     """The solids of a mechanism; with `shapes` those of the model take the place of the primitives of their bodies."""
     radius = size / SLENDER
-    own = [part for part in _shapes(m) if part is not None] if shapes else []
+    own = list(_shapes(m)) if shapes else []
     clad = {part.body for part in own}
     made = [*own]
     for link in links:
@@ -183,29 +184,32 @@ def _slider(mark: Mark, radius: float) -> Iterator[tuple[str, Any]]:
 # -- shapes of the model ----------------------------------------------------------------------------------------------
 
 
-def _shapes(m: Model) -> Iterator[Part | None]:
-    for shape in getattr(m, "shapes", ()):
+def _shapes(m: Model) -> Iterator[Part]:
+    for shape in m.shapes:
         solid = _solid(shape, m)
         if solid is not None:
             solid.apply_transform(matrix_of(shape.at))
             yield _part(shape.name, shape.body, "shape", solid, shape.colour)
 
 
-def _solid(shape: Any, m: Model) -> Any:
+def _solid(shape: Shape, m: Model) -> Any:
     """A shape at the origin of its frame; None for a mesh whose file cannot be read, which is said."""
-    size = [float(x) for x in shape.size]
-    made = trimesh().creation
-    if shape.kind == "mesh":
-        return _mesh(Path(shape.file), size, m)
-    if shape.kind == "box":
-        return made.box(extents=size)
-    if shape.kind == "sphere":
-        return made.icosphere(subdivisions=2, radius=size[0])
-    maker = made.cylinder if shape.kind == "cylinder" else made.capsule
-    return maker(radius=size[0], height=size[1])
+    size, create = [float(x) for x in shape.size], trimesh().creation
+    makers: dict[str, Callable[[], Any]] = {
+        "box": lambda: create.box(extents=size),
+        "sphere": lambda: create.icosphere(subdivisions=2, radius=size[0]),
+        "cylinder": lambda: create.cylinder(radius=size[0], height=size[1]),
+        "capsule": lambda: create.capsule(radius=size[0], height=size[1]),
+        "mesh": lambda: _mesh(shape.file, size, m),
+    }
+    return makers[shape.kind]()
 
 
-def _mesh(file: Path, scale: Sequence[float], m: Model) -> Any:
+def _mesh(file: str, scale: Sequence[float], m: Model) -> Any:
+    if not Path(file).is_file():
+        said = f"{m.name}: the mesh {file} is not there, and its body is drawn as a bar; `eslabon check` says where it belongs."
+        warnings.warn(said, ModelWarning, stacklevel=depth_of_user())
+        return None
     try:
         solid = trimesh().load(file, force="mesh")
     except Exception as error:  # whatever a reader of a foreign file says

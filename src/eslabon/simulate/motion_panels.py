@@ -18,6 +18,7 @@ TITLES = {"rad": "angles", "m": "positions", "": "quaternions", "rad/s": "angula
     "rad/s²": "angular accelerations", "m/s²": "accelerations", "N m": "torques", "N": "forces"}  # fmt: skip
 DOTS = 20  # trajectories whose starts are marked
 TOUCHING = 1e-9  # of a limit: what is beyond it by less keeps it
+ROUND_OFF = 1e-13  # of the largest component of any wrench
 Joints = frozenset[str] | None
 
 
@@ -108,6 +109,7 @@ def reactions(motion: Motion, joints: Joints) -> Iterator[Panel]:
     own = [(k, label) for k, (name, label) in enumerate(named.items()) if joints is None or name in joints]
     for title, unit, part in (("reaction forces", "N", slice(3, 6)), ("reaction moments", "N m", slice(0, 3))):
         sizes = np.linalg.norm(wrenches[..., part], axis=-1)
+        sizes[sizes < ROUND_OFF * np.abs(wrenches).max(initial=0.0)] = 0.0  # pins of a plane carry no moments
         yield Panel(title, unit, {label: sizes[..., k] for k, label in own}, motion.t)
 
 

@@ -17,6 +17,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
 from eslabon.pages import paragraph
 from eslabon.pages.notebook import in_groups
+from eslabon.plotting import saved
 from eslabon.simulate.memory import Memory
 from eslabon.simulate.motion_equations import ACCELERATIONS, COUPLING_FORCES
 from eslabon.simulate.system import System
@@ -55,7 +56,7 @@ def columns(m: Model) -> dict[str, tuple[Column, ...]]:
     return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau, "asked": tau}
 
 
-@displayed
+@displayed(line=True)
 class Energy(NamedTuple):
     """Kinetic and potential energy in J, each (..., times)."""
 
@@ -67,7 +68,7 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
-@displayed
+@displayed(line=True)
 class Occurrences(NamedTuple):
     """When an event happened, and the states then, a row each."""
 
@@ -76,7 +77,7 @@ class Occurrences(NamedTuple):
     v: Floats
 
 
-@displayed
+@displayed(line=True)
 class JointMotion(NamedTuple):
     """The motion of one joint: (..., times), with a last axis if it has several degrees of freedom.
 
@@ -153,7 +154,12 @@ class Motion:
 
     @cached_property
     def a(self) -> Floats:
-        """The accelerations, (..., times, nv)."""
+        """The accelerations, (..., times, nv).
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.25, 0.5]).a.shape
+        (3, 2)
+        """
         assert self.system is not None
         return _read_only(self.system.along(ACCELERATIONS, self.t, self.q, self.v, self.tau))
 
@@ -189,14 +195,26 @@ class Motion:
 
     @cached_property
     def energy(self) -> Energy:
-        """Kinetic, potential and `.total` energy, (..., times) each."""
+        """Kinetic, potential and `.total` energy, (..., times) each.
+
+        >>> import eslabon as es
+        >>> energy = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5]).energy
+        >>> bool(abs(energy.kinetic + energy.potential - energy.total).max() < 1e-12)
+        True
+        """
         assert self.system is not None
         both = _read_only(self.system.energy(self.q, self.v))
         return Energy(both[..., 0], both[..., 1])
 
     @property
     def end(self) -> tuple[Floats, Floats]:
-        """q and v at the last time: where another run may go on."""
+        """q and v at the last time: where another run may go on.
+
+        >>> import eslabon as es
+        >>> q, v = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5]).end
+        >>> q.shape, v.shape
+        ((2,), (2,))
+        """
         if not len(self.t):
             raise InputError(f"{self!r} has no end: it holds no time at all.")
         return self.q[..., -1, :], self.v[..., -1, :]
@@ -244,7 +262,12 @@ class Motion:
         return self._part(self.t, lambda x: x[index], self.system and self.system.pick(batch, index))
 
     def until(self, t: float) -> Motion:
-        """The motion up to a time."""
+        """The motion up to a time.
+
+        >>> import eslabon as es
+        >>> es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5, 1.0]).until(0.6).t
+        array([0. , 0.5])
+        """
         end = floats(t, "t")
         if end.ndim or np.isnan(end):
             raise InputError(f"until takes a time in seconds; it is {t!r}.")
@@ -291,14 +314,32 @@ class Motion:
     # -- files and pictures -------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write everything as .npz, or one trajectory as .csv with a line of names and units."""
+        """Write everything as .npz, or one trajectory as .csv with a line of names and units.
+
+        >>> import tempfile
+        >>> import eslabon as es
+        >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     again = es.Motion.load(swing.save(f"{folder}/swing.csv"))
+        >>> bool(abs(again.q - swing.q).max() < 1e-12)
+        True
+        """
         from eslabon.simulate import motion_files
 
         return motion_files.save(self, motion_files.as_path(path))
 
     @staticmethod
     def load(path: str | Path) -> Motion:
-        """A motion from a file that `save` wrote."""
+        """A motion from a file that `save` wrote.
+
+        >>> import tempfile
+        >>> import eslabon as es
+        >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     again = es.Motion.load(swing.save(f"{folder}/swing.npz"))
+        >>> again.name
+        'double_pendulum'
+        """
         from eslabon.simulate import motion_files
 
         return motion_files.load(motion_files.as_path(path))
@@ -334,14 +375,14 @@ class Motion:
             m = m.with_parameters(**{name: float(np.ravel(x)[0]) for name, x in self.system.parameters.items()})
         return animation(m, self.t, self.q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
 
-    def plot(self, *what: str, joints: Any = None, theme: str | None = None) -> Any:
+    def plot(self, *what: str, joints: Any = None, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure of what is asked for, in one or more panels each:
 
         "coordinates", "velocities", "accelerations", "forces" (of the actuators), "energy", "power", "closure" (constraint
         violation), "reactions" (sizes of the forces and moments that joints transmit), all in time; "phase" (velocities over
         coordinates) and "torque_speed" (each actuator's force over its velocity, in the box of its limits, and how far beyond
         them it goes). Left out, it is coordinates, velocities, forces and energy. Only some `joints` may be shown; `theme` is
-        "light" or "dark".
+        "light" or "dark", and with a `path` the figure is written too, as .png, .svg or .pdf.
 
         >>> import eslabon as es
         >>> motion = es.load("double_pendulum").simulate([0.5, 0.2], None, 1.0)
@@ -350,4 +391,4 @@ class Motion:
         """
         from eslabon.simulate.motion_plot import figure
 
-        return figure(self, what, joints, theme)
+        return saved(figure(self, what, joints, theme), path)

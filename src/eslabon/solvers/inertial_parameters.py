@@ -64,7 +64,14 @@ class BaseParameters:
 
     def _pieces(self) -> Iterator[str]:
         rows = [(word, float(x)) for word, x in zip(self.expressions, self.values, strict=True)]
-        yield table(Sheet("", ("combination of inertial parameters", "value [SI]"), rows))
+        yield table(
+            Sheet(
+                "",
+                ("combination of inertial parameters", "value [SI]"),
+                rows,
+                prose=("combination of inertial parameters",),
+            )
+        )
 
     def __repr__(self) -> str:
         return f"<BaseParameters: {len(self)} of {self.regrouping.shape[1]} parameters; see .expressions>"

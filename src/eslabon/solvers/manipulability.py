@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gamma, pi, prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from eslabon.errors import ModelError, SingularityError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.pages.notebook import attributes, beside, drawn
+from eslabon.plotting import saved
 from eslabon.quantities import evaluate
 from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, reachable_twists
 
@@ -76,7 +78,7 @@ class Manipulability:
         with np.errstate(divide="ignore"):
             return 1.0 / np.where(self.lengths > RANK * self.lengths[..., :1], self.lengths, 0.0)
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: of one configuration the velocity ellipsoid and the force ellipsoid, in the plane or in space, with
         their semi-axes; of many the velocity ellipsoids at the positions of the frame. Of a whole twist it is the translation.
 
@@ -87,7 +89,7 @@ class Manipulability:
         """
         from eslabon.solvers.ellipsoid_plot import figure
 
-        return figure(self, theme)
+        return saved(figure(self, theme), path)
 
     def _pieces(self) -> Iterator[str]:
         picture = drawn(self.plot) if self.lengths.ndim == 1 else ()

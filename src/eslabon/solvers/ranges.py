@@ -127,6 +127,16 @@ class Ranges:
         first, second = np.broadcast_arrays(first, second)
         return np.abs(difference(self.m, first, second)).max(axis=-1, initial=0.0)
 
+    def first_passed(self, q: Floats) -> int | None:
+        """The row of a motion `(rows, nq)` at which a joint first is beyond its limits, if there is one."""
+        out = ~self.contain(self.turned(q, q))
+        return int(out.argmax()) if out.any() else None
+
+    def within(self, joint: str, q: Floats) -> bool:
+        """Whether a joint of a configuration is within its limits."""
+        own, turned = self.m.coordinates[joint], self.turned(q, q)
+        return bool(((turned >= self.lower - SLACK) & (turned <= self.upper + SLACK))[own].all())
+
     def outside(self, q: Floats) -> str:
         """Which joint of a configuration is beyond its limits, as a part of a sentence."""
         beyond = np.maximum(q - self.upper, self.lower - q)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Joint, Model
 from eslabon.pages import table
 from eslabon.pages.notebook import drawn
+from eslabon.plotting import saved
 from eslabon.progress import Progress
 from eslabon.quantities import evaluate
 from eslabon.sheets import Sheet
@@ -100,14 +102,18 @@ class Workspace:
 
         return cache(found)
 
-    def plot(self, of: str | None = None, *, singular: bool = True, theme: str | None = None) -> Any:
+    def plot(
+        self, of: str | None = None, *, singular: bool = True, theme: str | None = None, path: str | Path | None = None
+    ) -> Any:  # fmt: skip
         """A matplotlib figure: where the frame goes, coloured by the reciprocal condition number `of` the "parallel" or "serial"
         kind (parallel with loops, else serial, if left out), and where it is singular: curves if two actuators move it in a
-        plane, else points. In space it has three equal axes."""
+        plane, else points. In space it has three equal axes. `theme` is "light" or "dark"; with a `path` the figure is written
+        too, as .png, .svg or .pdf."""
         from eslabon.solvers.workspace_plot import figure
 
         kind = ("parallel" if self.m.closed else "serial") if of is None else of
-        return figure(self, choice(kind, "what a workspace is coloured by", KINDS), flag(singular, "singular"), theme)
+        made = figure(self, choice(kind, "what a workspace is coloured by", KINDS), flag(singular, "singular"), theme)
+        return saved(made, path)
 
 
 def workspace(

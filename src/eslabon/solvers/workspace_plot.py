@@ -26,7 +26,8 @@ from eslabon.solvers.singularities import conditions
 from eslabon.solvers.workspace import KINDS, Workspace
 
 GAP = 12.0  # typical distances between neighbours: a curve is not drawn across more
-LOOKS: Any = {"parallel": {"role": "singular", "marker": "o"}, "serial": {"role": "limit", "marker": "s"}}
+NEARLY = 0.02  # a reciprocal condition number
+LOOKS = {"parallel": ("singular", "o"), "serial": ("boundary", "s")}  # the role of their colour, and their marks
 
 
 def figure(space: Workspace, of: str, singular: bool, theme: str | None) -> Any:
@@ -34,27 +35,37 @@ def figure(space: Workspace, of: str, singular: bool, theme: str | None) -> Any:
     made = new_figure(theme, figsize=(7.2, 5.8))
     position = space.poses[:, :3, 3]
     plane = drawing_plane(position)
-    ax = made.add_subplot(projection="3d" if plane is None else None)
+    ax = made.add_subplot(**({"projection": "3d", "computed_zorder": False} if plane is None else {}))
     values, label = _values(space, of)
-    order = np.argsort(values)[::-1]  # the singular ones on top
-    shown = _shown(position[order], plane)
-    most = max(float(values.max(initial=0.0)), 1e-3)
-    depth: Any = {"depthshade": False} if plane is None else {}
-    drawn = ax.scatter(
-        *shown.T, c=values[order], s=7, cmap=colour_map(made.theme), vmin=0.0, vmax=most, linewidths=0, **depth
-    )
-    points = [shown]
+    colour_bar(ax, _cloud(ax, _shown(position, plane), values), label)
+    points = [_shown(position, plane)]
     for kind in KINDS if singular else ():
-        q = space.singular_configurations(kind)
+        q, certain = _singular(space, kind)
         if len(q):
             points.append(_shown(evaluate(space.m, "pose", frame=space.frame)(q)[:, :3, 3], plane))
-            _draw_singular(ax, space, kind, q, points[-1])
+            _draw_singular(ax, space, kind, q if certain else None, points[-1])
     names = ("x", "y", "z") if plane is None else tuple(direction_name(row) for row in plane)
-    equal_axes(ax, np.concatenate(points), tuple(f"{name} of {space.frame}" for name in names))
-    colour_bar(ax, drawn, label)
+    equal_axes(ax, np.concatenate(points), tuple(f"{name} of {space.frame}" for name in names), zoom=1.0)
     legend(ax, "below")
     panel_title(ax, f"{space.name}: {space.reached:.0%} of {space.asked:,} samples reached")
     return made
+
+
+def _cloud(ax: Any, points: Floats, values: Floats) -> Any:
+    """The samples, those near to singular ones on top."""
+    order = np.argsort(values)[::-1]
+    shades = colour_map(ax.get_figure(root=True).theme)
+    most = max(float(values.max(initial=0.0)), 1e-3)
+    depth: Any = {"depthshade": False} if points.shape[1] == 3 else {}
+    return ax.scatter(*points[order].T, c=values[order], s=7, cmap=shades, vmin=0.0, vmax=most, linewidths=0, **depth)
+
+
+def _singular(space: Workspace, kind: str) -> tuple[Floats, bool]:
+    """Singular configurations and True; of a matrix without a determinant, such as that of an arm with a joint too many, the
+    samples that are nearly singular, and False."""
+    if kind == "serial" and square_part(space.m, space.frame) is None:
+        return space.q[space.conditions.serial < NEARLY], False
+    return space.singular_configurations(kind), True
 
 
 def _values(space: Workspace, of: str) -> tuple[Floats, str]:
@@ -70,17 +81,20 @@ def _shown(position: Floats, plane: Floats | None) -> Floats:
     return position if plane is None else position @ plane.T
 
 
-def _draw_singular(ax: Any, space: Workspace, kind: str, q: Floats, points: Floats) -> None:
-    """Curves where two actuators move the frame in a plane; else dots, since they would be surfaces."""
+def _draw_singular(ax: Any, space: Workspace, kind: str, q: Floats | None, points: Floats) -> None:
+    """Curves where two actuators move the frame in a plane; else dots, since they would be surfaces, or are only nearly so."""
     from matplotlib.collections import LineCollection
 
-    colour = ax.get_figure(root=True).theme.role(LOOKS[kind]["role"])
-    label = f"singular, {kind} kind"
-    if points.shape[1] == inputs(space.m) == 2:
-        pairs = _chains(space, q)
-        ax.add_collection(LineCollection(list(points[pairs]), colors=colour, linewidths=1.8, label=label, zorder=3))
+    role, marker = LOOKS[kind]
+    colour = ax.get_figure(root=True).theme.role(role)
+    label = f"{'nearly ' if q is None else ''}singular, {kind} kind"
+    if q is not None and points.shape[1] == inputs(space.m) == 2:
+        lines = list(points[_chains(space, q)])
+        ax.add_collection(LineCollection(lines, colors=colour, linewidths=1.8, label=label, zorder=3))
     else:
-        ax.scatter(*points.T, s=6, color=colour, marker=LOOKS[kind]["marker"], linewidths=0, label=label, zorder=3)
+        ax.scatter(
+            *points.T, s=12 if q is None else 8, color=colour, marker=marker, linewidths=0, label=label, zorder=3
+        )
 
 
 def _chains(space: Workspace, q: Floats) -> Floats:

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 
 import networkx as nx
 
+from eslabon.language import phrase, translated
 from eslabon.model import GROUND, KINDS, Model
 from eslabon.model.closures import CLOSURES
 from eslabon.plotting import LIGHT
@@ -60,8 +61,8 @@ class Node:
         return BODY if self.boxed else LABEL
 
 
-def topology_svg(m: Model) -> str:
-    """The topology of a mechanism as the text of an SVG picture, with a legend of what occurs in it.
+def topology_svg(m: Model, language: str = "en") -> str:
+    """The topology of a mechanism as the text of an SVG picture, with a legend of what occurs in it in a language.
 
     >>> from eslabon import load
     >>> picture = topology_svg(load("five_bar"))
@@ -71,10 +72,14 @@ def topology_svg(m: Model) -> str:
     nodes = list(nodes_of(m))
     x = places(nodes)
     y = [BODY / 2 + ROW * node.layer for node in nodes]
-    head = f"{shortened(m.name, 48)}: bodies {len(m.bodies)}, joints {len(all_joints(m))}, loops {len(m.loops)}"
+    counted = {"bodies": len(m.bodies), "joints": len(all_joints(m)), "loops": len(m.loops)}
+    head = translated(
+        phrase("{name}: bodies {bodies}, joints {joints}, loops {loops}", name=shortened(m.name, 48), **counted),
+        language,
+    )
     drawn = max(x[k] + node.width / 2 for k, node in enumerate(nodes))
     wide = max(drawn, 1.12 * text_width(head), 420.0)
-    rows = legend_rows(nodes, wide)
+    rows = legend_rows(nodes, wide, language)
     tall = max(y) + ROW
     width, height = f"{wide + 2 * MARGIN:.0f}", f"{tall + 30 + 30 * len(rows) + MARGIN:.0f}"
     return "\n".join(
@@ -136,11 +141,19 @@ def places(nodes: Sequence[Node]) -> list[float]:
 SYMBOLS = {**KINDS, **CLOSURES}
 
 
-def legend_rows(nodes: Sequence[Node], wide: float) -> list[list[tuple[float, Node]]]:
+def legend_rows(nodes: Sequence[Node], wide: float, language: str = "en") -> list[list[tuple[float, Node]]]:
     """The entries of the legend and where they stand, in rows no wider than the drawing."""
     symbols, sorts = {node.symbol for node in nodes}, {node.sort for node in nodes}
-    entries = [Node("joint", name, kind.symbol) for name, kind in SYMBOLS.items() if kind.symbol in symbols]
-    entries += [Node(sort, *STYLES[sort][:2]) for sort in STYLES if sort in sorts and STYLES[sort][1]]
+    entries = [
+        Node("joint", translated(name, language), kind.symbol)
+        for name, kind in SYMBOLS.items()
+        if kind.symbol in symbols
+    ]
+    entries += [
+        Node(sort, translated(STYLES[sort][0], language), STYLES[sort][1])
+        for sort in STYLES
+        if sort in sorts and STYLES[sort][1]
+    ]
     rows: list[list[tuple[float, Node]]] = [[]]
     left = GAP
     for node in entries:

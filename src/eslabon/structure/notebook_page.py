@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from eslabon.errors import EslabonError
 from eslabon.model import Model
 from eslabon.pages import paragraph, picture, table
-from eslabon.pages.notebook import beside, drawn, folded
-from eslabon.sheets import Sheet, shown
+from eslabon.pages.notebook import beside, drawn, folded, trimmed
+from eslabon.sheets import Sheet
 from eslabon.structure.drawing import topology_svg
 from eslabon.structure.item_tables import sheets
 from eslabon.structure.mobility import degrees_of_freedom
@@ -28,16 +29,11 @@ def mechanism_pieces(m: Model) -> Iterator[str]:
     made = {sheet.title: sheet for sheet in sheets(m) if sheet.title != "totals"}
     for title, sheet in made.items():
         count = len(sheet.rows)
-        yield folded(f"{title} ({count})", table(_trimmed(sheet)), opened=title == "joints" and count <= FEW)
+        yield folded(
+            f"{title} ({count})", table(trimmed(replace(sheet, title=""))), opened=title == "joints" and count <= FEW
+        )
     if m.note:
         yield folded("note", *(paragraph(" ".join(part.split())) for part in m.note.split("\n\n")))
-
-
-def _trimmed(sheet: Sheet) -> Sheet:
-    """Without the title, which the summary says, and without columns in which nothing stands."""
-    kept = [k for k in range(len(sheet.columns)) if any(shown(row[k]) for row in sheet.rows)]
-    rows = [[row[k] for k in kept] for row in sheet.rows]
-    return Sheet("", tuple(sheet.columns[k] for k in kept), rows, sheet.caption, sheet.prose)
 
 
 def _numbers(m: Model) -> Sheet:

@@ -21,7 +21,7 @@ from eslabon.identification.recordings import read_table
 from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference, integrate, limits, velocity_units
-from eslabon.paths import joint_path, quintic
+from eslabon.paths import joint_path, septic
 from eslabon.paths.joint_path import JointPath
 from eslabon.simulate.simulated_motion import Motion
 from eslabon.solvers.assembly.prescription import size
@@ -91,7 +91,10 @@ def _default(m: Mechanism, q0: np.ndarray, tip: str | None) -> Movement:
         return _still(m, q0, tip)
     if m.rheonomic or not m.nu or not spanning_joints(m):
         return _let_go(m, q0, tip)
-    return _rest_to_rest(m, q0, tip)
+    try:
+        return _rest_to_rest(m, q0, tip)
+    except EslabonError:  # actuated joints that turn by quaternions beside others that nothing drives, for instance
+        return _let_go(m, q0, tip)
 
 
 # -- from rest to rest ------------------------------------------------------------------------------------------------
@@ -146,7 +149,7 @@ def _reach(m: Mechanism, q0: np.ndarray, joints: tuple[str, ...]) -> np.ndarray:
 
 def _course(delta: np.ndarray) -> tuple[np.ndarray, ...]:
     """Times, and displacements, velocities and accelerations of the driven joints: there and back."""
-    half = joint_path([np.zeros(len(delta)), delta], quintic(SECONDS / 2))
+    half = joint_path([np.zeros(len(delta)), delta], septic(SECONDS / 2))
     t = np.linspace(0.0, SECONDS, FRAMES)
     out, back = t[t <= SECONDS / 2], t[t > SECONDS / 2]
     x, v, a = (np.concatenate(parts) for parts in zip(half(out), half(SECONDS - back), strict=True))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from html import escape, unescape
 from typing import Any
 
 from eslabon import pages
@@ -13,6 +15,15 @@ from eslabon.errors import EslabonError
 from eslabon.language import Phrase, catalogue, phrase, translated
 from eslabon.sheets import Sheet, plain, shown
 
+# What other rooms write into their drawings, with names and numbers in it.
+LABELS = (
+    "{name}: bodies {bodies}, joints {joints}, loops {loops}",
+    "{axis} of {frame} [m]",
+    "{size} of states",
+    "reciprocal condition number, {kind} kind, of its {part}",
+    "reciprocal condition number, {kind} kind",
+    "singular, {kind} kind",
+)
 FOLD = 16  # rows of a table, above which it opens by a click
 
 
@@ -99,16 +110,26 @@ class Section:
         """A figure of matplotlib."""
         self.pieces.append(pages.figure(drawn, self.said(caption, **values)))
 
+    def label(self, text: str) -> str:
+        """A text of a drawing in the study's language; names of joints and bodies stay."""
+        for pattern in LABELS:
+            if found := re.fullmatch(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(pattern)), text):
+                return translated(phrase(pattern, **found.groupdict()), self.language)
+        return catalogue(self.language).get(text, text)
+
     def foreign(self, drawn: Any) -> None:
         """Say the labels of a figure that another room drew in the study's language."""
         if self.language != "en":
             from matplotlib.text import Text
 
             for label in drawn.findobj(Text):
-                label.set_text(translated(label.get_text(), self.language))
+                label.set_text(self.label(label.get_text()))
 
     def picture(self, svg: str, caption: str = "", wide: bool = False, **values: Any) -> None:
         """The text of an SVG; a wide one at its own size, to be scrolled."""
+        if self.language != "en":  # tooltips repeat what can be read
+            svg = re.sub(r"<title>[^<]*</title>", "", svg)
+            svg = re.sub(r">([^<>]*\w[^<>]*)<", lambda found: f">{escape(self.label(unescape(found[1])))}<", svg)
         if not wide:
             self.pieces.append(pages.picture(svg, self.said(caption, **values)))
             return

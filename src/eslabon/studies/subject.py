@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.errors import EslabonError, ModelError
+from eslabon.errors import EquilibriumError, EslabonError, ModelError
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.studies.choices import Choices, configuration, instant
@@ -47,6 +48,11 @@ class Subject:
         except ModelError:
             return _farthest(self.m)
 
+    @property
+    def named_tip(self) -> str:
+        """The same in a sentence; quoted, so that a name is not taken for a word."""
+        return f"'{self.tip}'"
+
     @cached_property
     def movement(self) -> Movement:
         """The motion that is given, or the one that suits the mechanism."""
@@ -58,11 +64,8 @@ class Subject:
 
     @cached_property
     def moves(self) -> bool:
-        """Whether anything can move."""
-        try:
-            return self.m.nv > 0 and (self.m.dof > 0 or self.m.rheonomic)
-        except EslabonError:  # it cannot be assembled
-            return False
+        """Whether anything can move; what cannot be assembled is an error."""
+        return self.m.nv > 0 and (self.m.rheonomic or self.m.dof > 0)
 
     # -- a point ----------------------------------------------------------------------------------------------------
 
@@ -82,8 +85,11 @@ class Subject:
         except EslabonError:
             if self.choices.at is not None:
                 return self.start, np.zeros(m.nu), False
-        found = self.equilibria
-        return (found[0].q, found[0].tau, True) if len(found) else (self.start, np.zeros(m.nu), False)
+        with suppress(EquilibriumError):
+            found = self.equilibria
+            if len(found):
+                return found[0].q, found[0].tau, True
+        return self.start, np.zeros(m.nu), False
 
     @cached_property
     def linear_model(self) -> LinearModel:

@@ -11,8 +11,6 @@ from eslabon.plotting import curves, panels
 from eslabon.sheets import Sheet
 from eslabon.studies.section import Section
 
-THERE = 1e-12  # what is never larger than this has no panel
-
 
 class Panel(NamedTuple):
     """Curves of one unit: what they are, their unit, and values (times,) by name. `suffix` sets them apart in a table from
@@ -48,10 +46,15 @@ def plot_in_time(page: Section, key: str, t: np.ndarray, drawn: Sequence[Panel],
     for panel in drawn:
         heads += [f"{name}{panel.suffix}" + (f" [{panel.unit}]" if panel.unit else "") for name in panel.values]
     page.numbers(Sheet(key, tuple(heads), [tuple(map(float, row)) for row in rows]))
+    if any(panel.values for panel in drawn):
+        page.figure(figure_in_time(page, t, drawn), caption, **values)
+
+
+def figure_in_time(page: Section, t: np.ndarray, drawn: Sequence[Panel]) -> Any:
+    """A figure of panels, labelled in the page's language."""
     shown = [panel for panel in drawn if panel.values]
-    if not shown:
-        return
     figure, axes = panels(len(shown), size=(5.2, 2.5), bottom=f"{page.said('time')} [s]")
     for ax, panel in zip(axes, shown, strict=True):
-        curves(ax, t, dict(panel.values), name=page.said(panel.name), unit=panel.unit, log=panel.log)
-    page.figure(figure, caption, **values)
+        only = next(iter(panel.values)) if len(panel.values) == 1 else ""  # which has no legend
+        curves(ax, t, dict(panel.values), name=page.said(panel.name), unit=panel.unit, log=panel.log, title=only)
+    return figure

@@ -13,9 +13,10 @@ from typing import Any
 from eslabon import pages
 from eslabon.arguments import text
 from eslabon.errors import EslabonError, ModelError, ModelWarning, ReadError, SingularityWarning, shown
-from eslabon.files import write
+from eslabon.files import check_writable, write
 from eslabon.language import phrase, translated
 from eslabon.mechanism import Mechanism, load
+from eslabon.pages.notebook import framed
 from eslabon.sheets import Sheet, plain
 from eslabon.studies.choices import Choices
 from eslabon.studies.section import Section
@@ -89,7 +90,7 @@ class Study:
         return page
 
     def _repr_html_(self) -> str:
-        return pages.scene(self.html, height=800)
+        return framed(pages.scene(self.html, height=800))
 
     def __repr__(self) -> str:
         told = f", {sum(map(len, self.troubles.values()))} that could not be computed" if self.troubles else ""
@@ -148,7 +149,7 @@ def study(
         raise ModelError(f"a study is of a mechanism, its name or its file; it was given {shown(m)}.")
     chosen = Choices(motion, at, tip, sections, text(language, "language")).check(m, (*SECTIONS, "timings"))
     if output is not None:
-        page_path(output, m.name)  # of a wrong name it is better told at once
+        check_writable(page_path(output, m.name))
     made = Study(m.name, chosen.language, tuple(_written(Subject(m, chosen), watch)), _about(m, chosen))
     if output is not None:
         made.save(output)
@@ -174,7 +175,8 @@ def _about(m: Mechanism, chosen: Choices) -> dict[str, Any]:
 def _written(subject: Subject, watch: Watcher | None) -> Iterator[Section]:
     """The sections that are asked for, one after another, and at last the times they took."""
     asked = subject.choices.sections
-    subject.start  # noqa: B018 a configuration that cannot be is told at once
+    if subject.choices.at is not None or subject.choices.motion is not None:
+        subject.start  # noqa: B018 a choice that cannot be is told at once
     if subject.choices.motion is not None and subject.moves:
         subject.movement  # noqa: B018
     finished = []

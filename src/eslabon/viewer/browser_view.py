@@ -8,8 +8,10 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -134,7 +136,7 @@ class View:
 
     def _repr_html_(self) -> str:
         if self._stopping.is_set():
-            return f"<p>The view of {', '.join(self._exhibits)} is stopped.</p>"
+            return f"<p>The view of {escape(', '.join(self._exhibits))} is stopped.</p>"
         return f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'
 
     # -- from a program -----------------------------------------------------------------------------------------------
@@ -246,11 +248,25 @@ class View:
         client.camera.position, client.camera.look_at = extent.camera(ROOM)
 
     def _page(self) -> str:
-        with self._lock:
+        with self._without_grips():
             return str(self._server.scene.as_html(dark_mode=self._dark))
 
     def _picture(self, client: Any) -> bytes:
-        return as_png(client, self._theme.paper, PATIENCE)
+        with self._without_grips():
+            return as_png(client, self._theme.paper, PATIENCE)
+
+    @contextmanager
+    def _without_grips(self) -> Iterator[None]:
+        """The grips are for hands, not for pictures."""
+        with self._lock:
+            grips = [panel.gizmo.handle for panel in self._panels.values() if panel.gizmo.handle is not None]
+            for grip in grips:
+                grip.visible = False
+            try:
+                yield
+            finally:
+                for grip in grips:
+                    grip.visible = True
 
     def _send_scene(self, client: Any) -> None:
         client.send_file_download(f"{self._file_name()}.html", self._page().encode(), save_immediately=True)

@@ -59,9 +59,23 @@ class Exhibit:
 
     def gauges(self) -> tuple[Gauge, ...]:
         try:
-            return gauges(self.m, self.q, self.session.frame)
+            frame = self.session.frame
+            return gauges(self.m, self.q, frame, None if frame is None else self.session.task(frame))
         except EslabonError:  # a configuration of a motion that is not closed to the last digits
             return ()
+
+    def reactions(self) -> Floats:
+        """What joints transmit: in a simulation, or at rest, held by the actuators if they can."""
+        m, run, rest = self.session.original, self.run, np.zeros(self.m.nv)
+        given: Any = (
+            {} if m is self.m else {"parameters": self.session.parameters}
+        )  # code for all values, compiled once
+        if run is not None:
+            return np.asarray(m.reactions(run.q, run.v, tau=run.tau, external=run.wrenches, **given))
+        try:
+            return np.asarray(m.reactions(self.q, rest, rest, **given))
+        except EslabonError:  # more degrees of freedom than actuators
+            return np.asarray(m.reactions(self.q, rest, tau=np.zeros(m.nu), **given))
 
     def tick(self, seconds: float) -> None:
         """Let time go by."""
@@ -113,7 +127,10 @@ class Exhibit:
         """Look for the assembly modes."""
         self.halt()
         self.modes = self.session.assembly_modes()
-        return "" if len(self.modes) > 1 else f"{self.m.name} has no other assembly mode here."
+        count = len(self.modes)
+        return (
+            f"{count} assembly modes; choose one." if count > 1 else f"{self.m.name} has no other assembly mode here."
+        )
 
     def choose_mode(self, name: str) -> str:
         self.halt()

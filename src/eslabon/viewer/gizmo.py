@@ -10,7 +10,6 @@ import numpy as np
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import Floats
 from eslabon.scene import scene_of
-from eslabon.viewer.session import task_of
 
 if TYPE_CHECKING:
     from viser import ViserServer
@@ -42,13 +41,11 @@ class Gizmo:
 
     def add(self) -> None:
         """Put it at the frame, in the form that suits it, or take it away."""
-        if self.handle is not None:
-            self.handle.remove()
-            self.handle = None
+        self.remove()
         m, frame = self.exhibit.m, self.exhibit.session.frame
         if not self.visible or self.suspended or frame is None:
             return
-        scene, task = scene_of(m), task_of(m, frame)
+        scene, task = scene_of(m), self.exhibit.session.task(frame)
         here = self.exhibit.session.pose(frame)
         axes = here[:3, :3] if task == "pose" else np.eye(3)
         if scene.plane is not None:
@@ -61,6 +58,11 @@ class Gizmo:
         )  # fmt: skip
         self.handle.on_update(self._moved)
         self.follow()
+
+    def remove(self) -> None:
+        if self.handle is not None:
+            self.handle.remove()
+            self.handle = None
 
     async def _moved(self, event: Any) -> None:
         self.dragged = event.phase != "end"
@@ -76,7 +78,7 @@ class Gizmo:
         if self.handle is None or frame is None or self.dragged:
             return
         here: Floats = self.exhibit.session.pose(frame)
-        if task_of(self.exhibit.m, frame) == "position":
+        if self.exhibit.session.task(frame) == "position":
             self.turned = here[:3, :3].T @ rotation_from_quaternion(np.array(self.handle.wxyz))
         self.handle.wxyz = quaternion_from_rotation(here[:3, :3] @ self.turned)
         self.handle.position = here[:3, 3]

@@ -9,16 +9,20 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.coordinates.massless import refuse_massless
+from eslabon.errors import InputError
 from eslabon.model.configuration import limits
 from eslabon.simulate.run_errors import SimulationError
 from eslabon.simulate.step_formulas import RK4
 from eslabon.simulate.stops import stops_of
 from eslabon.simulate.system import System
+from eslabon.solvers.assembly.prescription import Prescription
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
 
 STEP = 1e-3  # s
+SHORTEST = 4e-6  # s, where springs are stiff
+COARSE = 1e-4  # of a state: what steps may differ from those of half their length
 PERIOD = 4e-3  # s, from one look of the servos to the next
 SERVO = 2 * np.pi * 1.5  # rad/s, of the critically damped servos: soft enough for a push to be seen
 
@@ -62,8 +66,12 @@ class LiveSimulation:
     def __post_init__(self) -> None:
         self.q = np.array(self.q)
         self.v = np.zeros(self.m.nv) if self.v is None else np.array(self.v)
-        self.targets = self.q[list(self.m.actuated_coordinates)]
+        self.targets = Prescription(self.m.actuated).values(self.m, self.q)
+        self.step = STEP
+        self._springs = bool(self.m.springs) or any(j.stiffness or j.viscous for j in self.m.joints)
         self.stops = self.stops and bool(np.isfinite(limits(self.m)).any())
+        if not self.m.nv:
+            raise InputError(f"{self.m.name} has no joint that moves: there is nothing to simulate.")
         refuse_massless(self.m)
         self._system = System(self.m, stops=stops_of(self.m, self.stops, STEP))
         self.let_be()
@@ -91,7 +99,8 @@ class LiveSimulation:
         if not self.servos or not self.m.nu:
             return np.zeros(self.m.nu)
         wanted, moving = np.zeros(self.m.nv), list(self.m.actuated_velocities)
-        gap = self.targets - self.q[list(self.m.actuated_coordinates)]
+        given = Prescription(self.m.actuated)
+        gap = given.displacement(self.m, self.targets, given.values(self.m, self.q))
         wanted[moving] = SERVO**2 * gap - 2 * SERVO * self.v[moving]
         return np.asarray(self.m.hybrid_dynamics(self.q, self.v, wanted)[0])
 
@@ -101,7 +110,7 @@ class LiveSimulation:
         while steps > 0:
             count = min(steps, 1 if self.pull is not None else round(PERIOD / STEP) if self.servos else steps)
             self._pull()
-            self._run(self.tau, count)
+            self._run(self.tau, count * STEP)
             steps -= count
 
     def _pull(self) -> None:
@@ -114,18 +123,34 @@ class LiveSimulation:
         speed = twist[3:] + np.cross(twist[:3], arm)
         self.push(body, stiffness * (to - pose[:3, 3] - arm) - damping * speed, point)
 
-    def _run(self, tau: Floats, count: int) -> None:
-        """Native steps of RK4 under constant forces."""
-        m, t = self.m, self.t + STEP * np.arange(count)
-        rows = np.column_stack([t, np.full(count, STEP), np.broadcast_to(tau, (count, m.nu))])
-        step = replace(self._system, external=self.wrenches).function(
-            RK4.formula, law=None, sampling=None, columns=int(m.nu > 0)
-        )
-        x = np.asarray(step(np.concatenate([self.q, self.v]), rows, every=count))[-1]
-        if not np.isfinite(x).all():
+    def _run(self, tau: Floats, seconds: float) -> None:
+        """Native steps of RK4 under constant forces; where springs are stiff, short enough for steps of half their length to lead
+        to the same state. That is looked at in every run, since how stiff they are depends on where the mechanism stands."""
+        x = np.concatenate([self.q, self.v])
+        made = self._steps(x, tau, seconds, self.step)
+        while self.step > SHORTEST and not self._resolved(made, x, tau, seconds):
+            self.step /= 4
+            made = self._steps(x, tau, seconds, self.step)
+        if not np.isfinite(made).all():
             raise SimulationError(
-                f"{m.name} broke down after t = {self.t:.3g} s: its numbers are no longer finite. Go back and try again "
-                "with less force, or away from singular configurations.",
-                None,
+                f"{self.m.name} broke down after t = {self.t:.3g} s: its numbers are no longer finite. Reset it and try again "
+                "with less force, or away from singular configurations."
             )
-        self.q, self.v, self.t = x[: m.nq], x[m.nq :], float(t[-1] + STEP)
+        self.q, self.v, self.t = made[: self.m.nq], made[self.m.nq :], self.t + seconds
+
+    def _resolved(self, made: Floats, x: Floats, tau: Floats, seconds: float) -> bool:
+        """Whether the steps that led to a state were short enough."""
+        if not np.isfinite(made).all() or not self._springs:
+            return bool(np.isfinite(made).all())
+        finer = self._steps(x, tau, seconds, self.step / 2)
+        return bool(np.abs(made - finer).max() < COARSE * (1 + np.abs(finer).max()))
+
+    def _steps(self, x: Floats, tau: Floats, seconds: float, step: float) -> Floats:
+        count = max(1, round(seconds / step))
+        length = seconds / count
+        times = self.t + length * np.arange(count)
+        rows = np.column_stack([times, np.full(count, length), np.broadcast_to(tau, (count, self.m.nu))])
+        native = replace(self._system, external=self.wrenches).function(
+            RK4.formula, law=None, sampling=None, columns=int(self.m.nu > 0)
+        )
+        return np.asarray(native(x, rows, every=count))[-1]

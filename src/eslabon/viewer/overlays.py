@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LONGEST = 0.3  # of the mechanism's size: the longest arrow
 FADING = 0.97  # of the largest force so far, from one look to the next: the scale follows slowly
+GLASS = 0.4  # how opaque bodies are while one looks into them
 NAMES = ("frames", "centres of mass", "forces", "reactions")
 
 
@@ -72,6 +73,9 @@ class Overlays:
         )  # fmt: skip
 
     def show(self) -> None:
+        """Show what is to be seen; bodies are glass around their centres of mass."""
+        for solid in self.placed.solids.values():
+            solid.opacity = GLASS if "centres of mass" in self.shown else None
         for name, nodes in self.nodes.items():
             for node in nodes:
                 node.visible = name in self.shown
@@ -121,18 +125,8 @@ def _forces(exhibit: Exhibit) -> tuple[Floats, Floats]:
 
 
 def _reactions(exhibit: Exhibit) -> tuple[Floats, Floats]:
-    """What joints transmit: in a simulation, or at rest, held by the actuators if they can."""
-    m, run = exhibit.m, exhibit.run
     try:
-        if run is not None:
-            found = m.reactions(run.q, run.v, tau=run.tau, external=run.wrenches)
-        else:
-            rest = np.zeros(m.nv)
-            try:
-                found = m.reactions(exhibit.q, rest, rest)
-            except EslabonError:  # more degrees of freedom than actuators
-                found = m.reactions(exhibit.q, rest, tau=np.zeros(m.nu))
-        arrows = reaction_arrows(m, exhibit.q, found)
+        arrows = reaction_arrows(exhibit.m, exhibit.q, exhibit.reactions())
     except EslabonError:  # a singular configuration has none
         return np.zeros((0, 3)), np.zeros((0, 3))
     return np.asarray(arrows.points), np.asarray(arrows.forces)

@@ -103,6 +103,7 @@ class Panel:
         return pull
 
     def _rebuild(self) -> str:
+        self.gizmo.remove()
         self.placed.remove()
         self._build_solids()
         self.gizmo.add()
@@ -135,6 +136,7 @@ class Panel:
     def _clicked(self, handle: Any, request: Callable[[], Any]) -> None:
         @handle.on_click  # type: ignore[untyped-decorator]
         async def clicked(_: Any) -> None:
+            _put(self.saying, words.BUSY)  # until there is something to say: a moment, or seconds of compiling
             self.ask(id(handle), request)
 
     def _joints(self) -> None:
@@ -234,7 +236,7 @@ class Panel:
 
     def _play(self) -> None:
         gui, exhibit = self.server.gui, self.exhibit
-        with gui.add_folder("Play", expand_by_default=bool(exhibit.clips)):
+        with gui.add_folder("Motions", expand_by_default=bool(exhibit.clips)):
             self.clip = gui.add_dropdown("motion", (*exhibit.clips,) or (words.NONE,))
             buttons = gui.add_button_group("", ("Play", "Pause"))
             self.time = gui.add_slider("time [s]", 0.0, 1.0, 0.001, 0.0)
@@ -306,9 +308,10 @@ class Panel:
         """Numbers and sentences; controls that a person moves just now are left alone."""
         exhibit = self.exhibit
         _put(self.saying, words.sentence(exhibit.said))
-        _put(self.conditions, words.gauges(exhibit.gauges(), self.theme))
         _put(self.state, words.simulation(exhibit.run))
         left = {handle for handle, when in self._touched.items() if now - when < QUIET}
+        if not left & {id(handle) for handle in self.parameters.values()}:  # other dimensions need other code
+            _put(self.conditions, words.gauges(exhibit.gauges(), self.theme))
         for slider in self.sliders:
             if id(slider.handle) not in left:
                 self._set(
@@ -325,7 +328,8 @@ class Panel:
         return not left and not self._released
 
     def _set(self, handle: Any, value: float) -> None:
-        value = float(np.clip(float(f"{value:.6g}"), handle.min, handle.max))
+        digits = max(0, -int(np.floor(np.log10(handle.step) + 1e-9)))
+        value = float(np.clip(round(value, digits), handle.min, handle.max))
         if abs(handle.value - value) > 1e-9:
             handle.value = value
 

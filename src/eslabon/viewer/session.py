@@ -21,8 +21,10 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, difference, limits
 from eslabon.model.memory import per_model
 from eslabon.scene import body_poses
+from eslabon.solvers.assembly.closing_formulas import NearClosure
 from eslabon.solvers.assembly.continuation import continued
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales, size
+from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.ranges import Ranges, distinct
 from eslabon.solvers.singularities import independent_coordinates, reachable_twists
 from eslabon.viewer.reclosing import reclosed
@@ -98,7 +100,7 @@ class Session:
     @property
     def drives(self) -> tuple[Drive, ...]:
         """The coordinates that a person moves: those of the actuated joints, and of joints that move by themselves."""
-        return drives_of(self.m)
+        return drives_of(self.original)
 
     def move(self, drive: Drive, value: float) -> str:
         """Bring a coordinate to a value, the other drives held, along the branch on which the mechanism stands."""
@@ -159,10 +161,9 @@ class Session:
     def reach(self, frame: str, pose: Floats) -> str:
         """Lead a frame towards a pose, or, where it cannot turn by itself, its origin towards a place; to the nearest that loops
         and limits allow."""
-        m, part = self.m, task_of(self.m, frame)
+        m, part = self.m, self.task(frame)
         for target in _between(self.pose(frame), pose, size(m)):
-            words: dict[str, Any] = {"pose": target} if part == "pose" else {part: _part(target, part)}
-            found: Any = m.inverse_kinematics(guess=self.q, frame=frame, report=True, restarts=0, **words)
+            found = self._found(frame, part, target)
             away = np.abs(difference(m, found.q, self.q) * scales(m)).max(initial=0.0)
             if away > LEAP or not np.isfinite(found.q).all():
                 return f"'{frame}' stops: to get nearer it would have to jump to another branch."
@@ -173,6 +174,20 @@ class Session:
                 short = _missing(float(found.distance), float(found.angle))
                 return f"'{frame}' stands as near as it can, {short} short."
         return ""
+
+    def task(self, frame: str) -> str:
+        """What of a frame can be asked for; see `task_of`. It is a matter of the structure, not of the parameters."""
+        return task_of(self.original, frame)
+
+    def _found(self, frame: str, part: str, target: Floats) -> Any:
+        """The configuration for a pose nearby in one native call, or else by the general way."""
+        m = self.m
+        if part == "pose" and m.closed and not m.rheonomic:
+            near = NearClosure.of(m, Prescription(frame=m.frame(frame).name))(self.q, target, True)
+            if near is not None:
+                return Configurations(near, True, 0.0, 0.0, 1)
+        words: dict[str, Any] = {"pose": target} if part == "pose" else {part: _part(target, part)}
+        return m.inverse_kinematics(guess=self.q, frame=frame, report=True, restarts=0, **words)
 
     # -- parameters -------------------------------------------------------------------------------------------------
 
@@ -203,7 +218,7 @@ class Session:
         if self.m.closed:
             modes = self.m.assembly_modes(self.q[Prescription(self._driven).coordinates(self.m)], joints=self._driven)
             word = "assembly mode"
-        elif self.frame is not None and task_of(self.m, self.frame) == "pose":
+        elif self.frame is not None and self.task(self.frame) == "pose":
             modes = self.m.inverse_kinematics(
                 self.pose(self.frame), self.q, self.frame, solutions=WORKING_MODES, report=True
             ).q  # type: ignore[union-attr]

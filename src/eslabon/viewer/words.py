@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NONE = "-"
 COLOURS = {"green": PALETTE["green"], "yellow": PALETTE["orange"], "red": PALETTE["vermillion"]}
 LIKE = {"green": "well conditioned", "yellow": "near singular", "red": "all but singular"}
+BUSY = "<div style='padding:0 0.9em 0.45em;font-size:0.82em;opacity:0.6'>one moment ...</div>"
 BOX = "font-size:0.82em;line-height:1.35;padding:0 0.9em 0.45em 0.9em"
 
 

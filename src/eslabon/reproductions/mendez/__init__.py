@@ -10,7 +10,7 @@ from functools import cache
 
 from eslabon.reproductions.document import Document, Equation
 from eslabon.reproductions.figures import Picture
-from eslabon.reproductions.mendez import chains, curves, errata, planar_arm
+from eslabon.reproductions.mendez import chains, curves, errata, planar_arm, representations
 from eslabon.reproductions.report import Report
 
 DOCUMENT = Document(
@@ -67,5 +67,6 @@ def report() -> Report:
 
 @cache
 def figures() -> tuple[Picture, ...]:
-    """The planar arm along a motion, what the errata change, and its free swing; the paper itself has sketches only."""
-    return curves.moving(), curves.slipped(), curves.swinging()
+    """The planar arm along a motion, what the errata change, its free swing, and quaternions beside matrices; the paper itself has
+    sketches only."""
+    return curves.moving(), curves.slipped(), curves.swinging(), representations.figure()

@@ -274,12 +274,17 @@ def _centre_velocities(m: es.Mechanism, q: Floats, v: Floats) -> list[Floats]:
 # -- the claim of efficiency ------------------------------------------------------------------------------------------
 
 
-def efficiency() -> Section:
+def rotation_counts() -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Multiplications and additions by quaternions and by matrices: of turning a vector, and of composing two rotations."""
     p, r, u = casadi.SX.sym("p", 4), casadi.SX.sym("r", 4), casadi.SX.sym("u", 3)
     R, S = casadi.SX.sym("R", 3, 3), casadi.SX.sym("S", 3, 3)
     whole = quaternion_product(quaternion_product(p, quaternion_from_vector(u)), quaternion_conjugate(p))
-    turn, turn_matrix = _count([p, u], vector_part(whole)), _count([R, u], R @ u)
-    compose, compose_matrix = _count([p, r], quaternion_product(p, r)), _count([R, S], R @ S)
+    turn = _count([p, u], vector_part(whole)), _count([R, u], R @ u)
+    return turn, (_count([p, r], quaternion_product(p, r)), _count([R, S], R @ S))
+
+
+def efficiency() -> Section:
+    (turn, turn_matrix), (compose, compose_matrix) = rotation_counts()
     rows = (
         _fewer("turning a vector", turn, turn_matrix, "p u p~ takes more than R u; what is saved is in composing."),
         _fewer("composing two rotations", compose, compose_matrix, ""),

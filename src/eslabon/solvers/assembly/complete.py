@@ -39,6 +39,11 @@ def complete(
     if singular is not None:
         choice(singular, "singular", SINGULAR_WORDS)
     given = by_joints(m, joints)
+    for x, name, what in ((va, "va", "velocities"), (aa, "aa", "accelerations")):
+        if x is None:
+            raise ModelError(
+                f"complete needs the {what} {name} of the prescribed joints too; give zeros where there are none."
+            )
     if determinacy(m, given).open and passive == "refuse":
         _refuse_passive(m, given)
     count = len(given.velocities(m))

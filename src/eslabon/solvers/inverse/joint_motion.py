@@ -19,7 +19,7 @@ from eslabon.graph import evaluator
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model.configuration import coordinate_columns, coordinate_names, velocity_columns, velocity_names
 from eslabon.pages.notebook import attributes, in_groups
-from eslabon.plotting import InTime, by_unit, time_figure
+from eslabon.plotting import InTime, by_unit, saved, time_figure
 from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import ALL_ROWS
@@ -88,7 +88,7 @@ class JointMotion:
     def __repr__(self) -> str:
         return f"<JointMotion: {np.size(self.condition):,} rows, condition number up to {np.max(self.condition, initial=0.0):.2g}>"
 
-    def plot(self, theme: str | None = None) -> Any:
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure of coordinates, velocities, accelerations and the condition number of the Jacobian in time."""
         if self.t is None or self.model is None or self.q.ndim != 2:
             raise InputError(f"{self!r} has no times to be plotted over; what `follow` gives has.")
@@ -98,7 +98,7 @@ class JointMotion:
         drawn += by_unit("accelerations", [(str(c), f"{c.unit}²") for c in v], self.a)
         wide = np.max(self.condition, initial=1.0) > 10 * np.min(self.condition, initial=np.inf)
         drawn.append(InTime("conditioning", "", {"condition number": self.condition}, log=bool(wide)))
-        return time_figure(self.t, drawn, theme=theme, title=f"{self.model.name} along a path")
+        return saved(time_figure(self.t, drawn, theme=theme, title=f"{self.model.name} along a path"), path)
 
     def animate(
         self, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0, size: Any = None, trace: Any = None,

@@ -3,6 +3,7 @@ nonlinear mechanism."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ AWAY, AWAY_LENGTH = 0.1, 0.05  # what counts as a large error: rad, and sizes of
 TRACKING = 10.0  # rad/s, of computed torque
 SENSOR = 1e-3  # standard deviation of what encoders show, in rad and in sizes of the mechanism
 TIMES = 161
+SHARES = (0.5, 0.1, 0.02)  # of what counts as large: displacements that are tried, until the law holds
 
 
 def control(subject: Subject, page: Section) -> None:
@@ -84,10 +86,20 @@ def _regulator(subject: Subject, page: Section) -> None:
         {page.said("without control"): lm.poles, page.said("with the regulator"): np.asarray(found.poles)},
         "Poles of the linear model without and with the regulator.",
     )
-    q0, x0 = _displaced(subject, large)
+    law = laws.state_feedback(m, lm, found)
     with page.timed("closed loop, nonlinear"):
-        run = _run(m, q0, found.poles, laws.state_feedback(m, lm, found))
-    _response(subject, page, "regulated", run, x0)
+        q0, run, share = _held(subject, large, lambda q: _run(m, q, found.poles, law))
+    _response(subject, page, "regulated", run, np.asarray(difference(m, q0, subject.point[0])))
+    page.data["regulated"]["share_of_large"] = share
+    if share < SHARES[0]:
+        page.note(
+            "From {n} times this displacement the run broke down: the regulator holds it in a small neighbourhood only.",
+            n=round(SHARES[SHARES.index(share) - 1] / share),
+        )
+    if _rubs(m):
+        page.say(
+            "Coulomb friction holds it where the regulator asks for less than friction takes, so that a part of the error stays."
+        )
     with page.part("observer"):
         _observer(subject, page, found, large, force, q0)
 
@@ -101,22 +113,25 @@ def _scales(m: Mechanism, lm: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([position, BANDWIDTH * position]), force
 
 
-def _displaced(subject: Subject, large: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A closed configuration beside the point, and by how much."""
-    m, lm = subject.m, subject.linear_model
-    q, _, _ = subject.point
-    n = len(lm.coordinates)
-    for share in (0.5, 0.25, 0.1, 0.03):
-        x = share * large[:n] * np.resize([1.0, -0.8, 0.6], n)
+def _held(subject: Subject, large: np.ndarray, run: Callable[[np.ndarray], Any]) -> tuple[np.ndarray, Any, float]:
+    """A closed configuration beside the point, as far away as the law still holds, the motion from there, and which part of what
+    counts as large it is away."""
+    for share in SHARES:
         try:
-            made = np.asarray(integrate(m, q, lm.position_map @ x))
-            made = m.project(made) if m.closed else made
-            break
+            q = _displaced(subject, share * large)
+            return q, run(q), share
         except EslabonError:
-            continue
-    else:
-        made = q
-    return made, np.asarray(difference(m, made, q))
+            if share == SHARES[-1]:
+                raise
+    raise AssertionError
+
+
+def _displaced(subject: Subject, away: np.ndarray) -> np.ndarray:
+    """A closed configuration beside the point."""
+    m, lm = subject.m, subject.linear_model
+    q, n = subject.point[0], len(lm.coordinates)
+    made = np.asarray(integrate(m, q, lm.position_map @ (away[:n] * np.resize([1.0, -0.8, 0.6], n))))
+    return m.project(made) if m.closed else made
 
 
 def _settling(poles: Any) -> float:
@@ -131,7 +146,16 @@ def _run(m: Mechanism, q0: np.ndarray, poles: Any, law: Any) -> Any:
     end = _settling(poles)
     fastest = float(np.abs(poles).max(initial=1.0))
     inner = int(np.clip(np.ceil(end / (TIMES - 1) * fastest / 0.2), 1, 100))
+    if any(
+        np.any(j.coulomb) for j in m.joints if j.coulomb is not None
+    ):  # it turns over within a creep, which is stiff
+        return m.simulate(q0, None, np.linspace(0.0, end, TIMES), law, method="LSODA", rtol=1e-6)
     return m.simulate(q0, None, end, law, method="rk4", step=end / (TIMES - 1) / inner, every=inner)
+
+
+def _rubs(m: Mechanism) -> bool:
+    """Whether joints have Coulomb friction."""
+    return any(np.any(j.coulomb) for j in m.joints if j.coulomb is not None)
 
 
 def _response(subject: Subject, page: Section, key: str, run: Any, x0: np.ndarray) -> None:
@@ -173,7 +197,10 @@ def _observer(
         )
         return
     noise = np.array([SENSOR if unit == "rad/s" else SENSOR * size(m) for unit in _units(m, measured)])
-    observer = laws.kalman(lm, np.diag((0.2 * force) ** 2), np.diag(noise**2), through=lm.B)
+    shaken = lm.B @ np.diag((0.2 * force) ** 2) @ lm.B.T + np.diag(
+        (0.02 * large) ** 2
+    )  # forces, and a little of everything
+    observer = laws.kalman(lm, shaken, np.diag(noise**2))
     feedback = laws.output_feedback(lm, gains, observer)
     page.say(
         "Encoders show {outputs}; velocities are not measured. A Kalman filter estimates all states from them, and the regulator acts on the estimates. At the "

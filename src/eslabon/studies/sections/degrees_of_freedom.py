@@ -45,7 +45,7 @@ def _table(r: Mobility, page: Section) -> None:
         name, _, letter = method.partition(", in ")
         told = {
             "Chebychev-Gruebler-Kutzbach": phrase("Chebychev, Grübler and Kutzbach, in {where}", where=letter),
-            "Herve's subgroups": phrase("Hervé's subgroups, in {letter}", letter=letter),
+            "Hervé's subgroups": phrase("Hervé's subgroups, in {letter}", letter=letter),
         }.get(name, phrase("rank of the closure Jacobian"))
         if "assembled" in working:
             working, result = phrase("it cannot be assembled"), "?"
@@ -79,7 +79,10 @@ def _ways(r: Mobility) -> list[str]:
     said.append(
         phrase(
             "Hervé's subgroups: the motions that joints make together lie in a subgroup of all rigid motions, here {symbol}, of dimension {d}. "
-            "The same count is made with {d} for 6{passive}.",
+            "The same count is made with {d} for 6{passive}."
+            if d < 6 else
+            "Hervé's subgroups: the motions that joints make together lie in a subgroup of all rigid motions, here in {symbol}, which is all of "
+            "them. The count is the same{passive}.",
             symbol=r.subgroup.symbol, d=d,
             passive=plural(len(r.passive), ", and {n} passive motion is left out", ", and {n} passive motions are left out") if r.passive else "",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from eslabon.errors import EslabonError
@@ -37,11 +38,12 @@ def _typeset(subject: Subject, page: Section) -> None:
     for quantity in wanted:
         try:
             options: dict[str, Any] = {"frame": subject.tip} if quantity == "pose" else {}
-            latex = m.equations(quantity, **options).latex()
+            made = m.equations(quantity, **options)
+            latex = made.latex()
         except EslabonError:
-            latex = ""
-        if latex and len(latex) <= READABLE:
-            _explained(subject, page, quantity)
+            continue
+        if len(latex) <= READABLE:
+            _explained(subject, page, quantity, made.names)
             page.equation(rf"\begin{{align*}}{_shortened(latex, page)}\end{{align*}}")
             page.data[quantity] = latex
             return
@@ -51,7 +53,7 @@ def _typeset(subject: Subject, page: Section) -> None:
     )
 
 
-def _explained(subject: Subject, page: Section, quantity: str) -> None:
+def _explained(subject: Subject, page: Section, quantity: str, results: Sequence[str]) -> None:
     m = subject.m
     letters = ", ".join(f"q{k + 1}" for k in range(min(m.nq, 12)))
     names = ", ".join(c for c in _coordinate_names(subject)[:12])
@@ -61,16 +63,20 @@ def _explained(subject: Subject, page: Section, quantity: str) -> None:
         )
     elif quantity == "pose":
         page.say(
-            "Its equations of motion are too long to be read here. This is the pose of '{tip}' on the ground, a rotation with a position beside it:",
-            tip=subject.tip,
+            "Its equations of motion are too long to be read here. This is the pose of {tip} on the ground, a rotation with a position beside it:",
+            tip=subject.named_tip,
         )
     elif m.closed:
         page.say(
-            "M is the mass matrix of the tree, h what weight and velocities add, Q what the actuators give; Φ = 0 closes the loops, J is its Jacobian, and λ are the forces that hold them."
+            "M is the mass matrix of the tree, {h} what weight and velocities add, Q what the actuators give; Φ = 0 closes the loops, J is its Jacobian, and λ are the forces that hold them.",
+            h=results[1],
         )
     else:
-        page.say("M is the mass matrix, h what weight and velocities add, and Q what the actuators give.")
-    page.say("Here {letters} stand for {names}.", letters=letters, names=names)
+        page.say(
+            "M is the mass matrix, {h} what weight and velocities add, and Q what the actuators give.", h=results[1]
+        )
+    if letters != names:
+        page.say("Here {letters} stand for {names}.", letters=letters, names=names)
 
 
 def _coordinate_names(subject: Subject) -> tuple[str, ...]:

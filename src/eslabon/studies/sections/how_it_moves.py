@@ -10,14 +10,18 @@ from eslabon.errors import MissingDependencyError
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_columns, velocity_columns
 from eslabon.sheets import Sheet
+from eslabon.simulate.simulated_motion import columns
 from eslabon.solvers.assembly.prescription import size
+from eslabon.solvers.ranges import Ranges
+from eslabon.solvers.singularities import Conditions
 from eslabon.solvers.workspace import spanning_joints
 from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject
-from eslabon.studies.time_plots import Panel, by_unit, plot_in_time
+from eslabon.studies.time_plots import Panel, by_unit, figure_in_time, plot_in_time
 
 SAMPLES, FEWER = 3000, 500  # of the workspace; fewer where many joints follow from a few
 MANY = 12  # velocities
+CURVES = 10  # velocities, above which only actuated joints have curves
 NEAR = 0.02  # reciprocal condition number below which a motion is told to come near to a singular configuration
 
 
@@ -29,15 +33,16 @@ def how_it_moves(subject: Subject, page: Section) -> None:
         return
     with page.timed("motion"):
         motion = subject.movement
-    page.data |= {"motion": motion.kind, "duration": float(motion.t[-1] - motion.t[0]), "tip": subject.tip}
+    page.data |= {"motion": motion.kind, "duration": float(motion.t[-1] - motion.t[0]), "followed": subject.tip}
     page.say(
-        "The study follows one motion: {title}, over {seconds:.3g} s. Where a point is followed, it is that of '{tip}'.",
-        title=motion.title, seconds=float(motion.t[-1] - motion.t[0]), tip=subject.tip,
+        "The study follows one motion: {title}, over {seconds:.3g} s. Where a point is followed, it is that of {tip}.",
+        title=motion.title, seconds=float(motion.t[-1] - motion.t[0]), tip=subject.named_tip,
     )  # fmt: skip
+    _tell_limits(subject, page)
     if motion.kind == "rest_to_rest" and subject.choices.motion is None:
         page.say(
-            "The study chose it: each actuated joint goes as far as its limits and singular configurations allow, by a polynomial "
-            "of the fifth degree, so that velocities and accelerations vanish at both ends. `--motion` takes another one."
+            "The study chose it: each actuated joint moves a good way, less where limits or singular configurations are near, by a polynomial "
+            "of the seventh degree, so that velocities, accelerations and jerks vanish at both ends. `--motion` takes another one."
         )
     with page.part("animation"):
         _animation(subject, page)
@@ -45,6 +50,15 @@ def how_it_moves(subject: Subject, page: Section) -> None:
         _in_time(subject, page)
     _singular(subject, page)
     _workspace(subject, page)
+
+
+def _tell_limits(subject: Subject, page: Section) -> None:
+    """Where a joint passes its limits, which stop nothing by themselves."""
+    motion, ranges = subject.movement, Ranges.of(subject.m)
+    row = ranges.first_passed(motion.q)
+    if row is not None:
+        name = next(j.name for j in subject.m.joints if not ranges.within(j.name, motion.q[row]))
+        page.note("'{joint}' passes its limits at t = {t:.3g} s.", joint=name, t=float(motion.t[row]))
 
 
 def _animation(subject: Subject, page: Section) -> None:
@@ -62,24 +76,42 @@ def _animation(subject: Subject, page: Section) -> None:
 
 
 def _in_time(subject: Subject, page: Section) -> None:
+    """All coordinates, velocities and accelerations as tables; curves of all, or of the actuated joints where they are many."""
     m, motion = subject.m, subject.movement
-    drawn = by_unit("coordinate", coordinate_columns(m), motion.q, ".q")
-    drawn += by_unit("velocity", velocity_columns(m), motion.v, ".v")
+    for key, own, values in (
+        ("coordinates", coordinate_columns(m), motion.q), ("velocities", velocity_columns(m), motion.v),
+        ("accelerations", columns(m)["a"], motion.a),
+    ):  # fmt: skip
+        heads = ("t [s]", *(f"{c} [{c.unit}]" if c.unit else str(c) for c in own))
+        rows = [(float(t), *map(float, row)) for t, row in zip(motion.t, values, strict=True)]
+        page.numbers(Sheet(key, heads, rows))
+    drawn: list[Panel] = []
+    many = m.nv > CURVES and m.nu > 0
+    for name, own, values in (
+        ("coordinate", coordinate_columns(m), motion.q),
+        ("velocity", velocity_columns(m), motion.v),
+    ):
+        kept = [k for k, c in enumerate(own) if not many or c.joint in m.actuated]
+        drawn += by_unit(name, [own[k] for k in kept], values[:, kept])
     if subject.tip:
         position = m.pose(motion.q, subject.tip)[:, :3, 3]
-        drawn.append(Panel("position", "m", {f"{subject.tip}.{x}": position[:, k] for k, x in enumerate("xyz")}))
-    accelerations = [(str(c), c.unit + "²" if c.unit.endswith("s") else c.unit) for c in velocity_columns(m)]
-    page.numbers(
-        Sheet(
-            "accelerations", ("t [s]", *(f"{name}.a [{unit}]" for name, unit in accelerations)),
-            [(float(t), *map(float, row)) for t, row in zip(motion.t, motion.a, strict=True)],
+        named = {f"{subject.tip}.{x}": position[:, k] for k, x in enumerate("xyz")}
+        drawn.append(Panel("position", "m", named))
+        page.numbers(
+            Sheet(
+                "tip",
+                ("t [s]", *(f"{x} [m]" for x in "xyz")),
+                [(float(t), *map(float, p)) for t, p in zip(motion.t, position, strict=True)],
+            )
         )
-    )  # fmt: skip
-    plot_in_time(
-        page, "coordinates", motion.t, drawn,
-        "Coordinates and velocities of all joints, and the position of '{tip}'. Curves that lie on one another are named together.",
-        tip=subject.tip or "",
-    )  # fmt: skip
+    page.figure(
+        figure_in_time(page, motion.t, drawn),
+        "Coordinates and velocities of the actuated joints, and the position of {tip}; those of the other joints stand in the files beside this "
+        "page. Curves that lie on one another are named together."
+        if many
+        else "Coordinates and velocities of all joints, and the position of {tip}. Curves that lie on one another are named together.",
+        tip=subject.named_tip,
+    )
 
 
 # -- singular configurations ------------------------------------------------------------------------------------------
@@ -93,25 +125,47 @@ def _singular(subject: Subject, page: Section) -> None:
     with page.part("conditions along the motion"):
         found = m.conditions(motion.q, subject.tip)
         page.head("How near it comes to singular configurations")
-        page.say(
-            "Two reciprocal condition numbers tell it, from 1 at best to 0 at a singular configuration. The serial kind is about '{tip}': at zero "
-            "it cannot move in some direction. The parallel kind is about loops: at zero the actuators, though locked, no longer hold the mechanism.",
-            tip=subject.tip,
-        )
-        nearest = found.closest
-        at = float(np.interp(nearest.at, range(len(motion.t)), motion.t))
-        page.data["closest"] = {"kind": nearest.kind, "t": at, "value": nearest.value}
+        _explain_conditions(subject, page)
+        kind, at, value = _nearest(m, found, motion.t)
+        page.data["closest"] = {"kind": kind, "t": at, "value": value}
         page.say(
             "Along this motion the least is {value:.3g}, of the {kind} kind, at t = {t:.3g} s.",
-            value=nearest.value, kind=nearest.kind, t=at,
-        )  # fmt: skip
-        if nearest.value < NEAR:
+            value=value,
+            kind=kind,
+            t=at,
+        )
+        if value < NEAR:
             page.note("That is very near to a singular configuration: torques and reactions become large there.")
         kinds = {page.said("serial"): found.serial} | ({page.said("parallel"): found.parallel} if m.closed else {})
         plot_in_time(
             page, "conditions", motion.t, [Panel("reciprocal condition number", "", kinds)],
             "Reciprocal condition numbers along the motion.",
         )  # fmt: skip
+
+
+def _nearest(m: Mechanism, found: Conditions, t: np.ndarray) -> tuple[str, float, float]:
+    """Where the motion comes nearest to a singular configuration: its kind, when, and how near. A tree has only the serial kind."""
+    if m.closed:
+        nearest = found.closest
+        return nearest.kind, float(np.interp(nearest.at, range(len(t)), t)), nearest.value
+    k = int(np.argmin(found.serial))
+    return "serial", float(t[k]), float(found.serial[k])
+
+
+def _explain_conditions(subject: Subject, page: Section) -> None:
+    if subject.m.closed:
+        page.say(
+            "Two reciprocal condition numbers tell it, from 1 at best to 0 at a singular configuration; how good they get depends on a mechanism's "
+            "dimensions, so that they compare configurations of one mechanism. The serial kind is about {tip}: at zero "
+            "it cannot move in some direction. The parallel kind is about loops: at zero the actuators, though locked, no longer hold the mechanism.",
+            tip=subject.named_tip,
+        )
+    else:
+        page.say(
+            "A reciprocal condition number tells it, from 1 at best to 0 at a singular configuration, where {tip} cannot move in some direction; how good "
+            "it gets depends on a mechanism's dimensions, so that it compares configurations of one mechanism.",
+            tip=subject.named_tip,
+        )
 
 
 # -- workspace --------------------------------------------------------------------------------------------------------
@@ -125,7 +179,10 @@ def _workspace(subject: Subject, page: Section) -> None:
         page.say("Without actuators that could be set there is no workspace to show.")
         return
     if any(m.joint(name).nq != 1 for name in joints):
-        page.say("An actuated joint has several coordinates, so that no map is drawn of where '{tip}' can go.", tip=tip)
+        page.say(
+            "An actuated joint has several coordinates, so that no map is drawn of where {tip} can go.",
+            tip=subject.named_tip,
+        )
         return
     with page.part("workspace"):
         ranges = _ranges(m, subject.start, joints)
@@ -139,7 +196,7 @@ def _workspace(subject: Subject, page: Section) -> None:
             "The actuated joints were set to {asked} combinations spread evenly over their limits{ranges}; {reached:.0%} of them are reached from the "
             "start without passing a singular configuration.",
             asked=space.asked, reached=space.reached,
-            ranges=page.said(" (for joints without limits: a whole turn, or some of the mechanism's size)") if _unlimited(m, joints) else "",
+            ranges=" (for joints without limits: a whole turn, or some of the mechanism's size)" if _unlimited(m, joints) else "",
         )  # fmt: skip
         position = space.poses[:, :3, 3]
         rows = [
@@ -150,11 +207,14 @@ def _workspace(subject: Subject, page: Section) -> None:
         with page.pair():
             for kind in kinds:
                 figure = space.plot(kind)
+                for ax in figure.axes:  # the text says it already
+                    for place in ("left", "center", "right"):
+                        ax.set_title("", loc=place)
                 page.foreign(figure)
                 page.figure(
                     figure,
-                    "Where '{tip}' goes, coloured by the reciprocal condition number of the {kind} kind; dark is singular.",
-                    tip=tip, kind=kind,
+                    "Where {tip} goes, coloured by the reciprocal condition number of the {kind} kind; zero is singular.",
+                    tip=subject.named_tip, kind=kind,
                 )  # fmt: skip
 
 

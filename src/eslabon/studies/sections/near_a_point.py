@@ -8,9 +8,10 @@ import numpy as np
 
 from eslabon.errors import EquilibriumError
 from eslabon.linear.modes import Mode
+from eslabon.linear.pole_plot import pole_plane
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_columns, velocity_names
-from eslabon.plotting import axis_label, new_figure
+from eslabon.plotting import axis_label, legend, new_figure
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import columns
 from eslabon.solvers.assembly.prescription import scales
@@ -138,27 +139,17 @@ def _row(m: Mechanism, mode: Mode) -> tuple[Any, ...]:
 
 def pole_map(page: Section, groups: dict[str, np.ndarray], caption: str) -> None:
     """Poles in the complex plane, each group by its own mark."""
-    figure = new_figure(figsize=(5.2, 3.6))
+    figure = new_figure(figsize=(5.2, 3.8))
     ax = figure.add_subplot()
-    ax.axvline(0.0, color=figure.theme.quiet, linewidth=0.8)
-    ax.axhline(0.0, color=figure.theme.quiet, linewidth=0.8)
+    pole_plane(ax, np.concatenate(list(groups.values())))
     for k, ((name, poles), mark) in enumerate(zip(groups.items(), ("x", "o", "^"), strict=False)):
         colour = figure.theme.curves[k]
-        face = "none" if mark == "o" else colour
-        options = {"facecolors": face, "edgecolors": colour} if mark == "o" else {"color": colour}
+        options = {"facecolors": "none", "edgecolors": colour} if mark == "o" else {"color": colour}
         ax.scatter(poles.real, poles.imag, marker=mark, s=46, label=name, zorder=3, **options)
-    size = max(float(np.abs(np.concatenate(list(groups.values()))).max()), 1e-9)
-    ax.set_xlim(
-        min(-0.15 * size, *(1.15 * p.real.min() for p in groups.values())),
-        max(0.15 * size, *(1.15 * p.real.max() for p in groups.values())),
-    )
-    ax.set_ylim(-1.15 * size, 1.15 * size) if any(
-        np.abs(p.imag).max() > 0.02 * size for p in groups.values()
-    ) else ax.set_ylim(-0.5 * size, 0.5 * size)
     ax.set_xlabel(axis_label(page.said("real part"), "1/s"))
-    ax.set_ylabel(axis_label(page.said("imaginary part"), "1/s"))
+    ax.set_ylabel(axis_label(page.said("imaginary part"), "rad/s"))
     if len(groups) > 1:
-        ax.legend(loc="best")
+        legend(ax, "below")
     page.figure(figure, caption)
 
 

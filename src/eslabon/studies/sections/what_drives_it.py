@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.errors import EslabonError
+from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import Column
 from eslabon.sheets import Sheet
@@ -61,11 +62,11 @@ def _actuators(m: Mechanism, motion: Movement, page: Section) -> None:
     heads = (
         "actuator",
         "unit",
-        "largest force or torque",
+        "peak",
         "limit",
-        "root mean square",
-        "largest velocity [rad/s, m/s]",
-        "largest power [W]",
+        "RMS",
+        "peak velocity [rad/s, m/s]",
+        "peak power [W]",
     )
     rows = [
         (str(c), c.unit, float(np.abs(tau[:, k]).max()), _limit(m, c), float(np.sqrt(np.mean(tau[:, k] ** 2))),
@@ -86,7 +87,7 @@ def _actuators(m: Mechanism, motion: Movement, page: Section) -> None:
         "Inverse dynamics gives the forces and torques that the actuators need for the motion ({title}): weight, inertia and friction together.",
         title=motion.title,
     )
-    page.table(Sheet("actuators", heads, rows))
+    page.table(Sheet("forces and torques of the actuators", heads, rows), key="actuators")
     plot_in_time(
         page, "forces", motion.t,
         [*by_unit("force", own, tau, ".tau"), Panel("power", "W", {str(c): power[:, k] for k, c in enumerate(own)}, ".power")],
@@ -126,7 +127,7 @@ def _energy(m: Mechanism, motion: Movement, page: Section) -> None:
         "actuators": work, "energy_change": change, "until": float(motion.t[k - 1]), "actuators_until": until, "energy_change_until": gained,
     }  # fmt: skip
     page.say(
-        "Until t = {t:.3g} s the actuators do {work:.4g} J of work, and the energy changes by {change:.4g} J; the rest, {rest:.1g} J, is what friction "
+        "In the first quarter of the motion, until t = {t:.3g} s, the actuators do {work:.4g} J of work, and the energy changes by {change:.4g} J; the rest, {rest:.1g} J, is what friction "
         "takes, and the error of summing over {n} instants.",
         t=float(motion.t[k - 1]), work=until, change=gained, rest=until - gained, n=k,
     )  # fmt: skip
@@ -201,9 +202,7 @@ def _agreement(m: Mechanism, motion: Movement, page: Section) -> None:
     reference: np.ndarray | None = None
     for formulation, constraints in _pairs(m):
         try:
-            with page.timed(
-                f"{'inverse' if inverse else 'forward'} dynamics, {formulation}{f', {constraints}' if constraints else ''}"
-            ):
+            with page.timed(_lap(inverse, formulation, constraints)):
                 found = _by(m, motion, chosen, inverse, formulation, constraints)
         except EslabonError as error:
             refused.append(f"{WRITTEN[formulation]}: {error}")
@@ -231,6 +230,15 @@ def _agreement(m: Mechanism, motion: Movement, page: Section) -> None:
             "Formulations that do not know all of its joints: {names}.",
             names=", ".join(x.split(":")[0] for x in refused),
         )
+
+
+def _lap(inverse: bool, formulation: str, constraints: str | None) -> str:
+    """What is timed."""
+    quantity = "inverse dynamics" if inverse else "forward dynamics"
+    if constraints is None:
+        return phrase("{quantity}, {formulation}", quantity=quantity, formulation=WRITTEN[formulation])
+    names = {"formulation": WRITTEN[formulation], "constraints": WRITTEN[constraints]}
+    return phrase("{quantity}, {formulation}, {constraints}", quantity=quantity, **names)
 
 
 def _pairs(m: Mechanism) -> Iterator[tuple[str, str | None]]:

@@ -6,6 +6,7 @@ from html import escape
 
 from eslabon import pages
 from eslabon.language import plural
+from eslabon.structure.drawing import topology_svg
 from eslabon.studies.describe import sheets
 from eslabon.studies.section import Section
 from eslabon.studies.sections.degrees_of_freedom import degrees_of_freedom
@@ -41,7 +42,7 @@ def _counted(subject: Subject, page: Section) -> None:
     m = subject.m
     page.data |= {
         "mechanism": m.name, "bodies_count": len(m.bodies), "joints_count": len(m.joints), "loops_count": len(m.loops),
-        "coordinates": m.nq, "velocities": m.nv, "actuators": m.nu, "start": m.named(subject.start) if m.nq else {},
+        "coordinates": m.nq, "velocities": m.nv, "actuators": m.nu,
     }  # fmt: skip
     page.say(
         "{name} consists of {bodies} and {joints}. {loops} {actuators}",
@@ -60,15 +61,17 @@ def _counted(subject: Subject, page: Section) -> None:
 def _pictures(subject: Subject, page: Section) -> None:
     """The mechanism as it stands, beside who is joined to whom."""
     m = subject.m
-    with page.part("drawings"), page.pair():
-        if hasattr(m, "plot"):
+    with page.pair():
+        with page.part("drawing"):
+            page.data["start"] = m.named(subject.start) if m.nq else {}
             page.figure(
                 m.plot(subject.start),
                 "{name} where the study starts. Actuated joints are coloured, cut joints marked.",
                 name=m.name,
             )
-        page.picture(
-            m.topology_svg(),
-            "Who is joined to whom: boxes are bodies, lines are joints. Lines of actuated joints are coloured; dashed ones are the cut joints "
-            "that close loops.",
-        )
+        with page.part("topology"):
+            page.picture(
+                topology_svg(m, page.language),
+                "Who is joined to whom: boxes are bodies, lines are joints. Lines of actuated joints are coloured; dashed ones are the cut joints "
+                "that close loops.",
+            )

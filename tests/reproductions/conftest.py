@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import os
 import pickle
-import tempfile
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from eslabon.reproductions import Report, reproduce
 
 PATIENCE = 300.0  # seconds, after which a worker makes the report itself
 
 
-@cache
-def report(name: str) -> Report:
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    if run is None:
-        return reproduce(name)
-    folder = Path(tempfile.gettempdir()) / f"eslabon-reports-{run}"
-    folder.mkdir(exist_ok=True)
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
+    """A document's report, by its short name."""
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    shared = tmp_path_factory.getbasetemp().parent  # by all workers
+    return cache(lambda name: reproduce(name) if alone else _shared(name, shared))
+
+
+def _shared(name: str, folder: Path) -> Report:
     made = folder / f"{name}.pickle"
     try:
         (folder / f"{name}.begun").touch(exist_ok=False)

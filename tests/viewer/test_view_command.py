@@ -1,0 +1,53 @@
+"""`eslabon view` from a shell: it says where, serves until Ctrl-C, and ends in a sentence where it cannot."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+import eslabon as es
+from eslabon.cli import main
+
+pytest.importorskip("viser")
+
+
+def refused(capsys, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["eslabon", "view", *arguments, "--no-open"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_it_serves_until_it_is_interrupted():
+    command = [sys.executable, "-m", "eslabon", "view", "elbow", "five_bar", "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline()
+        found = re.fullmatch(r"elbow, five_bar at (http://127\.0\.0\.1:\d+) \(Ctrl-C ends it\)\n", line)
+        assert found, line + process.stderr.read()
+        with urllib.request.urlopen(found[1], timeout=10) as page:
+            assert b"<html" in page.read()
+        process.send_signal(signal.SIGINT)
+        rest, complaints = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert rest == ""
+    assert "Traceback" not in complaints
+
+
+def test_what_cannot_be_viewed_ends_in_a_sentence(capsys, monkeypatch, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert f"port {port} is taken" in refused(capsys, monkeypatch, "elbow", "--port", port)
+    assert "did you mean 'elbow'" in refused(capsys, monkeypatch, "elbo")
+    assert "give one" in refused(capsys, monkeypatch, "elbow", "elbow", "--motion", _swing(tmp_path))
+    assert "five_bar has 4 coordinates" in refused(capsys, monkeypatch, "five_bar", "--motion", _swing(tmp_path))
+
+
+def _swing(folder):
+    return str(es.load("elbow").simulate([0.1, 0.2], None, 0.05).save(folder / "swing.npz"))
