@@ -419,3 +419,11 @@ def test_small_mechanisms_are_shown(tmp_path, monkeypatch, capsys):
             main()
         assert not end.value.code
         assert name in capsys.readouterr().out
+
+
+def test_a_simulation_that_passes_limits_says_so(tmp_path):
+    for limits, told in (((-0.5, 0.5), True), ((-9.0, 9.0), False)):
+        b = es.Builder("arm", gravity=(0, -9.81, 0)).body("arm", mass=1.0, com=(0.5, 0, 0))
+        b.joint("q", "revolute", "ground", "arm", limits=limits).build().save(tmp_path / "arm.toml")
+        said = CliRunner().invoke(app, ["simulate", str(tmp_path / "arm.toml"), "--time", "0.5"]).output
+        assert ("beyond its limits" in said) == told

@@ -113,7 +113,7 @@ def test_with_shape_adds_and_changes(arm: es.Mechanism) -> None:
         ({"kind": "mesh"}, "name of its file"),
         ({"kind": "mesh", "file": "a.stl", "size": (1, 0, 1)}, "flat"),
         ({"kind": "box", "size": (1, 1, 1), "file": "a.stl"}, "has no file"),
-        ({"kind": "box", "size": (1, 1, 1), "colour": "red"}, "'#d55e00'"),
+        ({"kind": "box", "size": (1, 1, 1), "colour": "reddish"}, "'#d55e00'"),
         ({"kind": "box", "size": (1, 1, 1), "at": "here"}, "a pose is xyz"),
         ({"kind": "sphere", "size": 1, "body": "nobody"}, "refers to the body 'nobody'"),
         ({"kind": "sphere", "size": 1, "tint": 1}, "no field 'tint'"),

@@ -343,3 +343,10 @@ def test_the_nearest_value_is_the_nearest():
         if abs(0.1 - 0.35) <= np.hypot(0.3 + 0.25 * np.cos(x), 0.25 * np.sin(x)) <= 0.45
     ]
     assert told == pytest.approx(max(reach), abs=2e-3)
+
+
+def test_rates_that_are_missing_are_named():
+    m = es.load("five_bar")
+    for given, name in ((([2.0, 1.0],), "va"), (([2.0, 1.0], [0.0, 0.0]), "aa")):
+        with pytest.raises(es.ModelError, match=f"needs the [a-z]+ {name} of the prescribed joints"):
+            m.complete(*given)

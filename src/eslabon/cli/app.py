@@ -86,12 +86,15 @@ def _options(
     pass
 
 
+OF_PYTHON = ", or pass limits=False"  # advice that the shell has no option for
+
+
 def main() -> None:
     """Run the command; a mistake of the user ends in one sentence and the exit code 2."""
     try:
         sys.exit(app(sys.argv[1:] or ["--help"], prog_name="eslabon", standalone_mode=False))
     except EslabonError as error:
-        _refuse(str(error))
+        _refuse(str(error).replace(OF_PYTHON, ""))
     except UsageError as error:
         _refuse(
             f"{error.format_message().rstrip('.')}; `eslabon --help` and `eslabon COMMAND --help` say what there is."

@@ -43,7 +43,7 @@ def reproduce(
         typer.Option(
             "--folder",
             "--figures",
-            help="Where the handout, its Markdown and its figures go; out/NAME, for all out/reproductions, if left out.",
+            help="Where the handout, its Markdown and its figures go; out/reproductions/NAME, for all out/reproductions, if left out.",
         ),
     ] = None,
     language: Annotated[
@@ -63,7 +63,7 @@ def reproduce(
         text = phrase("The report is written to {path}.", path=Verbatim(report.save(out)))
         parts.append(translated(text, language))
     with patience("drawing its figures"):
-        parts += _written(report, folder or Path("out") / name)
+        parts += _written(report, folder or Path("out/reproductions") / name)
     rows = [(section.title, *(getattr(row, x) for x in COLUMNS[1:])) for section, row in report.rows()]
     return Answer(parts, records=[Sheet("rows", COLUMNS, rows)])
 

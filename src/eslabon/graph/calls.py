@@ -166,13 +166,12 @@ def _repeated(
 ) -> list[SX]:
     import casadi
 
-    plain = f.inlined() if hasattr(f, "inlined") else f
     made: list[list[SX]] = []
     for row in columns:
         chosen = [
             made[-1 - c][o] if o is not None and c < 0 else A[:, c] for A, c, o in zip(matrices, row, back, strict=True)
         ]
-        made.append(plain.call(chosen, True, False))
+        made.append(_inlined(f, chosen))
     return [casadi.horzcat(casadi.SX(f.size_out(k)[0], 0), *(results[k] for results in made)) for k in range(f.n_out())]
 
 
@@ -190,8 +189,11 @@ def _fitted(f: Any, arguments: Sequence[SX]) -> list[SX]:
 
 
 def _inlined(f: Any, given: list[SX]) -> list[SX]:
+    """The results as expressions, with the structure that the function has: inlining may show more of them to be zero."""
+    import casadi
+
     made: list[SX] = (f.inlined() if hasattr(f, "inlined") else f).call(given, True, False)
-    return made
+    return [casadi.project(x, f.sparsity_out(k)) for k, x in enumerate(made)]
 
 
 def _recorded(f: Any, given: list[SX], calls: list[Call]) -> list[SX]:
@@ -217,7 +219,7 @@ def _stacked(matrices: Sequence[SX]) -> SX:
     import casadi
 
     columns: list[SX] = [casadi.vec(x) for x in matrices]
-    return casadi.vertcat(casadi.SX(0, 1), *(x.nz[:] for x in columns))
+    return casadi.vertcat(casadi.SX(0, 1), *(x.nz[:] for x in columns if x.nnz()))  # of a zero, `nz` is that zero
 
 
 class Opened(NamedTuple):

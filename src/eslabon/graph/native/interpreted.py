@@ -46,8 +46,9 @@ class _Evaluator:
             for k, answer in enumerate(self._f.call(columns)):
                 if self._f.numel_out(k):
                     rows, width = self._f.size_out(k)
-                    stacked = np.asarray(answer.full()).reshape(rows, count, width).swapaxes(0, 1)
-                    results[k][...] = stacked.reshape(batch + self._outputs[k])
+                    stacked = np.asarray(answer.full()).reshape(rows, -1, width).swapaxes(0, 1)
+                    alike = len(stacked) < count  # evaluated once, since no input has a number
+                    results[k][...] = stacked.reshape(self._outputs[k] if alike else batch + self._outputs[k])
         for result, given in zip(results, out, strict=True):
             if given is not None:
                 given[...] = result
