@@ -133,9 +133,6 @@ QUANTITIES = {
         _formula("regressor", "trees", "q v a", lambda m: (m.nv, 10 * len(m.bodies))),
         _formula("state_matrix", "linearized", "q v tau", _state_matrix, PARTITION, True, CLOSURE),
         _formula("input_matrix", "linearized", "q v tau", _input_matrix, PARTITION, True, CLOSURE),
-        _formula("configuration", "frames", "q", lambda m: (m.nq,)),
-        _formula("velocities", "frames", "q v", lambda m: (m.nv,), function="velocities_of_joints"),
-        _formula("accelerations", "frames", "q v a", lambda m: (m.nv,), function="accelerations_of_joints"),
         _formula("constraint", "closure", "q", lambda m: (constraints(m),)),
         _formula("constraint_jacobian", "closure", "q", lambda m: (constraints(m), m.nv)),
     )
@@ -186,9 +183,20 @@ CLOSED = {
 }
 
 
-def quantity(m: Model, name: str) -> Formula:
-    """The formula behind a name, for a tree or for a closed mechanism."""
-    known = {**QUANTITIES, **CLOSED} if m.closed else QUANTITIES
+# What follows a parameter along the closed configuration, and is given elsewhere.
+FOLLOWING = {
+    formula.name: formula
+    for formula in (
+        _formula("configuration", "frames", "q", lambda m: (m.nq,)),
+        _formula("velocities", "frames", "q v", lambda m: (m.nv,), function="velocities_of_joints"),
+        _formula("accelerations", "frames", "q v a", lambda m: (m.nv,), function="accelerations_of_joints"),
+    )
+}
+
+
+def quantity(m: Model, name: str, following: bool = False) -> Formula:
+    """The formula behind a name, for a tree or for a closed mechanism; where joints follow a parameter, theirs too."""
+    known = {**QUANTITIES, **(CLOSED if m.closed else {}), **(FOLLOWING if following else {})}
     if not isinstance(name, str) or name not in known:
         raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), known)}")
     if name.startswith("coupling_forces") and not m.couplings:

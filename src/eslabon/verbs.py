@@ -135,9 +135,9 @@ class Verbs(dict[Key, Any]):
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:
             singular = choice(singular, "singular", SINGULAR_WORDS)
-        formula = quantity(self.m, name)
         by = None if by is None else text(by, "by")
         held, along = given.pop("held", None), choice(given.pop("along", "frozen"), "along", ("frozen", "closed"))
+        formula = quantity(self.m, name, following=along == "closed")
         if along == "closed":
             formula, by = self._along_closed(formula, by, held), None
         elif held is not None:
