@@ -33,7 +33,9 @@ def test_kept_without_outputs(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs(path, tmp_path):
-    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    import nbclient
+    import nbformat
+
     book = nbformat.read(path, as_version=4)
     nbformat.validate(book)
     nbclient.NotebookClient(

@@ -6,8 +6,6 @@ import pytest
 
 import eslabon as es
 
-pytest.importorskip("IPython")
-
 
 @pytest.fixture(scope="module")
 def offered():

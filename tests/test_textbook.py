@@ -154,7 +154,9 @@ def formulas(latex: str) -> list[str]:
 def test_every_line_can_be_typeset(name: str) -> None:
     """By matplotlib, which takes a hundredth of a second for each: one of those that differ by digits alone, and of the large
     mechanisms a few lines drawn at random."""
-    parser = pytest.importorskip("matplotlib.mathtext").MathTextParser("path")
+    from matplotlib.mathtext import MathTextParser
+
+    parser = MathTextParser("path")
     m = es.load(name)
     quantities = ["gravity_forces"] if name not in READABLE else ["equations_of_motion", "reduced_equations"]
     for quantity in quantities if m.closed else ["equations_of_motion", "energy"]:

@@ -27,7 +27,6 @@ UNACCENTED = re.compile(r"\b(?:Diaz|Saltaren|Gudino|Roldan|Chacon|Mendez|Herve|D
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built by our own backend, and unpacked."""
-    pytest.importorskip("hatchling")
     folder = tmp_path_factory.mktemp("wheel")
     done = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],

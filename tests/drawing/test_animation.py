@@ -27,7 +27,8 @@ def test_a_gif_has_every_frame_and_its_time(pendulum, tmp_path):
 
 
 def test_a_video_is_one_that_browsers_play(pendulum, tmp_path):
-    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    import imageio_ffmpeg as ffmpeg
+
     made = pendulum.animate(tmp_path / "swing.mp4", fps=10, speed=0.5, size=(201, 161), theme="dark")
     facts = next(ffmpeg.read_frames(str(made.path)))
     assert facts["size"] == (200, 160)
@@ -37,7 +38,6 @@ def test_a_video_is_one_that_browsers_play(pendulum, tmp_path):
 
 
 def test_a_page_is_whole(pendulum, tmp_path):
-    pytest.importorskip("viser")
     made = pendulum.animate(tmp_path / "swing.html", fps=10, trace="tip")
     assert "</html>" in made.path.read_text()
     with pytest.raises(es.InputError, match="no size"):

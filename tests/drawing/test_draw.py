@@ -197,7 +197,8 @@ def test_files_and_themes(tmp_path):
 
 
 def test_a_mesh_is_drawn_and_a_missing_one_is_a_bar(tmp_path):
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     trimesh.creation.icosphere(radius=0.2).export(tmp_path / "ball.stl")
     m = es.load("elbow").with_shape("ball", body="link2", kind="mesh", file=str(tmp_path / "ball.stl"))
     assert not any(x.get_gid() == "body link2" for x in m.plot().axes[0].patches)

@@ -7,8 +7,7 @@ import pytest
 
 import eslabon as es
 from eslabon.drawing.recording import recorded
-
-pytest.importorskip("viser")
+from eslabon.drawing.traced_paths import paths_of
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +61,16 @@ def test_paths_of_frames_are_drawn():
 def test_what_is_no_motion_is_refused(t, q, sentence):
     with pytest.raises(es.EslabonError, match=sentence):
         recorded(es.load("elbow"), t, q)
+
+
+def test_points_leave_paths_of_their_own():
+    """The path of a point of a frame, whichever body carries it; two points of one body are two paths."""
+    m = es.load("elbow")
+    q = np.linspace([0.0, 0.0], [1.0, 0.5], 4)
+    paths = paths_of(m, ["tool", ("tool", (0.1, 0.2, 0.0)), ("tool", (0.0, 0.0, 0.3)), "link1"], q)
+    assert len(paths) == 4
+    T = m.pose(q, "tool")
+    np.testing.assert_allclose(paths["tool"], T[:, :3, 3], atol=1e-14)
+    np.testing.assert_allclose(paths["tool (0.1, 0.2, 0)"], (T @ [0.1, 0.2, 0.0, 1.0])[:, :3], atol=1e-14)
+    page = recorded(m, np.arange(4.0), q, trace=("tool", (0.1, 0.2, 0.0)))
+    assert len(page) > len(recorded(m, np.arange(4.0), q))

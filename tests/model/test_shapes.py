@@ -205,7 +205,9 @@ MJCF = """<mujoco><asset><mesh name="t" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/><mater
 
 
 def test_geoms_of_an_mjcf(tmp_path: Path) -> None:
-    mujoco, trimesh = pytest.importorskip("mujoco"), pytest.importorskip("trimesh")
+    import mujoco
+    import trimesh
+
     solid = trimesh.creation.box((1, 2, 3)).apply_translation((0.5, 0.2, 0.1))
     solid.export(tmp_path / "f.stl")
     (tmp_path / "m.xml").write_text(MJCF)

@@ -67,13 +67,10 @@ def test_a_table_cut_at_the_end_of_a_row_is_refused(motion, tmp_path):
         Motion.load(path)
 
 
-@pytest.mark.parametrize("name", ['a,b"c', "señal ω", "x.q.v [rad]", "two\nlines", "'", " "])
+@pytest.mark.parametrize("name", ['a,b"c', "señal ω", "x.q.v [rad]", "'"])
 def test_names_of_any_kind_survive(tmp_path, name):
     b = es.Builder("named").body("arm", 1.0, (0.1, 0, 0), (0.01, 0.01, 0.01))
-    try:
-        m = b.joint(name, "spherical", "ground", "arm").build()
-    except es.EslabonError:
-        pytest.skip("no joint is called so")
+    m = b.joint(name, "spherical", "ground", "arm").build()
     motion = simulate(m, m.neutral(), [0.1, 0.2, 0.3], [0, 0.1, 0.2])
     for ending in ("npz", "csv"):
         back = Motion.load(motion.save(tmp_path / f"m.{ending}"))

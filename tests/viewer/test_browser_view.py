@@ -6,14 +6,13 @@ import threading
 import time
 from itertools import pairwise
 
+import imageio.v3 as iio
 import numpy as np
 import pytest
 
 import eslabon as es
 from eslabon.viewer import View
 
-pytest.importorskip("viser")
-iio = pytest.importorskip("imageio.v3")
 SIDE = 240  # pixels of the scene, left of the panel
 
 
@@ -223,3 +222,11 @@ def test_an_error_in_a_callback_is_said_and_the_view_goes_on(view, caplog):
     view.update(view.mechanisms["five_bar"].assemble([2.0, 1.0]))
     assert view._exhibits["five_bar"].said == ""
     assert view._thread.is_alive()
+
+
+def test_of_several_mechanisms_the_frame_is_said_for_each():
+    arm, bar = es.load("elbow"), es.load("five_bar")
+    with pytest.raises(es.InputError, match="frame is a dict by their names"):
+        es.view(arm, bar, frame="tool", open_browser=False)
+    with es.view(arm, bar, frame={"elbow": "link1"}, open_browser=False) as view:
+        assert view._exhibits["elbow"].session.frame == "link1"

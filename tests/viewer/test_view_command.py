@@ -12,8 +12,6 @@ import pytest
 import eslabon as es
 from eslabon.cli import main
 
-pytest.importorskip("viser")
-
 
 def refused(capsys, monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", ["eslabon", "view", *arguments, "--no-open"])

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite, flag, known_words, positive, states, text
-from eslabon.coordinates.closing import closure_at
-from eslabon.drawing.drawing_arguments import checked_view, chosen_frames, numbers, traced_items
+from eslabon.drawing.between_rows import configurations_at
+from eslabon.drawing.drawing_arguments import checked_view, chosen_frames, numbers
 from eslabon.drawing.drawn_configurations import configurations
+from eslabon.drawing.traced_paths import traced_points
 from eslabon.errors import InputError, MissingDependencyError, ReadError
-from eslabon.least_squares import descent, orthogonal_step
 from eslabon.model import Model
-from eslabon.model.configuration import difference, integrate, normalize
 from eslabon.plotting import theme_of
 
 ENDINGS = (".mp4", ".gif", ".html")
@@ -84,11 +83,8 @@ class Animation:
             raise InputError(
                 f"a page shows the scene itself, and has no {unused[0]}; leave it out, or write .mp4 or .gif."
             )
-        trace = self.options.get("trace")
-        if trace is not None and not isinstance(trace, str):
-            trace = [name for name, _, _ in traced_items(self.m, trace)]
         dark = theme_of(self.options.get("theme")).name == "dark"
-        return recorded(self.m, self.t, self.q, trace=trace, dark=dark, speed=self.speed)
+        return recorded(self.m, self.t, self.q, trace=self.options.get("trace"), dark=dark, speed=self.speed)
 
     def _repr_html_(self) -> str:
         try:
@@ -111,7 +107,7 @@ def animation(
     fps : frames a second.
     speed : how much faster than in truth it plays; 0.1 is slow motion.
     size : (width, height) in pixels.
-    trace : a frame, a body or a point ("body", (x, y, z)), or several, whose paths are drawn.
+    trace : a frame, a body or a point ("frame", (x, y, z)), or several, whose paths are drawn.
     theme : "light" or "dark".
     progress : whether a bar shows how far it is; left out, on a terminal, if it takes long.
     picture : `frames`, `coms`, `shapes`, `view`, `title`, as in `draw`.
@@ -119,8 +115,7 @@ def animation(
     known_words(picture, PICTURE, "an animation has no option", InputError)
     if path is not None:
         _ending(path)  # or a sentence, as of all else, before anything is drawn
-    if trace is not None:
-        traced_items(m, trace)
+    traced_points(m, trace)
     given = {"size": size, "trace": trace, "theme": None if theme is None else theme_of(theme).name, **picture}
     options = {key: value for key, value in given.items() if value is not None}
     _check_picture(m, options)
@@ -168,25 +163,11 @@ def _motion(m: Model, t: Any, q: Any) -> tuple[Floats, Floats]:
 
 
 def _even(m: Model, t: Floats, q: Floats, fps: float, speed: float) -> tuple[Floats, Floats]:
-    """Configurations at even steps of time: between two rows on the way that constant velocities take, with loops closed."""
+    """Configurations at even steps of time."""
     count = int(np.floor((t[-1] - t[0]) / speed * fps * (1 + 1e-12))) + 1
     if count > MOST:
         raise InputError(
             f"{count:,} frames are more than {MOST:,}; take a larger speed, a smaller fps, or motion.until(t)."
         )
     times = t[0] + np.arange(count) * speed / fps
-    before = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
-    if len(t) == 1:
-        return times, q[before]
-    part = ((times - t[before]) / (t[before + 1] - t[before]))[:, None]
-    between = np.asarray(integrate(m, q[before], part * np.asarray(difference(m, q[before + 1], q[before]))))
-    between = np.where((part < 1e-9) | (part > 1 - 1e-9), q[before + (part[:, 0] > 0.5)], between)
-    between = np.asarray(normalize(m, between))
-    return times, between if m.rheonomic or not m.closed else _closed(m, between)
-
-
-def _closed(m: Model, q: Floats) -> Floats:
-    """Configurations between closed ones, closed too; where that fails, as they are."""
-    step = orthogonal_step(lambda q: closure_at(m, q), lambda q, v: integrate(m, q, v))
-    found = descent(step, q, goal=1e-16, iterations=20, patient=False)
-    return np.where((found.error < 1e-12)[:, None], found.q, q)
+    return times, configurations_at(m, t, q, times)

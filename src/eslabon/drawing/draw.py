@@ -12,10 +12,10 @@ from eslabon.drawing.drawing_arguments import (
     chosen_frames,
     joint_reactions,
     labelled,
-    traced_items,
     wrenches,
 )
 from eslabon.drawing.drawn_configurations import configurations
+from eslabon.drawing.traced_paths import paths_of
 from eslabon.model import Model
 from eslabon.plotting import save_figure
 from eslabon.scene import Scene, body_poses, external_arrows, reaction_arrows, scene_of
@@ -40,7 +40,7 @@ def draw(
     labels : True, or which names stand beside what they name: "joints", "bodies", "frames".
     frames : whether named frames are drawn, or which frames and bodies have their axes drawn.
     coms : whether centres of mass are drawn.
-    trace : a frame or body whose way through all of q is drawn, a point as ("body", (x, y, z)), or a list of these.
+    trace : a frame or body whose way through all of q is drawn, a point as ("frame", (x, y, z)), or a list of these.
     many : of many configurations the last is drawn among "ghosts" of the others, or all as a "fan".
     external : wrenches on bodies or frames, as `inverse_dynamics` takes them, drawn as arrows.
     reactions : wrenches of all joints, as `m.reactions` gives them, drawn as arrows.
@@ -50,12 +50,12 @@ def draw(
     size : (width, height) in inches.
     """
     from eslabon.drawing.label_places import add_names
-    from eslabon.drawing.overlays import add_arrows, add_ghosts, add_paths, traced_points
+    from eslabon.drawing.overlays import add_arrows, add_ghosts, add_paths
     from eslabon.drawing.staging import extent_of, fill_page, open_stage, write_title
 
     s, rows, fan = scene_of(m), configurations(m, q), choice(many, "many", MANY) == "fan"
     chosen, words = chosen_frames(m, frames), labelled(labels)
-    paths = traced_points(s, traced_items(m, trace), rows)
+    paths = paths_of(m, trace, rows)
     poses = body_poses(m, rows)
     stage = open_stage(s, poses, ax, theme, None if view is None else checked_view(view), size)
     drawn = Drawing(stage, s, poses[-1], chosen, flag(coms, "coms"), flag(shapes, "shapes"))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, choice, known_words, mapping, names, states
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.scene import Scene
 
@@ -35,35 +35,6 @@ def labelled(labels: Any) -> tuple[str, ...]:
         return LABELLED if labels else ()
     known_words(found := names(labels, "labels"), LABELLED, "labels has no", InputError)
     return found
-
-
-def traced_items(m: Model, trace: Any) -> list[tuple[str, str, Floats]]:
-    """Name, body and point of what leaves a path."""
-    found = []
-    several = (
-        trace if isinstance(trace, list | tuple | set) and not _is_point(trace) else [] if trace is None else [trace]
-    )
-    for item in several:
-        if isinstance(item, str):
-            frame = m.frame(item)
-            found.append((item, frame.body, np.array(frame.at.translation(), dtype=float).ravel()))
-        elif _is_point(item):
-            body = m.frame(item[0]).body
-            found.append(
-                (f"{item[0]} point", body, numbers(item[1], "the point of trace", 3, "a point", "coordinates"))
-            )
-        else:
-            raise InputError(f"trace is a frame's name, or (body, point), or a list of these; it is {shown(item)}.")
-    return found
-
-
-def _is_point(item: Any) -> bool:
-    return (
-        isinstance(item, tuple | list)
-        and len(item) == 2
-        and isinstance(item[0], str)
-        and not isinstance(item[1], str | None)
-    )
 
 
 def checked_view(view: Any) -> View:

@@ -14,7 +14,8 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.drawing.draw import Drawing
-from eslabon.drawing.drawing_arguments import checked_view, chosen_frames, traced_items
+from eslabon.drawing.drawing_arguments import checked_view, chosen_frames
+from eslabon.drawing.traced_paths import paths_of
 from eslabon.errors import MissingDependencyError
 from eslabon.model import Model
 from eslabon.plotting import look
@@ -42,10 +43,8 @@ class _Film:
     def __init__(self, s: Scene, poses: Floats, q: Floats, options: Mapping[str, Any]) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-        from eslabon.drawing.overlays import traced_points
-
         self.poses, m = poses, s.m
-        self.paths = traced_points(s, traced_items(m, options.get("trace", ())), q)
+        self.paths = paths_of(m, options.get("trace"), q)
         self.stage = self._staged(s, options)
         self.figure = self.stage.ax.get_figure(root=True)
         self.lines = [self._line(k, path) for k, path in enumerate(self.paths.values())]

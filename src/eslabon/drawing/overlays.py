@@ -11,7 +11,7 @@ from eslabon.arguments import Floats
 from eslabon.drawing.stage import LINES, MARKS, PlaneStage, Stage
 from eslabon.model import GROUND
 from eslabon.plotting import Theme, colour_map
-from eslabon.scene import Arrows, Link, Scene, body_poses, moved
+from eslabon.scene import Arrows, Link, Scene, moved
 
 TRIAD = 0.09  # of the size: the length of a frame's axes
 ARROW = 0.30  # of the size: the length of the longest arrow
@@ -150,12 +150,6 @@ def add_ghosts(stage: Stage, s: Scene, poses: Floats, fan: bool) -> None:
 
 
 # -- paths ------------------------------------------------------------------------------------------------------------
-
-
-def traced_points(s: Scene, trace: Sequence[tuple[str, str, Floats]], q: Floats) -> dict[str, Floats]:
-    """The ways `(n, 3)` of points of bodies through configurations, by name."""
-    poses = body_poses(s.m, q)
-    return {name: moved(poses[:, s.bodies.index(body)], point[None])[:, 0] for name, body, point in trace}
 
 
 def path_style(theme: Theme, k: int) -> dict[str, Any]:

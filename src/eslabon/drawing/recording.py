@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,10 +9,9 @@ import numpy as np
 
 from eslabon.arguments import finite, flag, positive, states
 from eslabon.drawing.solids import THEMES, add_mechanism, close_server, extent_of, open_server, rgb, set_stage
+from eslabon.drawing.traced_paths import paths_of
 from eslabon.errors import InputError
-from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
-from eslabon.quantities import evaluate
 from eslabon.scene import body_poses, scene_of
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -26,26 +24,26 @@ def recorded(
     t: Any,
     q: Any,
     *,
-    trace: str | Sequence[str] | None = None,
+    trace: Any = None,
     dark: bool = False,
     speed: float = 1.0,
 ) -> str:
     """A page with the motion q (times, nq) at times t, or, with t=None, one configuration q (nq,).
 
-    `trace` names frames or bodies whose paths are drawn. `speed` is how much faster than in truth it plays at first; the page
+    `trace` is what leaves paths, as in `draw`. `speed` is how much faster than in truth it plays at first; the page
     has a bar to scrub it and a choice of speeds.
     """
     t, q = _motion(m, t, q)
     speed = positive(speed, "speed")
     theme, scene = THEMES[flag(dark, "dark")], scene_of(m)
     rows = _frames(t, speed)
-    poses = body_poses(m, q)
+    poses, paths = body_poses(m, q), paths_of(m, trace, q)
     server = open_server(m.name, dark=dark)
     try:
         placed = add_mechanism(server, m, m.name, theme=theme)
         set_stage(server, extent_of([scene], [poses], [np.zeros(3)]), theme)
-        for name in [trace] if isinstance(trace, str) else trace or ():
-            _add_path(server, m, q, name, scene.size, theme.role("path"))
+        for name, places in paths.items():
+            _add_path(server, name, places, scene.size, theme.role("path"))
         placed.place(poses[rows[0]])
         serializer = server.get_scene_serializer()
         times = t / speed
@@ -80,10 +78,8 @@ def _frames(t: Floats, speed: float) -> list[int]:
     return [int(k) for k in np.unique(np.clip(wanted, 0, len(t) - 1))]
 
 
-def _add_path(server: Any, m: Model, q: Floats, name: str, size: float, colour: str) -> None:
-    """The path of a frame as a line."""
-    frame = chosen_frame(m, name).name
-    places = np.asarray(evaluate(m, "pose", frame=frame)(q))[:, :3, 3]
+def _add_path(server: Any, name: str, places: Floats, size: float, colour: str) -> None:
+    """A path as a line."""
     if len(places) > 1:
-        pieces = np.stack([places[:-1], places[1:]], axis=1)
-        server.scene.add_line_segments(f"/paths/{frame}", pieces, rgb(colour), thickness=size / 150)
+        segments = np.stack([places[:-1], places[1:]], axis=1)
+        server.scene.add_line_segments(f"/paths/{name}", segments, rgb(colour), thickness=size / 150)

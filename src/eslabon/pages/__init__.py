@@ -1,6 +1,6 @@
 """HTML that stands by itself: tables, figures, equations, and the document around them, readable without a network.
 
-Studies, handouts and the displays of a notebook are put together from these pieces; each piece is a text.
+Studies, handouts and the displays of a notebook are put together from these elements; each piece is a text.
 
 >>> from eslabon.sheets import Sheet
 >>> table(Sheet("bodies", ("body", "mass [kg]"), [("arm", 0.5)])).count("<td")
@@ -10,7 +10,7 @@ Studies, handouts and the displays of a notebook are put together from these pie
 """
 
 from eslabon.pages.document import document
-from eslabon.pages.pieces import (
+from eslabon.pages.elements import (
     contents,
     equation,
     figure,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.pages.pieces import Markup, table
+from eslabon.pages.elements import Markup, table
 from eslabon.sheets import Sheet, shown
 
 STYLE = """

@@ -26,7 +26,6 @@ class Subject:
 
     def __init__(self, m: Mechanism, choices: Choices) -> None:
         self.m, self.choices = m, choices
-        self.laps: list[tuple[str, float]] = []
 
     def section(self, name: str, title: str) -> Section:
         """An empty section."""

@@ -282,7 +282,7 @@ def view(
     *mechanisms: Any,
     q: Any = None,
     motion: Any = None,
-    frame: str | None = None,
+    frame: str | Mapping[str, str] | None = None,
     port: int = 0,
     dark: bool = False,
     open_browser: bool = True,
@@ -295,7 +295,8 @@ def view(
     q : where to start, a configuration (nq,); of several mechanisms, by name. The closed home if left out.
     motion : what to play: a `Motion`, the joint motion of `follow`, arrays (t, q), or several of these by name; for several
         mechanisms a dict by the mechanism's name.
-    frame : the frame, or body, that is led by hand and judged by the conditions; the first one if left out.
+    frame : the frame, or body, that is led by hand and judged by the conditions; of several mechanisms, by name. The first
+        one if left out.
     port : of the loopback address; any that is free if left out. The view cannot be reached from other machines.
     dark : whether on a dark ground.
     open_browser : whether to open the page in a browser, where there is a screen.
@@ -311,9 +312,9 @@ def view(
     flag(dark, "dark")
     exhibits = {}
     for name, m in named.items():
-        own = {key: _own(value, name, named, key) for key, value in (("q", q), ("motion", motion))}
-        chosen = frame if len(named) == 1 else None
-        exhibits[name] = Exhibit(Session.of(m, own["q"], chosen), clips(m, own["motion"]))
+        given = (("q", q), ("motion", motion), ("frame", frame))
+        own = {key: _own(value, name, named, key) for key, value in given}
+        exhibits[name] = Exhibit(Session.of(m, own["q"], own["frame"]), clips(m, own["motion"]))
     made = View(exhibits, port, dark)
     if flag(open_browser, "open_browser") and _has_screen():
         webbrowser.open(made.url)

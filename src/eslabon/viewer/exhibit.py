@@ -128,9 +128,7 @@ class Exhibit:
         self.halt()
         self.modes = self.session.assembly_modes()
         count = len(self.modes)
-        return (
-            f"{count} assembly modes; choose one." if count > 1 else f"{self.m.name} has no other assembly mode here."
-        )
+        return f"{count} were found; choose one." if count > 1 else f"{self.m.name} has no other assembly mode here."
 
     def choose_mode(self, name: str) -> str:
         self.halt()

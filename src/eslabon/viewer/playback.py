@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite, states
-from eslabon.coordinates.closing import CLOSED, residuals_at
+from eslabon.coordinates.closing import residuals_at
+from eslabon.drawing.between_rows import configurations_at
 from eslabon.errors import EslabonError, InputError, shown
-from eslabon.model.configuration import difference, integrate
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
@@ -37,18 +37,8 @@ class Clip:
 
     def at(self, m: Mechanism, seconds: float) -> Floats:
         """The configuration some time after the beginning: between two times along the shortest way, with loops closed."""
-        now = float(np.clip(self.t[0] + seconds, self.t[0], self.t[-1]))
-        k = int(np.clip(np.searchsorted(self.t, now, side="right") - 1, 0, max(len(self.t) - 2, 0)))
-        if len(self.t) == 1 or now == self.t[k]:
-            return self.q[k]
-        part = (now - self.t[k]) / (self.t[k + 1] - self.t[k])
-        q = np.asarray(integrate(m, self.q[k], part * difference(m, self.q[k + 1], self.q[k])))
-        if not m.closed or np.abs(residuals_at(m, q)).max(initial=0.0) < CLOSED:
-            return q
-        try:
-            return np.asarray(m.project(q, limits=False) if not m.rheonomic else q)
-        except EslabonError:  # rows so far apart that nothing closes between them
-            return self.q[k + (part > 0.5)]
+        now = np.clip([self.t[0] + seconds], self.t[0], self.t[-1])
+        return configurations_at(m, self.t, self.q, now)[0]
 
 
 def clips(m: Mechanism, given: Any) -> list[Clip]:

@@ -23,11 +23,11 @@ from eslabon.model.memory import per_model
 from eslabon.scene import body_poses
 from eslabon.solvers.assembly.closing_formulas import NearClosure
 from eslabon.solvers.assembly.continuation import continued
+from eslabon.solvers.assembly.parameter_continuation import reclosed
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales, size
 from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.ranges import Ranges, distinct
 from eslabon.solvers.singularities import independent_coordinates, reachable_twists
-from eslabon.viewer.reclosing import reclosed
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
@@ -252,8 +252,8 @@ def start(m: Mechanism) -> Floats:
 
 
 def frames_of(m: Mechanism) -> tuple[str, ...]:
-    """What can be led: the frames, or else the bodies, the last one first."""
-    return tuple(f.name for f in m.frames) or tuple(b.name for b in reversed(m.bodies))
+    """What can be led: the frames, then the bodies, the last one first."""
+    return tuple(dict.fromkeys((*(f.name for f in m.frames), *(b.name for b in reversed(m.bodies)))))
 
 
 @per_model

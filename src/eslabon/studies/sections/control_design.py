@@ -146,9 +146,7 @@ def _run(m: Mechanism, q0: np.ndarray, poles: Any, law: Any) -> Any:
     end = _settling(poles)
     fastest = float(np.abs(poles).max(initial=1.0))
     inner = int(np.clip(np.ceil(end / (TIMES - 1) * fastest / 0.2), 1, 100))
-    if any(
-        np.any(j.coulomb) for j in m.joints if j.coulomb is not None
-    ):  # it turns over within a creep, which is stiff
+    if _rubs(m):  # friction turns over within a creep, which is stiff
         return m.simulate(q0, None, np.linspace(0.0, end, TIMES), law, method="LSODA", rtol=1e-6)
     return m.simulate(q0, None, end, law, method="rk4", step=end / (TIMES - 1) / inner, every=inner)
 

@@ -106,7 +106,8 @@ def _matrices(lm: Any, page: Section) -> None:
 
 
 def _modes(m: Mechanism, lm: Any, page: Section) -> None:
-    modes = list(lm.modes())
+    found = lm.modes()
+    modes, poles = list(found), found.poles  # in which what is zero is zero
     page.say(
         "Its poles, the eigenvalues of A, tell what such a change does: in the left half of the plane it dies away, in the right one it grows, and off the real "
         "axis it oscillates. Each pole, or pair of poles, has a mode: what moves together."
@@ -114,9 +115,8 @@ def _modes(m: Mechanism, lm: Any, page: Section) -> None:
     rows = [_row(m, mode) for mode in modes]
     heads = ("kind", "pole [1/s]", "frequency [Hz]", "damping ratio", "time constant [s]", "what moves")
     page.table(Sheet("modes", heads, rows, prose=("what moves",)), words=("kind",))
-    poles = lm.poles
     page.numbers(Sheet("poles", ("real [1/s]", "imaginary [1/s]"), [(float(p.real), float(p.imag)) for p in poles]))
-    if np.abs(poles).max(initial=0.0) > 1e-9:
+    if np.abs(poles).max(initial=0.0) > 0:
         pole_map(page, {page.said("poles"): poles}, "The poles of the linear model.")
     else:
         page.say(
