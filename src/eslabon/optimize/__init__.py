@@ -1,0 +1,1 @@
+"""Optimal design and optimal motion, with exact gradients from the graph, by IPOPT."""

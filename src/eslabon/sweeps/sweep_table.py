@@ -1,0 +1,116 @@
+"""The table of a sweep: a row for each design, columns with units, in memory or in Parquet files larger than it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eslabon.arguments import Floats, text
+from eslabon.displays import displayed
+from eslabon.errors import InputError, MissingDependencyError, suggest
+from eslabon.files import replacing
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+POINT, STATE, REASON = "point", "state", "reason"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its name, its unit ("" for none), whether it is a "parameter" that was varied or a "value", and for a
+    parameter what it is in the description."""
+
+    name: str
+    unit: str
+    role: str
+    nominal: float = float("nan")
+
+    @property
+    def label(self) -> str:
+        """For axes and headings: name and unit."""
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+
+def arrow() -> Any:
+    """pyarrow, or a sentence."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingDependencyError("a sweep needs pyarrow for its table; install it with pip install 'eslabon[sweep]'.") from None  # fmt: skip
+    return pyarrow
+
+
+@displayed
+class SweepTable:
+    """Rows of designs: the number of the `point`, the parameters that were varied, the values, and the `reason` why there are none.
+
+    `table["L2"]` is a column as an array; `to_pandas`, `to_arrow` and `save` take it elsewhere; `plot` draws it.
+    """
+
+    def __init__(self, title: str, columns: Sequence[Column], parts: Any, about: dict[str, Any] | None = None) -> None:
+        """`parts` is a pyarrow.Table, or a pyarrow.dataset.Dataset of Parquet files; `about` says how it was made."""
+        self.title, self.columns, self._parts, self.about = title, tuple(columns), parts, dict(about or {})
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of what was varied."""
+        return tuple(c.name for c in self.columns if c.role == "parameter")
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The names of what was measured."""
+        return tuple(c.name for c in self.columns if c.role == "value")
+
+    def column(self, name: str) -> Column:
+        """A column's name, unit and role."""
+        found = next((c for c in self.columns if c.name == name), None)
+        if found is None:
+            raise InputError(f"{self.title} has no column {name!r}{suggest(str(name), [c.name for c in self.columns])}")
+        return found
+
+    def __len__(self) -> int:
+        count = self._parts.num_rows if hasattr(self._parts, "num_rows") else self._parts.count_rows()
+        return int(count)
+
+    def __getitem__(self, name: str) -> Floats:
+        if name not in (POINT, STATE):
+            self.column(text(name, "the name of a column"))
+        read = self._parts.select([name]) if hasattr(self._parts, "num_rows") else self._parts.to_table(columns=[name])
+        return np.asarray(read.column(name).to_numpy())
+
+    def batches(self) -> Iterator[pyarrow.RecordBatch]:
+        """Its rows piece by piece, for what is larger than memory."""
+        yield from self._parts.to_batches()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All of it as a pyarrow.Table, which polars.from_arrow reads too."""
+        return self._parts if hasattr(self._parts, "num_rows") else self._parts.to_table()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All of it as a pandas.DataFrame, the points as its index."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise MissingDependencyError("to_pandas needs pandas; install it with pip install pandas.") from None
+        return self.to_arrow().to_pandas().set_index(POINT)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as one file, .parquet or .csv, whole or not at all."""
+        arrow()
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        writers = {".parquet": pyarrow.parquet.ParquetWriter, ".csv": pyarrow.csv.CSVWriter}
+        ending = Path(path).suffix.lower()
+        if ending not in writers:
+            raise InputError(f"a table is saved as .parquet or .csv; {path} ends in neither.")
+        with replacing(path) as file, writers[ending](file, self._parts.schema) as writer:
+            for batch in self.batches():
+                writer.write_batch(batch)
+        return Path(path)
