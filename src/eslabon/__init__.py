@@ -57,12 +57,16 @@ __all__ = [
     "join",
     "linear",
     "load",
+    "measures",
+    "optimize",
     "paths",
     "plotting",
     "reproductions",
     "robots",
     "simulate",
     "study",
+    "sweep",
+    "sweeps",
     "view",
 ]
 
@@ -79,7 +83,11 @@ _LATER = {
     "simulate": "",
     "reproductions": "",
     "identification": "",
+    "measures": "",
+    "optimize": "",
     "plotting": "",
+    "sweep": "sweeps",
+    "sweeps": "",
     "view": "viewer",
 }  # names, and the room they are in
 
