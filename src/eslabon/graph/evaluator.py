@@ -28,7 +28,7 @@ from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 from eslabon.model.admissible import margin
 from eslabon.model.configuration import coordinate_rates, lengths_of_quaternions
-from eslabon.model.memory import per_model
+from eslabon.model.memory import family_of, per_model
 
 
 class Owner(Protocol):
@@ -55,7 +55,18 @@ class Owner(Protocol):
 Shape = tuple[int, ...]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 # Rooms without formulas: what they show of a mechanism leaves its compiled code as it is.
-SHOWING = ("cli", "drawing", "language.py", "pages", "plotting", "reproductions", "sheets.py", "studies", "viewer")
+SHOWING = (
+    "cli",
+    "drawing",
+    "language.py",
+    "pages",
+    "plotting",
+    "reproductions",
+    "sheets.py",
+    "studies",
+    "sweeps",
+    "viewer",
+)
 FEW, MANY = 300, 32  # states in all, and in one call, from which on compiling a graph pays: it takes a second or two
 
 # What a state consists of: how many numbers, and what they are called in a sentence.
@@ -206,6 +217,8 @@ def native(m: Owner, request: Request) -> Callable[..., Any]:
     """The native function of a request."""
     from eslabon.graph import native
 
+    if (family := family_of(m)) is not None:
+        return _of_family(m, request, family.base)
     formula, key = request.formula, request.key(m)
     found: Any = native.load_iteration(key) if formula.states else native.load(key)
     if found is None:
@@ -213,6 +226,29 @@ def native(m: Owner, request: Request) -> Callable[..., Any]:
     if request.guards(m):
         found.__self__.on_violation = partial(refuse_guards, m, request)
     return found
+
+
+def in_family(m: Owner, request: Request) -> Request:
+    """The request as the base of a variant is asked: the parameters in which the variant differs are inputs too."""
+    family = family_of(m)
+    names = () if family is None else family.names
+    return request._replace(parameters=tuple(dict.fromkeys((*request.parameters, *names))))
+
+
+def _of_family(m: Owner, request: Request, base: Owner) -> Callable[..., Any]:
+    """The native function of a variant: that of its base, with the variant's own values put in."""
+    from eslabon.graph.native.batched import Batched, Completed
+
+    whole = in_family(m, request)
+    values = {name: m.parameters[name] for name in whole.parameters[len(request.parameters) :]}
+    found: Any = native(base, whole)
+    general = getattr(found, "__self__", None)
+    if not isinstance(general, Batched):  # seldom asked for, or a step that is repeated
+        return lambda *arrays, **words: found(*arrays, *values.values(), **words)
+    made = Completed(general, values)
+    if whole.guards(m):
+        made.on_violation = partial(refuse_guards, m, whole)
+    return made
 
 
 def _compiled(m: Owner, request: Request) -> Callable[..., Any]:
