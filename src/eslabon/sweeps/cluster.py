@@ -26,7 +26,7 @@ class ClusterError(EslabonError, RuntimeError):
 
 
 @contextmanager
-def on_cluster(cluster: Any) -> Iterator[Callable[[Task, Pieces], Iterator[tuple[Chunk, bytes]]]]:
+def on_cluster(cluster: Any) -> Iterator[Callable[[Task, Pieces], Iterator[tuple[Chunk, Any]]]]:
     """What runs chunks on a cluster, which is stopped afterwards if it was started for them."""
     with ExitStack() as stack:
         client = _client(cluster, stack)
@@ -72,7 +72,7 @@ def _local() -> Any:
     )  # fmt: skip
 
 
-def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, bytes]]:
+def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, Any]]:
     """Chunks in the order in which they are finished, with a few more under way than there are threads."""
     distributed = _dask()
     threads = sum(client.nthreads().values())
