@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from assembled_anew import Held, designed, motion, slope
+from assembled_anew import Held, designed, differences, motion, slope
 from eslabon.quantities import CLOSED, FOLLOWING, QUANTITIES
 
 CASES = [
@@ -76,3 +76,35 @@ def test_every_quantity_follows(k: int, name: str) -> None:
         np.testing.assert_allclose(y / about, slope(x) / about, atol=2e-7)
         between = np.tensordot([0.75, 0.75, -0.3, -0.3, 0.05, 0.05], z, axes=1)
         np.testing.assert_allclose(between / about, y / about, atol=1e-8)
+
+
+def geared() -> es.Mechanism:
+    """A shaft that drives another through a gear, and a third that the time drives, how far is a parameter."""
+    b = es.Builder("geared", gravity=(0, -9.81, 0))
+    n = b.parameter("n", 2.0)
+    b.parameter("far", 0.3)
+    for k in (1, 2, 3):
+        b.body(f"b{k}", 1.0 + k, (0.2, 0.1, 0), (0.1, 0.1, 0.1))
+        b.joint(f"q{k}", "revolute", f"b{k - 1}" if k > 1 else "ground", f"b{k}", (0.3, 0, 0))
+    b.couple("gear", "q2", "q1", ratio=n, offset=0.1).drive("cam", "q3", "far*sin(2*t)")
+    return b.actuate("q1").build()
+
+
+@pytest.mark.parametrize("name", ["n", "far"])
+def test_gears_and_driven_joints_follow(name: str) -> None:
+    m, t = geared(), 0.4
+
+    def state(s: float) -> list[np.ndarray]:
+        n, far = (m.parameters[x] + s * (x == name) for x in ("n", "far"))
+        angle = far * np.array([np.sin(2 * t), 2 * np.cos(2 * t), -4 * np.sin(2 * t)])
+        return [np.array([x, n * x + 0.1 * (k == 0), angle[k]]) for k, x in enumerate((0.5, -1.2, 0.7))]
+
+    def force(s: float, quantity: str) -> np.ndarray:
+        return getattr(m.variant(**{name: m.parameters[name] + s}), quantity)(*state(s), t=t)
+
+    here = state(0.0)
+    moved = m.derivative("accelerations", name, *here, along="closed", t=t)
+    np.testing.assert_allclose(moved, differences(lambda s: state(s)[2]), atol=1e-9)
+    for quantity in ("coupling_forces", "inverse_dynamics"):
+        exact = m.derivative(quantity, name, *here, along="closed", t=t)
+        np.testing.assert_allclose(exact, differences(lambda s, x=quantity: force(s, x), 1e-3), rtol=1e-8)
