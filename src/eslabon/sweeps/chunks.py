@@ -3,7 +3,6 @@ wherever and whenever it runs."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -70,12 +69,12 @@ def chunk_size(measure: Measure) -> int:
 _HERE: dict[str, Task] = {}  # by fingerprint: what is compiled for a mechanism stays with it from chunk to chunk
 
 
-def run_chunk(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> bytes:
-    """The rows of a chunk, as a Parquet file."""
+def run_chunk(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> pyarrow.Table:
+    """The rows of a chunk."""
     task = _HERE.setdefault(task.fingerprint, task)
     with settled_evaluation(task.m):
         found = measured(task, designs, chunk.points)
-    return _parquet(_table(task, chunk, designs, found))
+    return _table(task, chunk, designs, found)
 
 
 def measured(task: Task, designs: Mapping[str, Floats], n: int) -> Measured:
@@ -116,18 +115,3 @@ def _table(task: Task, chunk: Chunk, designs: Mapping[str, Floats], found: Measu
     if rows[REASON] is None:
         rows[REASON] = pa.nulls(chunk.points * k, pa.string())
     return pa.table([rows[name] for name in task.schema.names], schema=task.schema)
-
-
-def _parquet(table: pyarrow.Table) -> bytes:
-    import pyarrow.parquet
-
-    file = io.BytesIO()
-    pyarrow.parquet.write_table(table, file, compression="zstd")
-    return file.getvalue()
-
-
-def rows_of(parquet: bytes) -> pyarrow.Table:
-    """The rows in the bytes of a Parquet file."""
-    import pyarrow.parquet
-
-    return pyarrow.parquet.read_table(io.BytesIO(parquet))

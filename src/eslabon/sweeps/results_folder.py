@@ -12,12 +12,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eslabon.errors import InputError, ReadError
-from eslabon.files import check_writable, write
+from eslabon.files import check_writable, replacing, write
 from eslabon.sweeps.chunks import Chunk
 from eslabon.sweeps.sweep_table import Column, SweepTable, arrow
+
+if TYPE_CHECKING:
+    import pyarrow
 
 MANIFEST = "sweep.json"
 WORDS = {
@@ -72,8 +75,12 @@ class ResultsFolder:
             return False
         return bool(found == chunk.points * self.manifest["states"])
 
-    def keep(self, chunk: Chunk, parquet: bytes) -> None:
-        write(self.file(chunk), parquet)
+    def keep(self, chunk: Chunk, rows: pyarrow.Table) -> None:
+        """Write a chunk, whole or not at all."""
+        import pyarrow.parquet
+
+        with replacing(self.file(chunk)) as file:
+            pyarrow.parquet.write_table(rows, file, compression="zstd")
 
     def compare_with(self, nominal: Callable[[], dict[str, float]]) -> None:
         """Note the values of the description's own design, once all chunks are there."""

@@ -24,10 +24,10 @@ PER_AXIS = 21
 class Sampling:
     """The points of a sweep: a method, the variables, how many points (of a grid: along each axis), and a seed.
 
-    >>> from eslabon.sweeps.variables import Variable
-    >>> x = Variable("L", "m", 0.2, 0.1, 0.3)
-    >>> Sampling("grid", (x,), (3,), 0).designs(0, 3)["L"]
-    array([0.1, 0.2, 0.3])
+    >>> import eslabon as es
+    >>> _, variables = es.sweeps.variables_of(es.load("five_bar"), {"L2": "3..5 cm"})
+    >>> Sampling("grid", variables, (3,), 0).designs(0, 3)["L2"]
+    array([0.03, 0.04, 0.05])
     """
 
     method: str

@@ -18,14 +18,14 @@ from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, 
 from eslabon.measures import Measure, measure_of
 from eslabon.mechanism import Mechanism
 from eslabon.progress import Progress
-from eslabon.sweeps.chunks import Chunk, Task, chunk_size, chunks_of, measured, rows_of, run_chunk
+from eslabon.sweeps.chunks import Chunk, Task, chunk_size, chunks_of, measured, run_chunk
 from eslabon.sweeps.results_folder import ResultsFolder, read
 from eslabon.sweeps.sampling import Sampling, sampling_of
 from eslabon.sweeps.sweep_table import POINT, REASON, STATE, Column, SweepTable, arrow
 from eslabon.sweeps.variables import Variable, variables_of
 
 MOST = 10_000_000  # points without a word
-Finished = Iterator[tuple[Chunk, bytes]]
+Finished = Iterator[tuple[Chunk, Any]]  # with the rows of each
 
 
 class TooManyPoints(InputError):
@@ -78,7 +78,7 @@ def sweep(
     >>> m = es.load("five_bar")
     >>> table = es.sweep(m, lambda m: m.conditions(m.assemble([2.0, 1.0])).parallel, over={"L2": (0.03, 0.05)}, samples=3, method="grid")
     >>> table["value"].round(3)
-    array([0.991, 0.962, 0.909])
+    array([0.906, 0.957, 0.979])
     """
     if not isinstance(m, Mechanism):
         raise InputError(f"sweep takes a mechanism first; it is {shown(m)}.")
@@ -96,7 +96,7 @@ def sweep(
         import pyarrow
 
         kept: dict[int, Any] = {}
-        run(lambda _: False, lambda piece, found: kept.update({piece.number: rows_of(found)}))
+        run(lambda _: False, lambda piece, rows: kept.update({piece.number: rows}))
         parts = pyarrow.concat_tables([kept[number] for number in sorted(kept)])
         return SweepTable(manifest["title"], task.columns, parts, {**manifest, "nominal": _nominal(task)})
     results = ResultsFolder(folder, manifest)
@@ -179,7 +179,7 @@ class _Run:
         self.done = self.failed = 0
 
     def __call__(
-        self, has: Callable[[Chunk], bool], keep: Callable[[Chunk, bytes], None], folder: Path | None = None
+        self, has: Callable[[Chunk], bool], keep: Callable[[Chunk, Any], None], folder: Path | None = None
     ) -> None:
         waiting = []
         for chunk in chunks_of(self.sampling, self.size):
@@ -191,15 +191,15 @@ class _Run:
             return
         with Progress(f"sweep of {self.task.m.name}", self.progress) as bar, self.evaluator() as evaluate:
             try:
-                for chunk, found in evaluate(self.task, ((c, self.sampling.designs(c.first, c.last)) for c in waiting)):
-                    keep(chunk, found)
-                    self._count(chunk, found, bar)
+                for chunk, rows in evaluate(self.task, ((c, self.sampling.designs(c.first, c.last)) for c in waiting)):
+                    keep(chunk, rows)
+                    self._count(chunk, rows, bar)
             except KeyboardInterrupt:
                 raise Interrupted(self._stopped(folder)) from None
 
-    def _count(self, chunk: Chunk, found: bytes, bar: Progress) -> None:
+    def _count(self, chunk: Chunk, rows: Any, bar: Progress) -> None:
         """What is done, what has failed, what remains."""
-        reasons = rows_of(found).column(REASON)
+        reasons = rows.column(REASON)
         failed = (len(reasons) - reasons.null_count) // self.task.measure.states()
         if failed == chunk.points and not self.done:
             warnings.warn(
