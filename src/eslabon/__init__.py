@@ -57,6 +57,7 @@ __all__ = [
     "join",
     "linear",
     "load",
+    "measures",
     "paths",
     "plotting",
     "reproductions",
@@ -79,6 +80,7 @@ _LATER = {
     "simulate": "",
     "reproductions": "",
     "identification": "",
+    "measures": "",
     "plotting": "",
     "view": "viewer",
 }  # names, and the room they are in
