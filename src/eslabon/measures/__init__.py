@@ -2,6 +2,12 @@
 
 A sweep evaluates a measure at many designs at once, an optimisation looks for the design at which it is least. Each measure is
 one small class in a file of its own; its arrays are evaluated for whole batches of designs by native code.
+
+>>> import numpy as np
+>>> import eslabon as es
+>>> m = es.load("double_pendulum")
+>>> es.measures.NaturalFrequency().measured(m, {"L1": np.array([0.5, 1.0])}).values["natural_frequency"].round(3)
+array([3.166, 2.68 ])
 """
 
 from eslabon.measures.called_function import Called
@@ -17,6 +23,7 @@ from eslabon.measures.peak_torque import PeakTorque
 from eslabon.measures.quantity_at_states import Quantity
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several
+from eslabon.measures.tracking_error import TrackingError
 
 __all__ = [
     "MEASURES",
@@ -33,6 +40,7 @@ __all__ = [
     "Quantity",
     "RmsTorque",
     "Several",
+    "TrackingError",
     "measure_of",
 ]
 

@@ -16,7 +16,7 @@ from eslabon.measures.native_batches import Designs, number_of
 from eslabon.mechanism import Mechanism
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Called(Measure):
     """A function f(mechanism) of one's own, called for each design with the mechanism of that design, which shares native code
     with the others.

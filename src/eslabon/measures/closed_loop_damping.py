@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 
-from eslabon.arguments import Floats, choice, finite, known_options
-from eslabon.control.control_law import ControlLaw
-from eslabon.control.pole_placement import place
-from eslabon.control.regulator import lqr
-from eslabon.control.state_feedback_control import gain_matrix
+from eslabon.arguments import Floats, choice, finite, known_words
 from eslabon.errors import InputError, ModelError, shown
 from eslabon.linear.linear_model import LinearModel
+from eslabon.measures.contents import is_law
 from eslabon.measures.law_derivatives import LawDerivatives
 from eslabon.measures.linear_designs import operating_point
 from eslabon.measures.measure import Measure, Measured
 from eslabon.measures.native_batches import Designs, in_blocks, number_of
 from eslabon.mechanism import Mechanism
 
-BY_NAME: dict[str, Any] = {"lqr": lqr, "place": place}
+DESIGNERS = ("lqr", "place")
 DESIGNED = ("nominal", "each")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class ClosedLoopDamping(Measure):
     """The least damping ratio -Re(s) / |s| of the poles s of the closed loop, and how fast it decays at least, -max Re(s).
 
@@ -64,11 +62,9 @@ class ClosedLoopDamping(Measure):
             "at": operating_point(at, tau, guess), "controller": _controller(controller, options),
             "designed": choice(designed, "designed", DESIGNED), "options": dict(sorted(options.items())),
         }  # fmt: skip
-        if designed == "each" and not (
-            (callable(controller) and not isinstance(controller, ControlLaw)) or isinstance(controller, str)
-        ):
+        if designed == "each" and (is_law(controller) or not (callable(controller) or isinstance(controller, str))):
             raise ModelError(
-                "designed='each' is for 'lqr', 'place' or a function that gives gains; these gains are given: leave it out."
+                "designed='each' is for 'lqr', 'place' or a function that gives gains; these are given: leave it out."
             )
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -88,15 +84,18 @@ class ClosedLoopDamping(Measure):
 
     def _feedback(self, m: Mechanism) -> Any:
         """The gains, or the law's derivatives, that all designs keep."""
-        if isinstance(self.controller, ControlLaw):
+        if is_law(self.controller):
             return LawDerivatives.of(m, self.controller)
         return self._gains(self.at.of(m))
 
     def _gains(self, lm: LinearModel) -> Floats:
         """Gains for one linear model."""
+        from eslabon import control
+        from eslabon.control.state_feedback_control import gain_matrix
+
         made = self.controller
         if isinstance(made, str):
-            made = BY_NAME[made](lm, **self.options)
+            made = getattr(control, made)(lm, **self.options)
         elif callable(made):
             made = made(lm)
         return gain_matrix(made, len(lm.inputs), len(lm.states))
@@ -128,18 +127,16 @@ class ClosedLoopDamping(Measure):
 def _controller(given: Any, options: Mapping[str, Any]) -> Any:
     """Gains, a law, a name or a function."""
     if isinstance(given, str):
-        designer = BY_NAME[choice(given, "controller", BY_NAME)]
-        code = designer.__code__
-        known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        unknown = [word for word in options if word not in known]
-        if unknown:
-            known_options(given, designer, unknown)
+        from eslabon import control
+
+        designer = getattr(control, choice(given, "controller", DESIGNERS))
+        known_words(options, list(signature(designer).parameters)[1:], f"{given} has no option")
         return given
     if options:
         raise ModelError(
             f"{', '.join(options)} are options of 'lqr' or 'place'; the controller is given already: leave them out."
         )
-    if isinstance(given, ControlLaw) and not hasattr(given, "K"):
+    if is_law(given) and not hasattr(given, "K"):
         return given
     if hasattr(given, "K"):
         return finite(given.K, "K")

@@ -67,7 +67,7 @@ def _of_object(value: Any, seen: tuple[int, ...]) -> str:
         return f"Model {value.digest}"
     if callable(getattr(value, "fingerprint", None)):
         return str(value.fingerprint())
-    if isinstance(getattr(value, "m", None), Model) and hasattr(value, "graph"):  # a law of control
+    if is_law(value):
         law = value.graph(value.m)
         return f"{type(value).__name__} {law.digest} {_content(law.state, seen)}"
     if isinstance(value, FunctionType | MethodType | BuiltinFunctionType | partial):
@@ -81,6 +81,11 @@ def _of_object(value: Any, seen: tuple[int, ...]) -> str:
             f"{shown(value)} cannot be told from another one of its kind in another process; give numbers, arrays or functions."
         )
     return text
+
+
+def is_law(value: Any) -> bool:
+    """Whether it is a law of `es.control`, which knows its mechanism and its graph."""
+    return isinstance(getattr(value, "m", None), Model) and hasattr(value, "graph")
 
 
 def _of_function(f: Any, seen: tuple[int, ...]) -> str:

@@ -64,7 +64,7 @@ class JointStates:
                 "some would follow."
             )
         else:
-            self._prescribed(m)
+            self.prescribed(m)
 
     def whole(self, m: Mechanism) -> bool:
         """Whether these are whole states of a mechanism."""
@@ -78,7 +78,7 @@ class JointStates:
         """The states of all joints: as given, where all are; else with the loops closed, from a guess."""
         if self.whole(m) and guess is None:
             return self.q, self.v, self.a
-        joints, q, v, a = self._prescribed(m)
+        joints, q, v, a = self.prescribed(m)
         start = self.q if self.whole(m) else self.guess if self.guess is not None else guess
         motion = self.t is not None
         if motion and isinstance(start, np.ndarray) and start.ndim == 2:
@@ -88,7 +88,7 @@ class JointStates:
         start = near[0] if motion else near
         return m.complete(q, v, a, start, joints=joints, continuation=motion, passive=self.passive, singular="error")
 
-    def _prescribed(self, m: Mechanism) -> tuple[tuple[str, ...], Floats, Floats, Floats]:
+    def prescribed(self, m: Mechanism) -> tuple[tuple[str, ...], Floats, Floats, Floats]:
         """The prescribed joints with their own columns."""
         joints = spanning_joints(m) if self.joints is None else tuple(m.joint(name).name for name in self.joints)
         for given in (tuple(j.name for j in m.joints), joints, m.actuated):

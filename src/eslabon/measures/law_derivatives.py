@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.control.control_law import ControlLaw
 from eslabon.linear.linear_model import LinearModel
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_rates
@@ -23,7 +22,7 @@ class LawDerivatives:
     z: Floats
 
     @classmethod
-    def of(cls, m: Mechanism, law: ControlLaw) -> LawDerivatives:
+    def of(cls, m: Mechanism, law: Any) -> LawDerivatives:
         """Of a law for a mechanism with the same joints."""
         import casadi
 

@@ -20,11 +20,12 @@ from eslabon.measures.peak_torque import PeakTorque
 from eslabon.measures.quantity_at_states import Quantity
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several
+from eslabon.measures.tracking_error import TrackingError
 from eslabon.quantities import CLOSED, QUANTITIES
 
 MEASURES: Mapping[str, type[Measure]] = {
     own.name: own
-    for own in (PeakTorque, RmsTorque, PeakPower, EnergyConsumption, PeakReaction, Condition, NaturalFrequency, ClosedLoopDamping)
+    for own in (PeakTorque, RmsTorque, PeakPower, EnergyConsumption, PeakReaction, Condition, NaturalFrequency, ClosedLoopDamping, TrackingError)
 }  # fmt: skip
 
 

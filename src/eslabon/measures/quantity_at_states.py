@@ -26,7 +26,7 @@ REFUSED = ("parameters", "out", "threads", "t")  # of what every verb takes
 UNDER_FORCES = "_under_forces"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Quantity(Measure):
     """A quantity of the table, such as "inverse_dynamics", "mass_matrix", "energy", "reactions" or "pose", at given states.
 
