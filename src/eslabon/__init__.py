@@ -18,6 +18,7 @@ from eslabon.errors import (
     MissingDependencyError,
     ModelError,
     ModelWarning,
+    OptimizationError,
     ReadError,
     RotationError,
     SingularityError,
@@ -44,6 +45,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "Motion",
+    "OptimizationError",
     "ReadError",
     "RotationError",
     "SingularityError",
@@ -58,12 +60,15 @@ __all__ = [
     "linear",
     "load",
     "measures",
+    "optimize",
     "paths",
     "plotting",
     "reproductions",
     "robots",
     "simulate",
     "study",
+    "sweep",
+    "sweeps",
     "view",
 ]
 
@@ -81,7 +86,10 @@ _LATER = {
     "reproductions": "",
     "identification": "",
     "measures": "",
+    "optimize": "",
     "plotting": "",
+    "sweep": "sweeps",
+    "sweeps": "",
     "view": "viewer",
 }  # names, and the room they are in
 

@@ -19,7 +19,7 @@ from eslabon import model, read
 from eslabon.arguments import known_options, renamed
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
-from eslabon.model import changes
+from eslabon.model import changes, clearances, free_numbers
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
 
@@ -234,6 +234,44 @@ class Mechanism(model.Model):
         array([9.81 , 4.905])
         """
         return self._changed(changes.with_payload(self, frame, mass, com, inertia))
+
+    def with_free(self, *paths: str) -> Self:
+        """The mechanism with numbers of its items made parameters, so that sweeps, derivatives and optimisation can vary them:
+        "link2.mass" becomes the parameter link2_mass, of today's value. `free_numbers` lists the paths. Others stay as they are: the
+        moments of inertia do not follow a mass, nor the mass a length.
+
+        >>> import eslabon as es
+        >>> m = es.load("puma560").with_free("link2.mass", "q1.coulomb")
+        >>> m.parameters
+        {'link2_mass': 17.4, 'q1_coulomb': 0.0}
+        >>> m.gravity_forces([0.0] * 6, parameters={"link2_mass": [10.0, 17.4]})[:, 1].round(2)
+        array([32.55, 37.48])
+        """
+        return self._changed(free_numbers.with_free(self, paths))
+
+    def free_numbers(self) -> Mapping[str, float]:
+        """The numbers of its items that are no parameter and follow from none, by the paths that `with_free` takes: masses, centres
+        of mass, moments of inertia, places, axes, friction, motors, springs, wrenches, gravity.
+
+        >>> import eslabon as es
+        >>> numbers = es.load("puma560").free_numbers()
+        >>> len(numbers), numbers["link2.mass"]
+        (147, 17.4)
+        """
+        return free_numbers.free_numbers(self)
+
+    def with_clearance(self, *joints: str) -> Self:
+        """The mechanism with play in pin or ball joints, cut ones too: parameters NAME_play, how far the pin's centre is off the
+        bore's, and NAME_direction, the angle about the axis in which it is, both zero; for a ball joint NAME_polar too, its angle
+        from z. Contact is quasi-static: the centre does not move about in the clearance during a motion.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar").with_clearance("tip")
+        >>> q = m.with_parameters(tip_play=1e-4).assemble([2.0, 1.0])
+        >>> float(abs(q - m.assemble([2.0, 1.0])).max().round(5))
+        0.001
+        """
+        return self._changed(clearances.with_clearance(self, joints))
 
     def without(self, *names: str, kind: str | None = None) -> Self:
         """The mechanism without items of these names: frames, springs, loops, couplings, wrenches, modes, and joints or

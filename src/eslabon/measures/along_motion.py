@@ -17,6 +17,8 @@ from eslabon.measures.measure import Measure, Measured
 from eslabon.measures.native_batches import Designs, in_blocks, number_of
 from eslabon.mechanism import Mechanism
 
+TOGETHER = 2**17  # states of designs that are completed and measured together
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AlongMotion(Measure):
@@ -58,6 +60,9 @@ class AlongMotion(Measure):
     def _block(self, m: Mechanism, designs: Designs, columns: Mapping[str, str]) -> Measured:
         states = assembled(m, designs, self.motion)
         return filled(columns, number_of(designs), states, self._values(states) if len(states.rows) else {})
+
+    def together(self) -> int:
+        return max(1, min(super().together(), TOGETHER // len(self.motion)))
 
     @abstractmethod
     def _columns(self, m: Mechanism) -> dict[str, str]:

@@ -75,6 +75,9 @@ class Called(Measure):
                 "es.measures.Called(function, columns=['x', 'y'])."
             ) from error
 
+    def together(self) -> int:
+        return 16  # it may take its time
+
     def measured(self, m: Mechanism, designs: Designs) -> Measured:
         columns, n = self.columns(m), number_of(designs)
         values, reasons = {name: np.full(n, np.nan) for name in columns}, {}

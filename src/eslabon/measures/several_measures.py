@@ -50,6 +50,9 @@ class Several(Measure):
         first: Measure = next(iter(self.measures.values()))
         return first.states()
 
+    def together(self) -> int:
+        return min(each.together() for each in self.measures.values())
+
     def columns(self, m: Mechanism) -> Mapping[str, str]:
         made: dict[str, str] = {}
         for key, each in self.measures.items():

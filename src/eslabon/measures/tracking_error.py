@@ -81,6 +81,9 @@ class TrackingError(AlongMotion):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    def together(self) -> int:
+        return 256 if self.designed == "nominal" else 4
+
     def _columns(self, m: Mechanism) -> dict[str, str]:
         require_actuators(m, "tracking error")
         columns = velocity_columns(m)

@@ -1,5 +1,9 @@
 """Many designs: sweeps over parameters, their tables, Monte Carlo, on threads or on a cluster."""
 
+from eslabon.sweeps.cluster import ClusterError
+from eslabon.sweeps.results_folder import read
+from eslabon.sweeps.sweep import Interrupted, sweep
 from eslabon.sweeps.sweep_table import Column, SweepTable
+from eslabon.sweeps.variables import Variable, variables_of
 
-__all__ = ["Column", "SweepTable"]
+__all__ = ["ClusterError", "Column", "Interrupted", "SweepTable", "Variable", "read", "sweep", "variables_of"]
