@@ -28,8 +28,8 @@ class Summary:
     >>> table = es.sweep(m, lambda m: m.gravity_forces([0.0, 0.0])[0], over={"m2": "±10 % normal"}, samples=256)
     >>> table.percentiles((5, 50, 95))
     <Percentiles of sweep of elbow: 256 designs>
-    value   5 %   50 %    95 %
-    value 1.855  1.962 2.068...
+    value     5 %   50 %    95 %
+    value  18.824  19.62  20.417
     """
 
     title: str
