@@ -63,7 +63,7 @@ def sweep(
         parameter.
     samples : how many designs; of a grid how many along each axis, one number or one for each.
     method : "grid", "random", "latin_hypercube", "sobol" or "halton"; if left out a grid where all variables have levels, else
-        a Sobol sequence.
+        a Sobol sequence. "saltelli" draws what Sobol indices are made of (`es.sweeps.sensitivities`): 2 + d designs a sample.
     cluster : None: this process, with native code on all cores. "local": a process of its own for each core. An address of a
         Dask scheduler, or a `distributed.Client`: wherever its workers are. The table does not depend on it.
     folder : where finished chunks are kept. The same call goes on from what is there, and the result may be larger than memory.
@@ -138,7 +138,7 @@ def _manifest(task: Task, sampling: Sampling, size: int) -> dict[str, Any]:
         "title": f"sweep of {task.m.name}", "eslabon": __version__, "mechanism": task.m.name, "description": task.m.digest,
         "quantity": task.measure.fingerprint(), "over": [x.describe() for x in sampling.variables], "method": sampling.method,
         "samples": list(sampling.counts), "seed": sampling.seed, "chunk": size, "points": sampling.points,
-        "states": task.measure.states(), "columns": columns,
+        "states": task.measure.states(), "columns": columns, "random": any(x.uncertain for x in sampling.variables),
     }  # fmt: skip
 
 
