@@ -13,6 +13,7 @@ from eslabon.arguments import Floats
 from eslabon.errors import EslabonError, ModelError
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
+from eslabon.optimize.description_domain import domains
 from eslabon.optimize.design_quantities import Demand, DesignState, Quantity
 from eslabon.optimize.instant_equations import InstantEquations
 from eslabon.optimize.nonlinear_program import NonlinearProgram, sobol_starts
@@ -105,7 +106,7 @@ class DesignProblem:
         import casadi
 
         if quantity.rows is None:
-            return self.equations.conditioning()
+            return self._conditioning(quantity)
         try:
             return casadi.densify(casadi.vec(casadi.SX(quantity.rows(state))))
         except EslabonError:
@@ -116,13 +117,21 @@ class DesignProblem:
                 "of a design's state that uses arithmetic, casadi's functions, and the verbs of state.m."
             ) from error
 
+    def _conditioning(self, quantity: Quantity) -> Any:
+        if quantity.kind == "parallel":
+            return self.equations.parallel_conditioning()
+        assert self.given is not None
+        return self.equations.serial_conditioning(*self.given.judged(self.m))
+
     def is_still(self, rows: Any) -> bool:
         """Whether rows depend on parameters alone."""
         import casadi
 
         moving = casadi.depends_on(rows, casadi.vertcat(*self.state[1][1:4]))
         if moving and self.given is None:
-            raise ModelError("the objective and what it is subject to depend on how the mechanism moves; give its motion.")
+            raise ModelError(
+                "the objective and what it is subject to depend on how the mechanism moves; give its motion."
+            )
         return not moving
 
     # -- the program ------------------------------------------------------------------------------------------------
@@ -139,6 +148,10 @@ class DesignProblem:
         columns = [p, *([] if self.given is None else self._motion(made)), casadi.DM(self.data.T)]
         if self.given is None:
             columns[1:1] = [casadi.DM.zeros(k, 1) for k in (self.m.nq, self.m.nv, self.m.nv)]
+        for domain in domains(self.m, state.parameters):
+            f = casadi.Function("domain", inputs[:1], [domain.expression])
+            size = max(abs(float(f(self.begin))), 1e-9)
+            made.constrain(domain.name, f(p), domain.lower, domain.upper, scale=size if np.isfinite(size) else 1.0)
         for k, quantity in enumerate(self.quantities):
             rows = self.rows(quantity, state)
             still = self.is_still(rows)
@@ -162,8 +175,8 @@ class DesignProblem:
         elif quantity.summary == "peak":
             quantity.within(program, rows, quantity.inside(demand.upper), max(quantity.inside(demand.upper), 1e-12))
         else:
-            bounds = (x if not np.isfinite(x) else quantity.inside(x) for x in (demand.lower, demand.upper))
-            program.constrain(quantity.name, quantity.expression(program, rows, t, begun), *bounds, scale=size)
+            least, most = (x if np.isinf(x) else quantity.inside(x) for x in (demand.lower, demand.upper))
+            program.constrain(quantity.name, quantity.expression(program, rows, t, begun), least, most, scale=size)
 
     def _mapped(self, f: Any) -> Any:
         """A function of one instant for all, with the same parameters."""
@@ -184,7 +197,9 @@ class DesignProblem:
             program.variable("a", a, scale=np.maximum(np.abs(a).max(axis=0), 1e-3 * np.abs(a).max(initial=1e-3))).T,
         ]
         signs = e.signs()
-        f = casadi.Function("motion", e.inputs, casadi.cse([*e.residual, e.lengths, casadi.vertcat(casadi.SX(0, 1), *signs)]))
+        f = casadi.Function(
+            "motion", e.inputs, casadi.cse([*e.residual, e.lengths, casadi.vertcat(casadi.SX(0, 1), *signs)])
+        )
         p = program.variables["parameters"]
         *left, lengths, side = self._mapped(f)(p.symbol * casadi.DM(p.scale), *own, casadi.DM(self.data.T))
         J = np.abs(e.evaluated(self.begin, q, v, a, self.data)[3]).max(axis=(0, 2))
@@ -232,17 +247,19 @@ class DesignProblem:
             return self.nominal
         return self.equations.continued(self.described, self.nominal[0], p, self.data)[0]
 
-    def inside(self, quantity: Quantity, p: Floats, states: tuple[Floats, Floats, Floats]) -> float:
-        """What the program minimises, of numbers: where a variable for it begins."""
+    def numbers(self, quantity: Quantity, p: Floats, states: tuple[Floats, Floats, Floats]) -> Floats:
+        """The rows of a quantity at all instants, (instants, rows), by the graph."""
         import casadi
 
         state, inputs = self.state
         f = casadi.Function("rows", inputs, [self.rows(quantity, state)])
         columns = [np.repeat(p[:, None], len(self.t), axis=1), *(x.T for x in states), self.data.T]
-        rows = np.asarray(f.map(len(self.t))(*columns)).T
-        if quantity.rows is None:
-            return float(np.abs(rows).max())
-        return quantity.inside(quantity.number(rows, self.t))
+        return np.asarray(f.map(len(self.t))(*columns)).T
+
+    def inside(self, quantity: Quantity, p: Floats, states: tuple[Floats, Floats, Floats]) -> float:
+        """What the program minimises, of numbers."""
+        rows = self.numbers(quantity, p, states)
+        return float(np.abs(rows).max()) if quantity.rows is None else quantity.inside(quantity.number(rows, self.t))
 
     def starts(self, n: int, seed: int) -> list[dict[str, Any]]:
         """The described mechanism first, then points spread over the bounds, each with its motion."""
@@ -257,6 +274,8 @@ class DesignProblem:
         for quantity in self.quantities:
             if (name := f"peak of {quantity.name}") in self.program.variables:
                 made[name] = min(1.1 * self.inside(quantity, p, states), 1e6 * self.program.variables[name].scale[0])
+            if (name := f"size of {quantity.name}") in self.program.variables:
+                made[name] = 1.1 * np.abs(np.nan_to_num(self.numbers(quantity, p, states).T))
         return made
 
     # -- what is found, looked at again -------------------------------------------------------------------------------
@@ -281,11 +300,18 @@ class DesignProblem:
         rows = []
         for quantity in self.quantities:
             if quantity.rows is None:
-                rows.append(np.asarray(m.conditions(states[0]).parallel)[:, None])
+                rows.append(self._conditions(m, quantity, states[0])[:, None])
                 continue
             f = casadi.Function("measured", [*inputs, *given.values()], [self.rows(quantity, own)])
             rows.append(np.asarray(f.map(len(t))(*columns)).T)
         return t, states, rows
+
+    def _conditions(self, m: Mechanism, quantity: Quantity, q: Floats) -> Floats:
+        assert self.given is not None
+        if quantity.kind == "parallel":
+            return np.asarray(m.conditions(q).parallel)
+        frame, part = self.given.judged(m)
+        return np.asarray(m.conditions(q, frame, part).serial)
 
     def checked(self, m: Mechanism, claimed: float, q: Floats | None) -> Checks:
         """What was claimed against what is measured; `q` are the optimiser's configurations."""
@@ -308,9 +334,12 @@ class DesignProblem:
 
 def _by_verbs(m: Mechanism, states: tuple[Floats, ...], quantities: tuple[Quantity, ...]) -> dict[str, Floats]:
     """Forces by the native verbs of the mechanism, where something is driven; reactions are asked for by those who need them."""
-    made: dict[str, Floats] = {"tau": m.inverse_dynamics(*states)} if m.nu else {}
-    if any(q.name == "peak_reaction" or not q.unit for q in quantities):
-        made["reactions"] = m.reactions(*states)
+    q, v, a = states
+    made: dict[str, Floats] = {"tau": m.inverse_dynamics(q, v, a)} if m.nu else {}
+    if any(
+        each.rows is not None and (each.root or not each.unit) for each in quantities
+    ):  # a user's function may ask for them
+        made["reactions"] = m.reactions(q, v, a)
     return made
 
 

@@ -67,7 +67,8 @@ class Quantity:
     """Rows of an instant, their summary, and the unit of that.
 
     `absolute` rows count by their size, `root` says that the rows are squares of what is told, `moving` that it takes a motion,
-    and `sense` is -1 where more is better. `rows` None stands for the conditioning of loops, which the plain verbs tell.
+    and `sense` is -1 where more is better. Without `rows` it is a reciprocal condition number, of the kind that `conditions` of a
+    mechanism tells.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Quantity:
     root: bool = False
     moving: bool = True
     sense: int = 1
+    kind: str = ""
 
     # -- what the program sees, and what people are told ----------------------------------------------------------------
 
@@ -104,12 +106,16 @@ class Quantity:
             return most
         if self.absolute and self.summary in ("mean", "integral"):
             bound = program.variable(f"size of {self.name}", np.full(rows.shape, size / len(t)), scale=size)
-            program.constrain(f"size of {self.name}", casadi.vertcat(bound - rows, bound + rows), 0.0, np.inf, scale=size)
+            program.constrain(
+                f"size of {self.name}", casadi.vertcat(bound - rows, bound + rows), 0.0, np.inf, scale=size
+            )
             rows = bound
         if self.summary == "rms":
             rows = rows**2
         each = casadi.sum1(rows)
-        return casadi.mtimes(each, casadi.DM(_weights(t) if self.summary == "integral" else np.full(len(t), 1 / len(t))))
+        return casadi.mtimes(
+            each, casadi.DM(_weights(t) if self.summary == "integral" else np.full(len(t), 1 / len(t)))
+        )
 
     def within(self, program: NonlinearProgram, rows: Any, most: Any, size: float) -> None:
         """No row is to exceed a bound."""
@@ -172,7 +178,8 @@ QUANTITIES = {
         Quantity("peak_power", _power, "peak", "W", absolute=True),
         Quantity("energy", _power, "integral", "J", absolute=True),
         Quantity("mass", _mass, "mean", "kg", moving=False),
-        Quantity("condition", None, "peak", sense=-1),
+        Quantity("condition", None, "peak", sense=-1, kind="parallel"),
+        Quantity("dexterity", None, "peak", sense=-1, kind="serial"),
     )
 }
 
@@ -180,14 +187,20 @@ QUANTITIES = {
 def quantity_of(m: Mechanism, asked: Any, summary: str | None, noun: str) -> Quantity:
     """A named quantity, or a traced function of a `DesignState` with its summary."""
     if callable(asked):
-        return Quantity(getattr(asked, "__name__", noun).strip("<>"), asked, choice(summary or "mean", "summary", SUMMARIES))
+        return Quantity(
+            getattr(asked, "__name__", noun).strip("<>"), asked, choice(summary or "mean", "summary", SUMMARIES)
+        )
     if not isinstance(asked, str) or asked not in QUANTITIES:
         hint = suggest(asked, QUANTITIES) if isinstance(asked, str) else f" ({', '.join(QUANTITIES)})."
-        raise ModelError(f"{noun} is a name or a function of a design's state; there is none called {shown(asked)}{hint}")
+        raise ModelError(
+            f"{noun} is a name or a function of a design's state; there is none called {shown(asked)}{hint}"
+        )
     if summary is not None:
-        raise ModelError(f"summary says what becomes of a function along the motion; {asked} is a number already: leave it out.")
+        raise ModelError(
+            f"summary says what becomes of a function along the motion; {asked} is a number already: leave it out."
+        )
     found = QUANTITIES[asked]
-    if found.rows is None and not m.closed:
+    if found.kind == "parallel" and not m.closed:
         raise ModelError(f"{m.name} has no loops whose conditioning could be {asked}.")
     if found.rows is not None and found.moving and not m.nu:
         raise ModelError(f"nothing drives {m.name}, so that it has no {asked}; actuate a joint.")
@@ -245,11 +258,17 @@ def _bound(x: Any, name: str, otherwise: float) -> float:
 def _checked(demand: Demand) -> Demand:
     name, q = demand.quantity.name, demand.quantity
     if not demand.lower < demand.upper:
-        raise InputError(f"{name} is to be at least {demand.lower:.6g} and at most {demand.upper:.6g}: that is an empty range.")
+        raise InputError(
+            f"{name} is to be at least {demand.lower:.6g} and at most {demand.upper:.6g}: that is an empty range."
+        )
     if demand.everywhere:
         return demand
     if q.summary == "peak" and q.rows is not None and demand.lower > -np.inf:
-        raise InputError(f"{name} is a greatest value, and has an upper bound only, as in {{'{name}': (None, {demand.upper:g})}}.")
+        raise InputError(
+            f"{name} is a greatest value, and has an upper bound only, as in {{'{name}': (None, {demand.upper:g})}}."
+        )
     if q.rows is None and (demand.upper < np.inf or not 0 < demand.lower <= 1):
-        raise InputError(f"{name} is a reciprocal condition number, and has a lower bound between 0 and 1, as in {{'{name}': (0.2, None)}}.")
+        raise InputError(
+            f"{name} is a reciprocal condition number, and has a lower bound between 0 and 1, as in {{'{name}': (0.2, None)}}."
+        )
     return demand

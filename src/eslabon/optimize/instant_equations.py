@@ -15,14 +15,17 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.coordinates.partition import partition
+from eslabon.errors import ModelError
 from eslabon.kinematics.closure import equations
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_rates, integrate, lengths_of_quaternions, normalize
 from eslabon.optimize.prescribed_motion import Prescribed
+from eslabon.solvers.singularities import PARTS, reachable_twists
 
 SMALL = 6  # rows of a matrix whose determinant is written out
 STEPS, NEWTON = 8, 12  # of the way in the parameters, and of Newton's method at each
-ARRIVED = 1e-10  # m or rad
+ARRIVED, CLOSES = 1e-10, 1e-6  # m or rad
+LARGEST = 0.5  # rad or m, of a step
 
 
 class InstantEquations:
@@ -72,44 +75,61 @@ class InstantEquations:
         matrices = [x for x in (self.parallel, self.jacobian) if x is not None and 0 < x.shape[0] <= SMALL]
         return [_signed_volume(x) for x in matrices]
 
-    def conditioning(self) -> Any:
-        """kappa_F - n + 2 of the closure Jacobian's n dependent columns, with the condition number by Frobenius' norm.
+    def parallel_conditioning(self) -> Any:
+        """`conditioning` of the closure Jacobian's dependent columns."""
+        return conditioning(self.parallel.T @ self.parallel)
 
-        With the singular values between the extreme ones at their geometric mean it is k + 1/k, where k is the condition number
-        by the extreme ones, and otherwise more: so it is at most c + 1/c only if 1/k is at least c. For n = 2 that is exact.
-        """
+    def serial_conditioning(self, frame: str, part: str) -> Any:
+        """`conditioning` of the way from the independent velocities to a frame's translation or rotation."""
         import casadi
 
-        A = self.parallel
-        inverse = casadi.inv_minor(A) if A.shape[0] <= SMALL else casadi.inv(A)
-        return casadi.sqrt(casadi.sumsqr(A) * casadi.sumsqr(inverse)) - A.shape[0] + 2
+        span = reachable_twists(self.m, frame, part)
+        if span.basis.shape[1] != span.rank:
+            raise ModelError(
+                f"the {part} of '{frame}' has {span.basis.shape[1]} directions and {span.rank} degrees of freedom in {self.m.name}, so that "
+                "it has no dexterity of its own."
+            )
+        J = self.m.jacobian(self.q, frame, axes="aligned", parameters=self.parameters)[PARTS[part], :]
+        if self.parallel is not None:
+            split = partition(self.m)
+            _, C, _, _ = equations(self.m.with_symbols(self.parameters), self.q, None, split.rows)
+            follow = casadi.solve(self.parallel, C[:, list(split.independent)])
+            J = J[:, list(split.independent)] - J[:, list(split.dependent)] @ follow
+        S = casadi.DM(span.basis.T) @ J
+        return conditioning(S @ S.T)
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def evaluated(self, p: Floats, q: Floats, v: Floats, a: Floats, data: Floats) -> tuple[Floats, ...]:
-        """The residuals (n, rows) and the Jacobian (n, rows, nv) at n instants."""
+        """The residuals (n, rows) and the Jacobian (n, rows, nv) at n instants, of the same parameters or of n designs."""
         n = len(q)
-        columns = [np.repeat(np.asarray(p, dtype=float)[:, None], n, axis=1), q.T, v.T, a.T, data.T]
+        columns = [np.broadcast_to(p, (n, len(self.names))).T, q.T, v.T, a.T, data.T]
         *left, J = (np.asarray(x) for x in self._numbers.map(n)(*columns))
         return *(x.T for x in left), J.reshape(J.shape[0], n, -1).transpose(1, 0, 2)
 
-    def continued(self, p0: Floats, q: Floats, p1: Floats, data: Floats) -> tuple[tuple[Floats, Floats, Floats], bool]:
-        """The states that configurations (n, nq) become as the parameters go from p0 to p1, straight, and whether all close there.
+    def continued(
+        self, p0: Floats, q: Floats, p1: Floats, data: Floats
+    ) -> tuple[tuple[Floats, Floats, Floats], Floats]:
+        """The states that configurations (n, nq) become as the parameters go from p0 to p1, straight, and which of them close there.
 
-        Where they do not, those that came nearest are given: the program can begin with them.
+        Where they do not, those that came nearest are given: a program can begin with them.
         """
-        closes, zero = True, np.zeros((len(q), self.m.nv))
         for part in np.linspace(0.0, 1.0, STEPS + 1)[1:]:
-            p = p0 + part * (p1 - p0)
-            for _ in range(NEWTON):
-                left, _, _, J = self.evaluated(p, q, zero, zero, data)
-                if np.abs(left).max(initial=0.0) < ARRIVED:
-                    break
-                step = -_solved(J, left)
-                step *= np.minimum(1.0, 0.5 / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300))
-                q = np.asarray(normalize(self.m, integrate(self.m, q, step)))
-            closes = bool(np.abs(self.evaluated(p, q, zero, zero, data)[0]).max(initial=0.0) < 1e-6)
+            q, closes = self.corrected(p0 + part * (p1 - p0), q, data)
         return self.rates(p1, q, data), closes
+
+    def corrected(self, p: Floats, q: Floats, data: Floats) -> tuple[Floats, Floats]:
+        """Newton's method from configurations (n, nq), and which of them it closes."""
+        zero = np.zeros((len(q), self.m.nv))
+        for _ in range(NEWTON):
+            left, _, _, J = self.evaluated(p, q, zero, zero, data)
+            if np.abs(left).max(initial=0.0) < ARRIVED:
+                break
+            step = -_solved(J, left)
+            step *= np.minimum(1.0, LARGEST / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300))
+            q = np.asarray(normalize(self.m, integrate(self.m, q, step)))
+        left = self.evaluated(p, q, zero, zero, data)[0]
+        return q, np.abs(left).max(axis=1, initial=0.0) < CLOSES
 
     def rates(self, p: Floats, q: Floats, data: Floats) -> tuple[Floats, Floats, Floats]:
         """q with the velocities and accelerations that keep the equations: both are linear in what is sought."""
@@ -128,6 +148,19 @@ def _solved(J: Floats, right: Floats) -> Floats:
     size = np.square(J).sum(axis=(1, 2), keepdims=True) + 1e-300
     gram = back @ J + 1e-14 * size * np.eye(J.shape[-1])
     return np.linalg.solve(gram, back @ right[..., None])[..., 0]
+
+
+def conditioning(G: Any) -> Any:
+    """kappa_F - n + 2 of a matrix A with the n x n matrix G = A^T A or A A^T; kappa_F is the condition number by Frobenius' norm.
+
+    With the singular values between the extreme ones at their geometric mean it is k + 1/k, where k is the condition number
+    by the extreme ones, and otherwise more: so it is at most c + 1/c only if 1/k is at least c. For n = 2 that is exact.
+    """
+    import casadi
+
+    n = G.shape[0]
+    inverse = casadi.inv_minor(G) if n <= SMALL else casadi.inv(G)
+    return casadi.sqrt(casadi.trace(G) * casadi.trace(inverse)) - n + 2
 
 
 def _signed_volume(A: Any) -> Any:

@@ -18,6 +18,8 @@ from eslabon.optimize.design_quantities import demands_of, quantity_of
 from eslabon.optimize.optimum import Checks, Optimum
 from eslabon.optimize.prescribed_motion import prescribed
 
+SAME = 1e-6  # of the width of a range: optima that differ by less are one
+
 
 def design(
     m: Mechanism,
@@ -75,8 +77,12 @@ def design(
         raise InputError(f"a design is one of a mechanism; it was given {shown(m)}.")
     asked, demands = quantity_of(m, objective, summary, "objective"), demands_of(m, subject_to)
     ranges = ranges_of(m, over)
-    if motion is None and any(q.moving and not callable(objective) for q in (asked, *(d.quantity for d in demands if not d.everywhere))):
-        raise ModelError(f"{asked.name} is asked along a motion; give motion=, such as es.paths.joint_path(...) of the actuated joints.")
+    if motion is None and any(
+        q.moving and not callable(objective) for q in (asked, *(d.quantity for d in demands if not d.everywhere))
+    ):
+        raise ModelError(
+            f"{asked.name} is asked along a motion; give motion=, such as es.paths.joint_path(...) of the actuated joints."
+        )
     if motion is None and (frame is not None or part is not None):
         raise ModelError("frame and part say of what a motion is; give motion= too.")
     given = None if motion is None else prescribed(m, motion, frame, part, guess)
@@ -109,23 +115,52 @@ def _number(x: Any, name: str) -> float:
     return float(made)
 
 
-def _solved(problem: DesignProblem, starts: int, seed: int, options: Mapping[str, Any]) -> Optimum:
-    looked: dict[bytes, Checks] = {}
+class Verified:
+    """The verdicts on optima; of starts that came to the same one, one is looked at."""
 
-    def verify(values: Mapping[str, Floats], value: float) -> str | None:
-        p = values["parameters"]
+    def __init__(self, problem: DesignProblem) -> None:
+        self.problem = problem
+        self._found: list[tuple[Floats, Checks | str]] = []
+
+    def __call__(self, values: Mapping[str, Floats], value: float) -> str | None:
+        """Why an optimum is refused, in a sentence."""
+        verdict = self._verdict(values)
+        if verdict is None:
+            verdict = self._looked_at(values, value)
+            self._found.append((_optimum(values), verdict))
+        return verdict if isinstance(verdict, str) else "; ".join(f"{c}" for c in verdict if not c.passed) or None
+
+    def checks(self, values: Mapping[str, Floats]) -> Checks:
+        """The checks of an optimum that was accepted."""
+        verdict = self._verdict(values)
+        assert isinstance(verdict, Checks)
+        return verdict
+
+    def _verdict(self, values: Mapping[str, Floats]) -> Checks | str | None:
+        lower, upper = self.problem.bounds
+        size = np.concatenate([upper - lower, np.ones(len(_optimum(values)) - len(lower))])
+        same = (v for x, v in self._found if (np.abs(x - _optimum(values)) <= SAME * size).all())
+        return next(same, None)
+
+    def _looked_at(self, values: Mapping[str, Floats], value: float) -> Checks | str:
+        problem = self.problem
         try:
-            own = problem.m.variant(**dict(zip(problem.names, map(float, p), strict=True)))
-            checks = problem.checked(own, problem.objective.told(value), values.get("q"))
+            own = problem.m.variant(**dict(zip(problem.names, map(float, values["parameters"]), strict=True)))
+            return problem.checked(own, problem.objective.told(value), values.get("q"))
         except EslabonError as error:
             return str(error)
-        looked[p.tobytes()] = checks
-        return "; ".join(f"{c}" for c in checks if not c.passed) or None
 
-    found = problem.program.solve(problem.starts(starts, seed), verify=verify, **options)
-    p = found.values["parameters"]
-    parameters = dict(zip(problem.names, map(float, p), strict=True))
-    checks, made = looked[p.tobytes()], problem.m.with_parameters(**parameters)
+
+def _optimum(values: Mapping[str, Floats]) -> Floats:
+    """What tells one optimum from another: its parameters, and the configuration in which its motion begins."""
+    return np.concatenate([values["parameters"], *(values[name][0] for name in ("q",) if name in values)])
+
+
+def _solved(problem: DesignProblem, starts: int, seed: int, options: Mapping[str, Any]) -> Optimum:
+    verified = Verified(problem)
+    found = problem.program.solve(problem.starts(starts, seed), verify=verified, **options)
+    parameters = dict(zip(problem.names, map(float, found.values["parameters"]), strict=True))
+    checks, made = verified.checks(found.values), problem.m.with_parameters(**parameters)
     before = _before(problem)
     figure = None if problem.given is None or not made.nu else partial(_torques, problem, made, found.values.get("q"))
     return Optimum(
@@ -150,8 +185,17 @@ def _torques(problem: DesignProblem, made: Mechanism, q: Floats | None, theme: s
     runs = {"before": (problem.m, nominal), "optimum": (made, nominal if q is None else q[0])}
     tau = {word: m.inverse_dynamics(*problem.given.states(m, t, start)) for word, (m, start) in runs.items()}
     columns = [velocity_columns(made)[k] for k in made.actuated_velocities]
-    figure, axes = panels(len(columns), theme=theme, bottom=axis_label("t", "s"), title=f"{made.name}: forces of the actuators")
+    figure, axes = panels(
+        len(columns), theme=theme, bottom=axis_label("t", "s"), title=f"{made.name}: forces of the actuators"
+    )
     for k, (ax, column) in enumerate(zip(axes, columns, strict=True)):
         unit = {"rad/s": "N m", "m/s": "N"}[column.unit]
-        curves(ax, t, {word: x[:, k] for word, x in tau.items()}, unit=unit, title=str(column), styles={"before": {"linestyle": "--"}})
+        curves(
+            ax,
+            t,
+            {word: x[:, k] for word, x in tau.items()},
+            unit=unit,
+            title=str(column),
+            styles={"before": {"linestyle": "--"}},
+        )
     return figure

@@ -62,7 +62,9 @@ class Checks(tuple[Check, ...]):
         from eslabon.pages.elements import table
         from eslabon.sheets import Sheet
 
-        rows = [(c.name, _told(c.claimed), c.measured, _range(c.lower, c.upper), "yes" if c.passed else "no") for c in self]
+        rows = [
+            (c.name, _told(c.claimed), c.measured, _range(c.lower, c.upper), "yes" if c.passed else "no") for c in self
+        ]
         yield table(Sheet("", ("what", "claimed", "measured", "allowed", "passed"), rows))
 
 

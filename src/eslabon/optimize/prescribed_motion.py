@@ -25,6 +25,9 @@ class Prescribed(Protocol):
     @property
     def duration(self) -> float: ...
 
+    def judged(self, m: Mechanism) -> tuple[str, str]:
+        """The frame whose dexterity counts, and what of it: "translation" or "rotation"."""
+
     def data(self, t: Floats) -> Floats:
         """What the equations of instants depend on, (n, numbers)."""
 
@@ -49,6 +52,9 @@ class OfJoints:
     @property
     def duration(self) -> float:
         return self.path.duration
+
+    def judged(self, m: Mechanism) -> tuple[str, str]:
+        return chosen_frame(m, None).name, "translation"
 
     def data(self, t: Floats) -> Floats:
         return np.concatenate([x[:, list(self.used)] for x in self.path(t)], axis=1)
@@ -80,6 +86,13 @@ class OfFrame:
     def duration(self) -> float:
         return float(self.path.duration)
 
+    def judged(self, m: Mechanism) -> tuple[str, str]:
+        if self.part == "pose":
+            raise ModelError(
+                "dexterity is that of a position or of an orientation, for a pose mixes metres and radians; bound each by itself."
+            )
+        return self.frame, {"position": "translation", "orientation": "rotation"}[self.part]
+
     def data(self, t: Floats) -> Floats:
         pose, twist, acceleration = (
             np.array([np.asarray(f(x)) for x in t]) for f in (self.path.pose, self.path.twist, self.path.acceleration)
@@ -101,16 +114,16 @@ class OfFrame:
         return off[rows], (twist - data[12:18])[rows], (rate - data[18:])[rows]
 
     def states(self, m: Mechanism, t: Floats, guess: Any) -> tuple[Floats, Floats, Floats]:
-        motion = m.follow(
-            self.path, guess, self.frame, part=self.part, times=t, singular="error", limits=False
-        )
+        motion = m.follow(self.path, guess, self.frame, part=self.part, times=t, singular="error", limits=False)
         return motion.q, motion.v, motion.a
 
 
 def prescribed(m: Mechanism, motion: Any, frame: str | None, part: str | None, guess: Any) -> Prescribed:
     """The motion as it is given: a path of joints (`es.paths.joint_path`), or one of a frame (`es.paths.along` and others)."""
     if m.rheonomic:
-        raise ModelError(f"the constraints of {m.name} depend on the time and move it already; design it without its drives.")
+        raise ModelError(
+            f"the constraints of {m.name} depend on the time and move it already; design it without its drives."
+        )
     if isinstance(motion, JointPath):
         if frame is not None or part is not None:
             raise ModelError("frame and part go with the motion of a frame; the motion of joints needs neither.")
@@ -130,7 +143,9 @@ def _of_joints(m: Mechanism, path: JointPath) -> OfJoints:
     if unplain := [j.name for j in joints if not j.kind.plain]:
         raise ModelError(f"joint '{unplain[0]}' of {m.name} turns by a quaternion; give the motion of a frame instead.")
     if count != sum(j.nv for j in joints):
-        raise InputError(f"the motion has {count} coordinates; that of {m.name} has {sum(j.nv for j in joints)} ({listed}).")
+        raise InputError(
+            f"the motion has {count} coordinates; that of {m.name} has {sum(j.nv for j in joints)} ({listed})."
+        )
     velocities = [k for j in joints for k in range(m.nv)[m.velocities[j.name]]]
     coordinates = [k for j in joints for k in range(m.nq)[m.coordinates[j.name]]]
     p = partition(m)
