@@ -124,8 +124,8 @@ def test_a_killed_sweep_goes_on_where_it_was(whole, tmp_path):
 
 
 def test_in_memory_and_on_disk_are_the_same_table(whole):
-    assert sweeping.run(None).to_arrow().equals(whole[1].to_arrow())
-    assert es.sweeps.read(whole[0]).to_arrow().equals(whole[1].to_arrow())
+    assert sweeping.run(None).to_pandas().equals(whole[1].to_pandas())
+    assert es.sweeps.read(whole[0]).to_pandas().equals(whole[1].to_pandas())
 
 
 def test_a_damaged_chunk_is_measured_again(whole, tmp_path):
