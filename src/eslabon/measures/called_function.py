@@ -77,7 +77,7 @@ class Called(Measure):
         values, reasons = {name: np.full(n, np.nan) for name in columns}, {}
         for k in range(n):
             try:
-                found = self._called(variant(m, {name: float(x[k]) for name, x in designs.items()}))
+                found = self._called(variant(m, designs, k))
                 if list(found) != list(columns):
                     raise InputError(
                         f"gives {', '.join(found)} here, and {', '.join(columns)} elsewhere; say what it gives, as in "
