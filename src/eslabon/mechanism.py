@@ -1109,18 +1109,22 @@ class Mechanism(model.Model):
     # -- any quantity -------------------------------------------------------------------------------------------
 
     def derivative(
-        self, quantity: str, by: str, *arrays: ArrayLike, frame: str | None = None, axes: str | None = None,
+        self, quantity: str, by: str | Sequence[str], *arrays: ArrayLike, frame: str | None = None, axes: str | None = None,
         formulation: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, out: Any = None,
         threads: int | None = None, **more: Any,
     ) -> Any:  # fmt: skip
-        """The exact derivative of a quantity by one of its arguments or by a parameter of the model.
+        """The exact derivative of a quantity by one of its arguments, by a parameter of the model, or by several parameters.
 
-        By an argument the result has one more axis, its last. By `q` it is taken along the velocities, so that
-        quaternions need no care. The other options are those of the quantity's verb, `external` and `tolerance` among them.
+        By an argument the result has one more axis, its last, and so it has by parameters ("L1", "L2"), all found in one
+        native call. By `q` it is taken along the velocities, so that quaternions need no care. The other options are those of the
+        quantity's verb, `external` and `tolerance` among them.
 
-        By a parameter q, v and a are held ("frozen"), although another length may not close with them. `along="closed"`
-        holds the actuated joints' motion, or that of the joints `held`, and lets all others follow, so that the loops stay
-        closed; "configuration", "velocities" and "accelerations" are quantities there too.
+        By a parameter q, v and a are held, `along="frozen"`, although another length may not close with them. `along="closed"`
+        holds the actuated joints' motion and lets all others follow, so that the loops stay closed; "configuration",
+        "velocities" and "accelerations" are quantities there too. `held` is what stays in their place: names of joints,
+        a frame, whose pose, twist and acceleration stay so that actuated joints follow too, or parts of either, as in
+        held={"tool": "position", "q4": "joint"}. A part is "pose", "position", "orientation", "planar" or rows of a pose, as
+        in `inverse_kinematics`. Actuators' forces that are given stay, as do the accelerations that `hybrid_dynamics` prescribes.
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
@@ -1129,6 +1133,8 @@ class Mechanism(model.Model):
         >>> m = es.load("five_bar")
         >>> m.derivative("configuration", "L2", m.assemble([2.0, 1.0]), along="closed").round(3)     # rad a metre
         array([ 0.   , -9.518,  0.   , -3.512])
+        >>> m.derivative("configuration", ("L2", "L3"), m.assemble([2.0, 1.0]), along="closed", held={"point": "position"}).shape
+        (4, 2)
         """
         key: tuple[Any, ...] = (quantity, by, frame, axes, formulation)
         try:

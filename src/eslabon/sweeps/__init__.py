@@ -3,7 +3,7 @@
 from eslabon.sweeps.cluster import ClusterError
 from eslabon.sweeps.results_folder import read
 from eslabon.sweeps.sensitivities import Attribution, Sensitivities, sensitivities
-from eslabon.sweeps.sweep import Interrupted, sweep
+from eslabon.sweeps.sweep import Interrupted, TooManyPoints, sweep
 from eslabon.sweeps.sweep_table import Column, SweepTable
 from eslabon.sweeps.table_statistics import Summary
 from eslabon.sweeps.variables import Variable, variables_of
@@ -16,6 +16,7 @@ __all__ = [
     "Sensitivities",
     "Summary",
     "SweepTable",
+    "TooManyPoints",
     "Variable",
     "read",
     "sensitivities",

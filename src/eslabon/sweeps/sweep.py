@@ -11,12 +11,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from eslabon.arguments import Floats, count, flag
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown
 from eslabon.measures import Measure, measure_of
 from eslabon.mechanism import Mechanism
 from eslabon.progress import Progress
-from eslabon.sweeps.chunks import Chunk, Task, chunk_size, chunks_of, run_chunk
+from eslabon.sweeps.chunks import Chunk, Task, chunk_size, chunks_of, measured, run_chunk
 from eslabon.sweeps.results_folder import ResultsFolder, read
 from eslabon.sweeps.sampling import Sampling, sampling_of
 from eslabon.sweeps.sweep_table import POINT, REASON, STATE, Column, SweepTable, arrow
@@ -24,6 +26,22 @@ from eslabon.sweeps.variables import Variable, variables_of
 
 MOST = 10_000_000  # points without a word
 Finished = Iterator[tuple[Chunk, Any]]  # with the rows of each
+
+
+class TooManyPoints(InputError):
+    """A sweep with more points than it may have: `points` of them.
+
+    >>> import eslabon as es
+    >>> try:
+    ...     es.sweep(es.load("five_bar"), len, over={"L2": (0.03, 0.05)}, samples=1000, most=100)
+    ... except es.sweeps.TooManyPoints as error:
+    ...     error.points
+    1000
+    """
+
+    def __init__(self, sentence: str, points: int) -> None:
+        super().__init__(sentence)
+        self.points = points
 
 
 class Interrupted(KeyboardInterrupt):
@@ -80,10 +98,11 @@ def sweep(
         kept: dict[int, Any] = {}
         run(lambda _: False, lambda piece, rows: kept.update({piece.number: rows}))
         parts = pyarrow.concat_tables([kept[number] for number in sorted(kept)])
-        return SweepTable(manifest["title"], task.columns, parts, manifest)
+        return SweepTable(manifest["title"], task.columns, parts, {**manifest, "nominal": _nominal(task)})
     results = ResultsFolder(folder, manifest)
     with results.opened():
         run(results.has, results.keep, Path(folder))
+        results.compare_with(lambda: _nominal(task))
     return read(folder)
 
 
@@ -104,8 +123,9 @@ def _check_size(sampling: Sampling, measure: Measure, most: int) -> None:
     if rows > most:
         by = " x ".join(f"{n:,}" for n in (*sampling.counts, *([measure.states()] if measure.states() > 1 else [])))
         equal = f" ({by})" if "x" in by else ""
-        raise InputError(
-            f"the sweep has {rows:,} points{equal}, more than most={most:,}; take fewer samples, or pass most={rows}."
+        raise TooManyPoints(
+            f"the sweep has {rows:,} points{equal}, more than most={most:,}; take fewer samples, or pass most={rows}.",
+            rows,
         )
 
 
@@ -120,6 +140,15 @@ def _manifest(task: Task, sampling: Sampling, size: int) -> dict[str, Any]:
         "samples": list(sampling.counts), "seed": sampling.seed, "chunk": size, "points": sampling.points,
         "states": task.measure.states(), "columns": columns, "random": any(x.uncertain for x in sampling.variables),
     }  # fmt: skip
+
+
+def _nominal(task: Task) -> dict[str, float]:
+    """The values of the design that the description has, where it has any; to compare others with."""
+    if task.measure.states() > 1:
+        return {}
+    design = {c.name: np.array([c.nominal]) for c in task.columns if c.role == "parameter"}
+    found = measured(task, design, 1).values.items()
+    return {name: float(x) for name, value in found if np.isfinite(x := np.ravel(value)[0])}
 
 
 # -- the run ----------------------------------------------------------------------------------------------------------
