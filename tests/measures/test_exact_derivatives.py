@@ -8,6 +8,7 @@ from eslabon.measures.exact_derivatives import exact_derivatives
 
 FIVE, ELBOW = es.load("five_bar"), es.load("elbow")
 SWING = es.paths.joint_path([[2.0, 1.0], [2.3, 0.8]], es.paths.quintic(0.2))
+LINE = es.paths.along(es.paths.line([0.05, 0.11, 0.0], [0.06, 0.12, 0.0]), es.paths.quintic(0.2))
 REACH = es.paths.joint_path([[0.0, 0.3], [0.5, 1.0]], es.paths.quintic(0.5))
 M = es.measures
 
@@ -22,6 +23,8 @@ MEASURES = [
     (FIVE, M.Quantity("pose", q=[2.0, 1.0], frame="point")),
     (FIVE, M.Quantity("energy", motion=SWING, samples=11, reduce="rms")),
     (FIVE, M.Several({"tau": M.PeakTorque(SWING, 11), "close": M.Condition(SWING, 11)})),
+    (FIVE, M.PeakTorque(LINE, 11, frame="point", part="position")),
+    (FIVE, M.PeakPower(LINE, 11, frame="point", part="position")),
     (ELBOW, M.PeakTorque(REACH, 21)),
     (ELBOW, M.PeakPower(REACH, 21)),
     (ELBOW, M.Quantity("inverse_dynamics", q=[0.1, 0.2], v=[1.0, 0.3], a=[0.2, 2.0])),

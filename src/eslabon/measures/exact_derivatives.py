@@ -69,15 +69,14 @@ class Motion:
 
     def slopes(self, quantity: str, arrays: Sequence[Floats], **options: Any) -> list[Floats]:
         """Derivatives (parameters, k, ...) of each output of a quantity, what is given of the motion being held."""
-        held = self._held()
-        each = [listed(self.m.derivative(quantity, name, *arrays, **held, **options)) for name in self.parameters]
-        return [np.stack(own) for own in zip(*each, strict=True)]
+        found = self.m.derivative(quantity, self.parameters, *arrays, **self._held(), **options)
+        return [np.moveaxis(x, -1, 0) for x in listed(found)]
 
     def _held(self) -> dict[str, Any]:
         if isinstance(self.given, FrameMotion):
             from eslabon.kinematics.frames import chosen_frame
 
-            return {"along": "closed", "held": {chosen_frame(self.m, self.given.frame): self.given.part}}
+            return {"along": "closed", "held": {chosen_frame(self.m, self.given.frame).name: self.given.part}}
         return {"along": "closed", "held": self.given.prescribed(self.m)[0]} if self.m.closed else {}
 
     def power(self) -> tuple[Floats, Floats]:
