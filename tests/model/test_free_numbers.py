@@ -69,6 +69,7 @@ def test_every_number_of_every_kind_of_item_can_be_freed_and_saved(tmp_path):
     assert {"screw.pitch", "rod.length", "rod.first.y", "s.stiffness", "s.second.x", "push.force.z", "tool.at.yaw"} <= {*paths}  # fmt: skip
     assert {"cardan.viscous.second", "cardan.first_axis.z", "cardan.at.yaw", "ball.viscous.wx"} <= {*paths}
     assert "ball.stiffness.wx" not in paths  # a ball joint has no spring
+    assert "table.axis.z" not in paths  # the directions in a plane follow from its normal, which is a number
     free = m.with_free(*paths)
     assert [*free.parameters.values()] == [*paths.values()]
     assert {path.split(".")[1] for path in free_numbers(free)} == {
@@ -80,6 +81,17 @@ def test_every_number_of_every_kind_of_item_can_be_freed_and_saved(tmp_path):
     assert es.load(free.save(tmp_path / "free.toml")) == free
     units = parameter_units(free)
     assert all(units[name] == places(m)[path].unit for name, path in zip(free.parameters, paths, strict=True))
+
+
+@pytest.mark.parametrize("robot", ["four_bar_spring", "slider_crank", "cart_pole"])
+def test_a_mechanism_of_parameters_alone_moves_as_before(robot):
+    m = es.load(robot)
+    free = m.with_free(*free_numbers(m))
+    q = m.assemble(m.home()[list(m.actuated_coordinates)]) if m.closed else m.home() + 0.3
+    v = np.linalg.svd(m.constraint_jacobian(q))[2][-1] if m.closed else np.linspace(0.2, 0.5, m.nv)
+    tau = np.full(m.nu, 0.3)
+    np.testing.assert_allclose(free.forward_dynamics(q, v, tau), m.forward_dynamics(q, v, tau), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(free.energy(q, v), m.energy(q, v), rtol=1e-12)
 
 
 def test_names_that_two_items_share_are_told_apart_by_kind():

@@ -93,10 +93,10 @@ def _pose(label: str, steps: Steps) -> Found:
 def _kind(kind: Any) -> Found:
     """The axes, and the pitch, length, angle or offset, of a kind of joint or constraint."""
     for key in (f.name for f in fields(kind)):
-        if isinstance(getattr(kind, key), tuple):
-            yield from _several(key if key == "axis" else f"{key}_axis", ("kind", key), XYZ, "")
-        else:
+        if not isinstance(getattr(kind, key), tuple):
             yield key, ("kind", key), KIND_UNITS.get(key, "")
+        elif kind.axes_from_parameters:
+            yield from _several(key if key == "axis" else f"{key}_axis", ("kind", key), XYZ, "")
 
 
 def _joint_data(j: Joint) -> Found:
