@@ -103,19 +103,9 @@ class DesignProblem:
 
     def rows(self, quantity: Quantity, state: DesignState) -> Any:
         """The rows of a quantity at one instant, as a column."""
-        import casadi
-
         if quantity.rows is None:
             return self._conditioning(quantity)
-        try:
-            return casadi.densify(casadi.vec(casadi.SX(quantity.rows(state))))
-        except EslabonError:
-            raise
-        except Exception as error:
-            raise ModelError(
-                f"'{quantity.name}' is traced with CasADi symbols, and that failed: {type(error).__name__}: {error}. Let it be a function "
-                "of a design's state that uses arithmetic, casadi's functions, and the verbs of state.m."
-            ) from error
+        return rows_of(quantity, state)
 
     def _conditioning(self, quantity: Quantity) -> Any:
         if quantity.kind == "parallel":
@@ -330,6 +320,22 @@ class DesignProblem:
             away = float(np.abs(difference(m, states[0][::FINER], q)).max())
             made.append(Check("configurations assembled anew, off by [m, rad]", 0.0, away, 0.0, SAME))
         return Checks(made)
+
+
+def rows_of(quantity: Quantity, state: DesignState) -> Any:
+    """The rows of a quantity that is a function, as a column."""
+    import casadi
+
+    assert quantity.rows is not None
+    try:
+        return casadi.densify(casadi.vec(casadi.SX(quantity.rows(state))))
+    except EslabonError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"'{quantity.name}' is traced with CasADi symbols, and that failed: {type(error).__name__}: {error}. Let it be a function "
+            "of a design's state that uses arithmetic, casadi's functions, and the verbs of state.m."
+        ) from error
 
 
 def _by_verbs(m: Mechanism, states: tuple[Floats, ...], quantities: tuple[Quantity, ...]) -> dict[str, Floats]:

@@ -164,7 +164,7 @@ def _solved(problem: DesignProblem, starts: int, seed: int, options: Mapping[str
     before = _before(problem)
     figure = None if problem.given is None or not made.nu else partial(_torques, problem, made, found.values.get("q"))
     return Optimum(
-        made, parameters, problem.objective.name, problem.objective.unit, checks[0].measured, before, checks, found.starts, problem.m,
+        made, parameters, problem.objective.name, problem.objective.unit, checks[0].measured, before, checks, found.starts.told(problem.objective.told), problem.m,
         figure, problem.objective.sense,
     )  # fmt: skip
 
