@@ -91,11 +91,12 @@ def coupler_curve(
     to the last on the mechanism assembled anew: it must pass all points without another assembly.
 
     >>> import numpy as np, eslabon as es
-    >>> m = es.load("slider_crank").with_frame("pen", "rod", at=("0.3*L2", "0.1*L2", 0))
-    >>> aim = m.with_parameters(L1=0.12).pose(m.with_parameters(L1=0.12).assemble(np.linspace(0.5, 3, 5)[:, None]), "pen")[:, :2, 3]
-    >>> best = es.optimize.coupler_curve(m, "pen", aim, {"L1": (0.05, 0.2), "L2": (0.2, 0.5)}, starts=1)
-    >>> bool(best.value < 1e-6)
-    True
+    >>> m = es.load("diaz_four_bar").with_frame("pen", "bar2", at=("L2/2", "0.4*L2", 0))
+    >>> other = m.with_parameters(L1=0.8, L3=2.0)
+    >>> points = other.pose(other.assemble(np.linspace(0, 3, 6)[:, None]), "pen")[:, :2, 3]
+    >>> best = es.optimize.coupler_curve(m, "pen", points, {"L1": (0.5, 1.2), "L3": (1.5, 2.5)}, starts=1)
+    >>> {name: round(x, 6) for name, x in best.parameters.items()}
+    {'L1': 0.8, 'L3': 2.0}
     """
     if not isinstance(m, Mechanism):
         raise InputError(f"a design is one of a mechanism; it was given {shown(m)}.")
