@@ -273,7 +273,7 @@ class CurveProblem:
         e, modes = self.equations, self.modes
         every, q = np.repeat(p, len(modes), axis=0), np.tile(modes, (len(p), 1))
         home = np.full((len(q), 1), modes[0, self.crank.place])
-        (q, _, _), closes = e.continued(self.described, q, every, home)
+        q, closes = e.continued(self.described, q, every, home)
         span = 2 * np.pi if self.turns else 2 * self.size
         angles = home[0, 0] + span * (np.arange(PLACES) / PLACES - 0.5)
         found, good = np.zeros((len(q), PLACES, self.m.nq)), np.zeros((len(q), PLACES), dtype=bool)

@@ -23,7 +23,7 @@ from eslabon.optimize.prescribed_motion import Prescribed
 from eslabon.solvers.singularities import PARTS, reachable_twists
 
 SMALL = 6  # rows of a matrix whose determinant is written out
-STEPS, NEWTON = 8, 12  # of the way in the parameters, and of Newton's method at each
+STEPS, NEWTON = 16, 12  # of the way in the parameters, and of Newton's method at each
 ARRIVED, CLOSES = 1e-10, 1e-6  # m or rad
 LARGEST = 0.5  # rad or m, of a step
 
@@ -111,16 +111,24 @@ class InstantEquations:
         *left, J = (x.full() for x in f.map(n)(np.broadcast_to(p, (n, len(self.names))).T, *(x.T for x in columns)))
         return *(x.T for x in left), J.reshape(J.shape[0], n, -1).transpose(1, 0, 2)
 
-    def continued(
-        self, p0: Floats, q: Floats, p1: Floats, data: Floats
-    ) -> tuple[tuple[Floats, Floats, Floats], Floats]:
-        """The states that configurations (n, nq) become as the parameters go from p0 to p1, straight, and which of them close there.
-
-        Where they do not, those that came nearest are given: a program can begin with them.
-        """
+    def continued(self, p0: Floats, q: Floats, p1: Floats, data: Floats) -> tuple[Floats, Any]:
+        """What configurations (n, nq) become as the parameters go from p0 to p1, straight, and which of them close there."""
+        closes: Any = np.ones(len(q), dtype=bool)
         for part in np.linspace(0.0, 1.0, STEPS + 1)[1:]:
             q, closes = self.corrected(p0 + part * (p1 - p0), q, data)
-        return self.rates(p1, q, data), closes
+        return q, closes
+
+    def reached(self, p0: Floats, q: Floats, p1: Floats, data: Floats) -> tuple[Floats, Floats]:
+        """The parameters as near to p1 as the configurations of a motion (n, nq) close on the straight way from p0, less a step
+        where that is not all the way, and those configurations."""
+        way = [(p0, q)]
+        for part in np.linspace(0.0, 1.0, STEPS + 1)[1:]:
+            p = p0 + part * (p1 - p0)
+            new, closes = self.corrected(p, way[-1][1], data)
+            if not closes.all():
+                return way[max(len(way) - 2, 0)]
+            way.append((p, new))
+        return way[-1]
 
     def corrected(self, p: Floats, q: Floats, data: Floats, most: int = NEWTON) -> tuple[Floats, Any]:
         """Newton's method from configurations (n, nq), so many steps at most, and which of them it closes."""
