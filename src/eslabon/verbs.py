@@ -21,7 +21,7 @@ from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.graph.evaluator import STATE, Formula, expression, native, requested
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSED, along_closed, quantity
+from eslabon.quantities import CLOSED, along_closed, along_frozen, quantity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Key = tuple[Any, ...]
@@ -121,7 +121,7 @@ class Verbs(dict[Key, Any]):
         super().__init__()
         self.m = m
 
-    def call(self, key: Key, name: str, arrays: tuple[Any, ...], given: dict[str, Any], by: str | None = None) -> Any:
+    def call(self, key: Key, name: str, arrays: tuple[Any, ...], given: dict[str, Any], by: Any = None) -> Any:
         """The careful way: a quantity, or its derivative, with whatever is given. It is kept under the key by which the quick
         way missed it, or refused in a sentence."""
         more = {word: given.pop(word, None) for word in Call.__annotations__}
@@ -135,13 +135,10 @@ class Verbs(dict[Key, Any]):
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:
             singular = choice(singular, "singular", SINGULAR_WORDS)
-        by = None if by is None else text(by, "by")
-        held, along = given.pop("held", None), choice(given.pop("along", "frozen"), "along", ("frozen", "closed"))
+        held, along = given.pop("held", None), choice(given.pop("along", "frozen"), "along", ALONG)
         formula = quantity(self.m, name, following=along == "closed")
-        if along == "closed":
-            formula, by = self._along_closed(formula, by, held), None
-        elif held is not None:
-            raise ModelError('held says what does not follow along="closed"; give along="closed" too.')
+        if by is not None:
+            formula, by = self._derived(formula, by, along, held)
         options = options_of(self.m, formula, given)
         given_values = (*arrays, *external.values(), *parameters.values())
         if has_symbols(*given_values):
@@ -159,20 +156,42 @@ class Verbs(dict[Key, Any]):
                 self[key] = f
         return f(*arrays, *external.values(), *parameters.values(), out=more["out"], threads=more["threads"])
 
-    def _along_closed(self, formula: Formula, by: str | None, held: Any) -> Formula:
-        """The formula of a derivative along the closed configuration, one for each parameter and choice of what is held."""
-        from eslabon.coordinates.partition import held_velocities
+    def _derived(self, formula: Formula, by: Any, along: str, held: Any) -> tuple[Formula, str | None]:
+        """The formula of a derivative and what else is left to differentiate by: by an argument or one parameter the graph is
+        differentiated as it is; along the closed configuration, and by several parameters, there is a formula for it."""
+        from eslabon.solvers.held_motion import held_motion
 
-        if by is None or by in formula.input_names:
-            raise ModelError(
-                f'along="closed" is for derivatives by a parameter of {self.m.name} ({", ".join(self.m.parameters)}); by an '
-                "argument leave it out."
-            )
-        self.m.check_parameters([by])
-        key = ("along_closed", formula, by, held if held is None else tuple(names_of(held, "held")))
+        several = not isinstance(by, str)
+        named = names_of(by, "by")
+        if along == "frozen" and held is not None:
+            raise ModelError('held says what does not follow along="closed"; give along="closed" too.')
+        if along == "frozen" and not several:
+            return formula, text(by, "by")
+        for name in named:
+            if name in formula.input_names:
+                said = (
+                    "several at once are parameters"
+                    if along == "frozen"
+                    else 'along="closed" is for derivatives by a parameter'
+                )
+                raise ModelError(
+                    f"{said} of {self.m.name} ({', '.join(self.m.parameters)}); '{name}' is an argument of {formula.name}: "
+                    "differentiate by it alone, and leave along out."
+                )
+        if not named or len(set(named)) < len(named):
+            raise ModelError(f"by names parameters, each once, as in by=('L1', 'L2'); it is {shown(by)}.")
+        self.m.check_parameters(named)
+        parameter = named if several else named[0]
+        motion = held_motion(self.m, held) if along == "closed" else None
+        key = ("derived", formula, parameter, motion)
         if key not in self:
-            self[key] = along_closed(self.m, formula, by, held_velocities(self.m, held))
-        return self[key]
+            made = (
+                along_frozen(self.m, formula, named)
+                if motion is None
+                else along_closed(self.m, formula, parameter, motion)
+            )
+            self[key] = made
+        return self[key], None
 
     def _function(
         self, formula: Formula, by: str | None, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],
@@ -196,6 +215,7 @@ class Verbs(dict[Key, Any]):
         return native(m, request)
 
 
+ALONG = ("frozen", "closed")  # what a derivative by a parameter holds: all arguments, or what keeps loops closed
 OLD_AXES = "ground"
 LOOPLESS = {
     "constraints": "has no loops, so there are no constraints to impose",

@@ -87,9 +87,9 @@ def test_a_killed_worker_changes_not_a_byte(whole, tmp_path):
     """A real cluster of processes; one of its workers is killed in the middle."""
     import distributed
 
-    from eslabon.sweeps.cluster import _local
+    from eslabon.sweeps.cluster import local_cluster
 
-    with _local() as cluster, distributed.Client(cluster, set_as_default=False) as client:
+    with local_cluster() as cluster, distributed.Client(cluster, set_as_default=False) as client:
         victim = next(iter(client.run(os.getpid).values()))
 
         def kill():

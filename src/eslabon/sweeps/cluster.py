@@ -6,6 +6,7 @@ on another one, and give the same bytes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import islice
@@ -42,10 +43,13 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
         raise InputError(
             f'cluster is "local", the address of a Dask scheduler such as "tcp://10.0.0.5:8786", or a distributed.Client; it is {shown(cluster)}.'
         )
-    if cluster == "local":
-        cluster = stack.enter_context(_local())
+    own = cluster == "local"
     try:
-        return stack.enter_context(distributed.Client(cluster, timeout=PATIENCE, set_as_default=False))
+        address = stack.enter_context(local_cluster()) if own else cluster
+        client = stack.enter_context(distributed.Client(address, timeout=PATIENCE, set_as_default=False))
+        if own:
+            client.register_plugin(_paths())
+        return client
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(f"no Dask scheduler answers at {shown(cluster)} ({error}); start one, or use cluster=\"local\".") from None  # fmt: skip
 
@@ -58,7 +62,7 @@ def _dask() -> Any:
     return distributed
 
 
-def _local() -> Any:
+def local_cluster() -> Any:
     """A worker for each core of this machine, each in a process of its own that takes nothing from this one: a script needs no
     guard around what it does."""
     import logging
@@ -72,22 +76,27 @@ def _local() -> Any:
     )  # fmt: skip
 
 
+def _paths() -> Any:
+    """What lets workers of this machine find the modules that this process finds, also those that take a dead one's place."""
+    distributed, known = _dask(), list(sys.path)
+
+    class Paths(distributed.WorkerPlugin):  # type: ignore[name-defined, misc]
+        def setup(self, worker: Any) -> None:
+            sys.path.extend(path for path in known if path not in sys.path)
+
+    return Paths()
+
+
 def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, Any]]:
     """Chunks in the order in which they are finished, with a few more under way than there are threads."""
-    distributed = _dask()
-    threads = sum(client.nthreads().values())
-    if not threads:
-        client.wait_for_workers(1, timeout=PATIENCE)
-        threads = sum(client.nthreads().values())
-    shipped = client.scatter(task, broadcast=True, hash=False)
-    under_way, lost = distributed.as_completed(loop=client.loop), dict[int, str]()
-    chunks: dict[Any, Chunk] = {}
+    distributed, threads = _dask(), _threads(client)
+    under_way, chunks, lost = distributed.as_completed(loop=client.loop), dict[Any, Chunk](), list[int]()
+    # As the result of a task it is computed again should all workers that have it die; each worker has it once.
+    shipped = client.submit(_received, distributed.protocol.pickle.dumps(task), pure=False)
 
     def submit(count: int) -> None:
         for chunk, designs in islice(pieces, count):
-            future = client.submit(
-                run_chunk, shipped, chunk, designs, pure=False, key=f"{task.fingerprint}-{chunk.number}"
-            )
+            future = client.submit(run_chunk, shipped, chunk, designs, pure=False)
             chunks[future.key] = chunk
             under_way.add(future)
 
@@ -95,15 +104,34 @@ def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, 
     for future in under_way:
         chunk = chunks.pop(future.key)
         try:
-            found = future.result()
-        except distributed.KilledWorker as error:
-            lost[chunk.number] = str(error)
+            rows = future.result()
+        except distributed.KilledWorker:
+            lost.append(chunk.number)
+        except Exception as error:
+            raise ClusterError(
+                f"chunk {chunk.number} cannot run on the cluster ({type(error).__name__}: {error}); its workers need this version of "
+                "eslabon, and all that the quantity imports."
+            ) from error
         else:
-            yield chunk, found
+            yield chunk, rows
         future.release()
         submit(1)
     if lost:
         raise ClusterError(
-            f"{len(lost)} of the chunks killed the workers they ran on, such as chunk {min(lost)}: memory may be too small for it; "
-            "all others are finished. Take smaller chunks (chunk=...), or workers with more memory."
+            f"{len(lost)} of the chunks killed the workers they ran on, such as chunk {min(lost)}, perhaps for want of memory; all "
+            "others are finished. Take smaller chunks (chunk=...), or workers with more memory."
         )
+
+
+def _received(task: bytes) -> Task:
+    found: Task = _dask().protocol.pickle.loads(task)
+    return found
+
+
+def _threads(client: Any) -> int:
+    """How many chunks the workers run at once."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise ClusterError(f"the cluster at {client.scheduler.address} has no workers; start some.") from None
+    return sum(client.nthreads().values())
