@@ -85,6 +85,7 @@ class Start:
     violated: str
     relative: float = 0.0
     refused: str = ""
+    merit: float = np.nan  # what was minimised, where the value tells it otherwise
 
     @property
     def accepted(self) -> bool:
@@ -110,7 +111,11 @@ class Starts(tuple[Start, ...]):
     def best(self) -> Start | None:
         """The accepted start of the least value; the first of them, should several be alike."""
         accepted = [s for s in self if s.accepted]
-        return min(accepted, key=lambda s: s.value) if accepted else None
+        return min(accepted, key=lambda s: s.value if np.isnan(s.merit) else s.merit) if accepted else None
+
+    def told(self, value: Callable[[float], float]) -> Starts:
+        """The same with values as people are told them, such as the root of a sum of squares that was minimised."""
+        return Starts(replace(s, value=value(s.value), merit=s.value) for s in self)
 
     def _rows(self) -> list[tuple[Any, ...]]:
         words = (f"{s.words}{f'; refused: {s.refused}' if s.refused else ''}" for s in self)
