@@ -59,12 +59,16 @@ __all__ = [
     "join",
     "linear",
     "load",
+    "measures",
+    "optimize",
     "paths",
     "plotting",
     "reproductions",
     "robots",
     "simulate",
     "study",
+    "sweep",
+    "sweeps",
     "view",
 ]
 
@@ -81,7 +85,11 @@ _LATER = {
     "simulate": "",
     "reproductions": "",
     "identification": "",
+    "measures": "",
+    "optimize": "",
     "plotting": "",
+    "sweep": "sweeps",
+    "sweeps": "",
     "view": "viewer",
 }  # names, and the room they are in
 

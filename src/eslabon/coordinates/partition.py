@@ -17,13 +17,14 @@ from eslabon.model.memory import per_model
 
 CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
 RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration
+NOTHING = 1e-13  # what round-off leaves of direction cosines
 SOUND = 1e-3  # a reciprocal condition number that is good enough for a choice of independent coordinates
 
 
 def rank(singular_values: np.ndarray) -> Any:
-    """How many singular values, or pivots, are not zero against the largest."""
+    """How many singular values, or pivots, are not zero against the largest, or all of them round-off: a loop may hold nothing."""
     largest = singular_values.max(axis=-1, keepdims=True, initial=0.0)
-    return (singular_values > RANK * largest).sum(axis=-1)
+    return (singular_values > np.maximum(RANK * largest, NOTHING)).sum(axis=-1)
 
 
 @per_model
@@ -58,7 +59,7 @@ def redundancy_is_constant(m: Model) -> bool:
         U, size, _ = np.linalg.svd(J)
         if hidden is None:
             hidden = U[:, rank(size) :]
-        elif np.abs(hidden.T @ J).max(initial=0.0) > RANK * size.max(initial=0.0):
+        elif np.abs(hidden.T @ J).max(initial=0.0) > max(RANK * size.max(initial=0.0), NOTHING):
             return False
     return True
 

@@ -341,8 +341,8 @@ def composed(
     return Composed(name, list(inputs), outputs, calls, list(input_names), list(output_names))
 
 
-def subroutine(name: str, formula: Callable[..., Any], *sizes: int) -> Callable[..., Any]:
-    """A formula of columns of these sizes that native code contains once and calls.
+def subroutine(name: str, formula: Callable[..., Any], *sizes: int | tuple[int, int]) -> Callable[..., Any]:
+    """A formula of columns, or matrices, of these sizes that native code contains once and calls.
 
     Whatever else it depends on, such as parameters and wrenches, goes along as one more argument.
 
@@ -354,12 +354,14 @@ def subroutine(name: str, formula: Callable[..., Any], *sizes: int) -> Callable[
     """
     import casadi
 
-    inputs = [casadi.SX.sym(f"{name}_{k}", n) for k, n in enumerate(sizes)]
+    shapes = [(n, 1) if isinstance(n, int) else n for n in sizes]
+    inputs = [casadi.SX.sym(f"{name}_{k}", *shape) for k, shape in enumerate(shapes)]
     with recording() as calls:
-        output = casadi.SX(formula(*inputs))
-    used = casadi.symvar(casadi.veccat(output, *(a for c in calls for a in c.arguments)))
+        found = formula(*inputs)
+    outputs = [casadi.SX(x) for x in (found if isinstance(found, (list, tuple)) else [found])]
+    used = casadi.symvar(casadi.veccat(*outputs, *(a for c in calls for a in c.arguments)))
     own = {s.element_hash() for s in casadi.symvar(casadi.veccat(*inputs, *(c.results for c in calls)))}
     free = casadi.vertcat(casadi.SX(0, 1), *(s for s in used if s.element_hash() not in own))
-    taken, also = [k for k, n in enumerate(sizes) if n], [free] if free.numel() else []
-    f = Composed(name, [*(inputs[k] for k in taken), *also], [output], calls)
+    taken, also = [k for k, shape in enumerate(shapes) if all(shape)], [free] if free.numel() else []
+    f = Composed(name, [*(inputs[k] for k in taken), *also], outputs, calls)
     return lambda *arguments: call(f, *(arguments[k] for k in taken), *also)

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -28,7 +30,7 @@ from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 from eslabon.model.admissible import margin
 from eslabon.model.configuration import coordinate_rates, lengths_of_quaternions
-from eslabon.model.memory import per_model
+from eslabon.model.memory import family_of, per_model
 
 
 class Owner(Protocol):
@@ -55,7 +57,18 @@ class Owner(Protocol):
 Shape = tuple[int, ...]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 # Rooms without formulas: what they show of a mechanism leaves its compiled code as it is.
-SHOWING = ("cli", "drawing", "language.py", "pages", "plotting", "reproductions", "sheets.py", "studies", "viewer")
+SHOWING = (
+    "cli",
+    "drawing",
+    "language.py",
+    "pages",
+    "plotting",
+    "reproductions",
+    "sheets.py",
+    "studies",
+    "sweeps",
+    "viewer",
+)
 FEW, MANY = 300, 32  # states in all, and in one call, from which on compiling a graph pays: it takes a second or two
 
 # What a state consists of: how many numbers, and what they are called in a sentence.
@@ -206,6 +219,8 @@ def native(m: Owner, request: Request) -> Callable[..., Any]:
     """The native function of a request."""
     from eslabon.graph import native
 
+    if (family := family_of(m)) is not None:
+        return _of_family(m, request, family.base)
     formula, key = request.formula, request.key(m)
     found: Any = native.load_iteration(key) if formula.states else native.load(key)
     if found is None:
@@ -213,6 +228,29 @@ def native(m: Owner, request: Request) -> Callable[..., Any]:
     if request.guards(m):
         found.__self__.on_violation = partial(refuse_guards, m, request)
     return found
+
+
+def in_family(m: Owner, request: Request) -> Request:
+    """The request as the base of a variant is asked: the parameters in which the variant differs are inputs too."""
+    family = family_of(m)
+    names = () if family is None else family.names
+    return request._replace(parameters=tuple(dict.fromkeys((*request.parameters, *names))))
+
+
+def _of_family(m: Owner, request: Request, base: Owner) -> Callable[..., Any]:
+    """The native function of a variant: that of its base, with the variant's own values put in."""
+    from eslabon.graph.native.batched import Batched, Completed
+
+    whole = in_family(m, request)
+    values = {name: m.parameters[name] for name in whole.parameters[len(request.parameters) :]}
+    found: Any = native(base, whole)
+    general = getattr(found, "__self__", None)
+    if not isinstance(general, Batched):  # seldom asked for, or a step that is repeated
+        return lambda *arrays, **words: found(*arrays, *values.values(), **words)
+    made = Completed(general, values)
+    if whole.guards(m):
+        made.on_violation = partial(refuse_guards, m, whole)
+    return made
 
 
 def _compiled(m: Owner, request: Request) -> Callable[..., Any]:
@@ -259,6 +297,20 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
+_SETTLED: ContextVar[Owner | None] = ContextVar("settled", default=None)
+
+
+@contextmanager
+def settled_evaluation(m: Owner) -> Iterator[None]:
+    """Meanwhile what is compiled does not depend on what was asked before: all of one owner and its variants, and of others only
+    what always is. So results are the same to the last bit in whatever order they are asked for."""
+    token = _SETTLED.set(m)
+    try:
+        yield
+    finally:
+        _SETTLED.reset(token)
+
+
 class Seldom:
     """A formula for few states: the graph as CasADi evaluates it, until so many are asked for that compiling it pays."""
 
@@ -271,6 +323,8 @@ class Seldom:
 
     def pays(self, states: int) -> bool:
         """Whether with so many states more it is worth while to compile."""
+        if (settled := _SETTLED.get()) is not None:
+            return self.m is settled
         self.left -= states if states <= MANY else self.left + 1
         return self.left < 0
 

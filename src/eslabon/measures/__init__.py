@@ -5,5 +5,6 @@ one small class in a file of its own; its arrays are evaluated for whole batches
 """
 
 from eslabon.measures.measure import Measure, Measured
+from eslabon.measures.named_measures import Called, measure_of
 
-__all__ = ["Measure", "Measured"]
+__all__ = ["Called", "Measure", "Measured", "measure_of"]

@@ -38,6 +38,10 @@ class Measure(ABC):
         """How many rows a design has: one, unless it is measured at each of several states."""
         return 1
 
+    def together(self) -> int:
+        """How many designs are measured at once at most: fewer where each takes long, since a chunk is finished or lost."""
+        return 4096
+
     def fingerprint(self) -> str:
         """Tells this measure from every other one, in any process: its class and its fields."""
         made = hashlib.sha256(type(self).__qualname__.encode())

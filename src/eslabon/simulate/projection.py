@@ -19,7 +19,7 @@ from eslabon.coordinates.partition import partition, redundancy_is_constant, ret
 from eslabon.dynamics.trees import mass_matrix
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, symmetric
-from eslabon.graph.calls import call
+from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument, Floats
 from eslabon.kinematics.closure import equations, row_names
@@ -50,16 +50,19 @@ def projected(m: Model, x: SX, corrections: int = CORRECTIONS) -> SX:
     q, v, others = normalize(m, x[: m.nq]), x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     if not m.closed:
         return casadi.vertcat(q, v, others)
-    at, t = casadi.SX.sym("q", m.nq), casadi.SX.sym("t")
-    phi, J, _, rate = equations(m.with_time(t), at, None, retained_rows(m.plain))
-    residual = casadi.Function("residual", [at, t], casadi.cse([phi]))
-    closure = casadi.Function("closure", [at, t], casadi.cse([phi, J, rate]))
-    (left, J, _), N = call(closure, q, m.time), coordinate_rates(m, q)
+
+    def closed(q: SX, t: SX) -> list[SX]:
+        phi, J, _, rate = equations(m.with_time(t), q, None, retained_rows(m.plain))
+        return [phi, J, rate]
+
+    residual = subroutine("residual", lambda q, t: closed(q, t)[0], m.nq, 1)
+    closure = subroutine("closure", closed, m.nq, 1)
+    (left, J, _), N = closure(q, m.time), coordinate_rates(m, q)
     step = _least_change(m, q, J)
     q = q - N @ step(left)
     for _ in range(corrections - 1):
-        q = q - N @ step(call(residual, q, m.time))
-    _, J, rate = call(closure, q, m.time)
+        q = q - N @ step(residual(q, m.time))
+    _, J, rate = closure(q, m.time)
     for _ in range(corrections):
         v = v - step(J @ v + rate)
     return casadi.vertcat(q, v, others)

@@ -4,7 +4,6 @@ step, whatever is reported."""
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import casadi
 import numpy as np
@@ -14,7 +13,7 @@ from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.partition import partition
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, symmetric
-from eslabon.graph.calls import call
+from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations
@@ -35,11 +34,13 @@ def turn(m: Model, before: SX, after: SX) -> SX:
     Rows that span those of J, each orthogonal to the others, are L^-T J by the pivots of J J^T. The one whose pivot goes
     through zero is turned over: its scalar product with itself after the step is negative. Of configurations far apart nothing is known.
     """
-    q, t = casadi.SX.sym("q", m.nq), casadi.SX.sym("t")
-    J = equations(m.with_time(t), q, None, partition(m.plain).rows).J
-    rows: Any = casadi.cse([factors(symmetric(J @ J.T)).inward(J)])
-    across = casadi.Function("across", [q, t], rows)
-    products = casadi.sum2(call(across, before, m.time) * call(across, after, m.time))
+
+    def rows(q: SX, t: SX) -> SX:
+        J = equations(m.with_time(t), q, None, partition(m.plain).rows).J
+        return factors(symmetric(J @ J.T)).inward(J)
+
+    across = subroutine("across", rows, m.nq, 1)
+    products = casadi.sum2(across(before, m.time) * across(after, m.time))
     return casadi.mmin(casadi.vertcat(NEAR - casadi.norm_inf(after - before), products))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
-from eslabon.graph.evaluator import Formula, Request, evaluate, native, refuse_guards
+from eslabon.graph.evaluator import Formula, Request, evaluate, in_family, native, refuse_guards
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
@@ -78,7 +78,9 @@ def checked(
     if singular not in (None, "error") and not (m.closed and name in MINIMUM_NORM and request.by is None):
         raise ModelError(f"{name} of {m.name} has no answer at a singular configuration; leave singular out.")
     call: Any = native(m, request)
-    looking = SecondLook(m, request, CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error")
+    looking = SecondLook(
+        m, in_family(m, request), CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error"
+    )
     if tolerance is not None or looking.singular != "error":
         call = call.__self__.bounded({"residual": looking.tolerance})
     call.__self__.on_violation = looking

@@ -195,6 +195,23 @@ class Batched:
         return [f if 0 in s else c for f, c, s in zip(final, computed, self._outputs, strict=True)]
 
 
+class Completed(Batched):
+    """The same function, and the same code, with the values of its last parameters put in."""
+
+    def __init__(self, of: Batched, values: Mapping[str, float], signature: Signature | None = None) -> None:
+        super().__init__(signature or of.signature, of._evaluate, of._again, parallel=of._parallel, keep=of._keep)
+        self._of, self._own, self._last = of, values, [np.array(x, dtype=float) for x in values.values()]
+
+    def bounded(self, limits: Mapping[str, float]) -> Completed:
+        return Completed(self._of, self._own, self.signature.bounded(limits))
+
+    def __call__(self, *values: Any, out: Any = None, threads: int | None = None, **named: Any) -> Results:
+        if not any(x is not None for x in named.values()):
+            return super().__call__(*values, *self._last, out=out, threads=threads)
+        named["parameters"] = {**(named.get("parameters") or {}), **self._own}
+        return super().__call__(*values, out=out, threads=threads, **named)
+
+
 def _batch_shape(
     arrays: Sequence[Floats], cores: Sequence[Shape], outs: Sequence[Floats | None], out_cores: Sequence[Shape]
 ) -> Shape:

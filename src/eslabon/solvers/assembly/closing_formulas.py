@@ -10,7 +10,7 @@ from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.partition import partition, redundancy_is_constant
-from eslabon.graph.calls import call, composed
+from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula, Seldom, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
@@ -20,7 +20,7 @@ from eslabon.least_squares import descent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
-from eslabon.model.memory import per_model
+from eslabon.model.memory import family_of, per_model
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
 from eslabon.solvers.ranges import SLACK, Ranges
@@ -127,9 +127,9 @@ def advance(m: Model, q: Any, x: Any, dx: Any, whole: Any, given: Prescription) 
     pose = casadi.SX.eye(4) if given.frame is None else x
     good, before, bent = motion <= LONGEST, np.inf, casadi.SX(0)
     for k in range(CORRECTIONS):
-        following, moved, pivot = call(exact, q, pose)
+        following, moved, pivot = exact(q, pose)
         if between is not None:
-            other = call(between, q, pose)
+            other = between(q, pose)
             following, moved, pivot = (
                 casadi.if_else(whole, a, b) for a, b in zip((following, moved, pivot), other, strict=True)
             )
@@ -150,7 +150,7 @@ def _newton(m: Model, given: Prescription) -> Any:
         following, _, motion, pivot = closing_step(m, q, 0.0, pose, None, None, given)
         return [casadi.densify(following), motion, pivot]
 
-    return composed("newton_step", [casadi.SX.sym("q", m.nq), casadi.SX.sym("pose", 4, 4)], step)
+    return subroutine("newton_step", step, m.nq, (4, 4))
 
 
 def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescription) -> list[Any]:
@@ -244,7 +244,8 @@ class NearClosure:
         return NearClosure(m, given)
 
     def __init__(self, m: Model, given: Prescription) -> None:
-        self._call: Any = evaluate(m, NEAR_CLOSURE, given=given) if m.closed and given.plain(m) else None
+        suited = m.closed and given.plain(m) and family_of(m) is None  # of a variant one call is not worth the code
+        self._call: Any = evaluate(m, NEAR_CLOSURE, given=given) if suited else None
         self._ready, self._shapes, ranges = False, ((m.nq,), _values(m, given)), Ranges.of(m)
         self._limits = {True: (ranges.lower, ranges.upper), False: (ranges.unlimited.lower, ranges.unlimited.upper)}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.graph.calls import call, composed
+from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.tree import chain
@@ -33,7 +33,7 @@ def search_steps(
     step, taken = _step(m, task), casadi.SX(0)
     for _ in range(LOOK):
         taken += error > goal
-        following, now = call(step, q, x, damping, lower, upper)
+        following, now = step(q, x, damping, lower, upper)
         better, wild = now < error, casadi.logic_not(now < np.inf)
         best, error = casadi.if_else(better, q, best), casadi.if_else(better, now, error)
         q = casadi.if_else(wild, best + 0.25 * (q - best), following)
@@ -44,14 +44,12 @@ def _step(m: Model, task: Task) -> Any:
     """One step as a function that native code contains once."""
     import casadi
 
-    sizes = {"q": m.nq, "x": task.size, "damping": 1, "lower": m.nq, "upper": m.nq}
-
     def step(q: Any, x: Any, damping: Any, lower: Any, upper: Any) -> list[Any]:
         r, J = task.residual(m, q, x), task.jacobian(m, q)
         made = damped_step(m, q, r, J, damping, lower, upper, moving_velocities(m, task.frame))
         return [casadi.densify(made.q), made.error]
 
-    return composed("inverse_kinematics_step", [casadi.SX.sym(*size) for size in sizes.items()], step)
+    return subroutine("inverse_kinematics_step", step, m.nq, task.size, 1, m.nq, m.nq)
 
 
 def missed(m: Model, q: Any, x: Any, task: Task) -> list[Any]:
