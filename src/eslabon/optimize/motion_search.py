@@ -26,7 +26,7 @@ from eslabon.optimize.motion_limits import (
     limit_rows,
 )
 from eslabon.optimize.motion_program import Places, Task
-from eslabon.optimize.motion_spline import SplineBasis
+from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
 from eslabon.optimize.motion_starts import Guess, guesses
 from eslabon.optimize.motion_verification import Seen, checks, finer, seen, unconfirmed
 from eslabon.optimize.nonlinear_program import Start, Starts
@@ -34,9 +34,10 @@ from eslabon.optimize.optimal_motion import OptimalMotion
 
 DEGREES = (4, 5)
 SHORTEST, LONGEST = 1e-4, 1e4  # seconds, where no duration is given
-DRAWN_IN = 2e-4  # of a limit: by how much it is tightened in the program, so that what is found is within
+DRAWN_IN = 1e-3  # of a limit: by how much it is tightened in the program, so that what is found is within
 ROUNDS = 12  # searches with limits at more and more instants
 PATIENT = 3  # rounds, until limits are tightened further in each
+SLOWED = 3e-3  # of a limit: what is in excess by less is taken off by a slower motion, if its duration is free
 AT_ONCE = 40  # instants of a stretch that a round adds
 TOLERANCE = 1e-6  # of IPOPT
 HELD = {True: 3, "velocity": 2, False: 1}
@@ -289,12 +290,12 @@ def _searched(
     """The best start whose motion can be brought to keep its limits everywhere."""
     grid = finer(places)
 
-    def looked_at(values: Mapping[str, Floats]) -> Seen:
-        return seen(m, task.at, task.spline(values), grid, ends[0])
+    def looked_at(spline: MotionSpline) -> Seen:
+        return seen(m, task.at, spline, grid, ends[0])
 
     def verify(values: Mapping[str, Floats], _: float) -> str | None:
         try:
-            return unconfirmed(m, looked_at(values), ends[1])
+            return unconfirmed(m, looked_at(task.spline(values)), ends[1])
         except (AssemblyError, SingularityError) as error:
             return str(error)
 
@@ -328,32 +329,43 @@ def _scale(task: Task, guess: Guess) -> float:
 
 
 def _refined(
-    task: Task, places: tuple[Places, ...], best: Start, looked_at: Callable[[Mapping[str, Floats]], Seen], scale: float,
+    task: Task, places: tuple[Places, ...], best: Start, looked_at: Callable[[MotionSpline], Seen], scale: float,
     iterations: int, progress: bool | None,
 ) -> tuple[Seen | None, Starts]:  # fmt: skip
     """The motion with limits at more and more instants, until it keeps them on the fine grid; None if that does not come
     about."""
     made: list[Start] = []
-    now, drawn_in = looked_at(best.values), DRAWN_IN
+    now, drawn_in = looked_at(task.spline(best.values)), DRAWN_IN
     for number in range(ROUNDS + 1):
-        if now.worst <= 0:
-            return now, Starts(made)
+        if (kept := now if now.worst <= 0 else _slowed(task, now, looked_at)) is not None:
+            return kept, Starts(made)
         if number == ROUNDS:
             break
         places = tuple(p.with_more(_some(s)) for p, s in zip(places, now.peaks(), strict=True))
         drawn_in *= 1.0 if number < PATIENT else 2.0
         guess = Guess(now.spline, now.at(places))
         (found,) = task.program(places, guess, drawn_in, scale).solve(
-            [task.begun(guess)], iterations=iterations, tolerance=TOLERANCE, progress=progress, strict=False
+            [task.begun(guess)], iterations=iterations, tolerance=TOLERANCE, progress=progress, strict=False, near=True
         ).starts  # fmt: skip
         made.append(replace(found, number=number + 1))
         if not found.success:
             break
         try:
-            now = looked_at(found.values)
+            now = looked_at(task.spline(found.values))
         except (AssemblyError, SingularityError):
             break
     return None, Starts(made)
+
+
+def _slowed(task: Task, now: Seen, looked_at: Callable[[MotionSpline], Seen]) -> Seen | None:
+    """The same way a little slower, where a small excess of forces or rates goes away by that."""
+    if task.durations[0] == task.durations[1] or now.worst > SLOWED:
+        return None
+    for slower in 1 + now.worst * np.array([0.5, 0.75, 1.0, 1.5, 2.5]):
+        duration = float(slower * now.spline.duration)
+        if duration <= task.durations[1] and (made := looked_at(now.spline.lasting(duration))).worst <= 0:
+            return made
+    return None
 
 
 def _some(s: Floats) -> Floats:

@@ -35,6 +35,8 @@ QUIET: dict[str, Any] = {
     "ipopt.honor_original_bounds": "yes", "ipopt.constr_viol_tol": FEASIBLE / 10,
     "ipopt.acceptable_constr_viol_tol": FEASIBLE,
 }  # fmt: skip
+NEAR = {"ipopt.mu_init": 1e-4, "ipopt.bound_push": 1e-6, "ipopt.bound_frac": 1e-6, "ipopt.slack_bound_push": 1e-6,
+    "ipopt.slack_bound_frac": 1e-6}  # starts that are all but optimal are not to be pushed away  # fmt: skip
 HESSIANS = {"exact": "exact", "approximate": "limited-memory"}
 
 
@@ -249,18 +251,19 @@ class NonlinearProgram:
         hessian: str = "exact",
         progress: bool | None = None,
         strict: bool = True,
+        near: bool = False,
     ) -> Solution:
         """The best optimum from several starts, each a mapping of variables' names to where they begin.
 
         `verify(values, value)` is called with each optimum that IPOPT claims, and says in a sentence why it is none, or gives
         None. `hessian` is "exact" or "approximate" (L-BFGS), which is better where second derivatives cost more than steps.
         Without an accepted start that is an `OptimizationError`; with strict=False a solution without a value, whose starts say
-        why.
+        why. `near` says that the starts are optima of nearly the same program.
         """
         x, f, g = self._scaled()
         lower, upper = (np.concatenate([getattr(v, side).ravel() / v.scale for v in self.variables.values()]) for side in ("lower", "upper"))  # fmt: skip
         least, most = (np.concatenate([np.zeros(0), *(getattr(c, side) / c.scale for c in self.constraints)]) for side in ("lower", "upper"))  # fmt: skip
-        options = {**QUIET, "ipopt.max_iter": count(iterations, "iterations", 1), "ipopt.tol": positive(tolerance, "tolerance"),
+        options = {**QUIET, **(NEAR if near else {}), "ipopt.max_iter": count(iterations, "iterations", 1), "ipopt.tol": positive(tolerance, "tolerance"),
             "ipopt.hessian_approximation": HESSIANS[choice(hessian, "hessian", HESSIANS)]}  # fmt: skip
         made: list[Start] = []
         with Progress(self.title, progress) as bar, _interrupts() as interrupted:
