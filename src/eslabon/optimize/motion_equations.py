@@ -14,7 +14,7 @@ from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
 from eslabon.dynamics import loops, trees
 from eslabon.errors import InputError, ModelError, shown, suggest
-from eslabon.identification.equations import independent_motion
+from eslabon.formulations.constrained import Square
 from eslabon.kinematics import closure
 from eslabon.model.configuration import lengths_of_quaternions
 from eslabon.optimize.motion_limits import (
@@ -31,28 +31,36 @@ from eslabon.optimize.motion_limits import (
 )
 
 OBJECTIVES = ("time", "energy", "effort", "jerk")
-UNITS = {"time": "s"}
 ROUNDED = 1e-2  # of a usual power: how far its absolute value is rounded off, for it to have derivatives
 
 
 @dataclass(frozen=True, eq=False)
 class Instant:
-    """The functions of one instant, q of all joints, the others of the driven coordinates:
+    """The functions of one instant, of all joints:
 
-    * motion(q, vi, ai) -> v, a, tau, conditioning;
-    * closure(q) -> what loops and the lengths of quaternions leave;
-    * bounded(q, v, a, tau, ai, jerk, conditioning) -> the rows' values;
+    * forces(q, v, a) -> tau, conditioning, by the formulas of inverse dynamics;
+    * bounded(q, v, a, tau, jerk, conditioning) -> the rows' values;
     * cost(q, v, a, tau, jerk) -> the integrand;
-    * whole(q, vi, ai, jerk) -> bounded, cost, closure, for the program.
+    * loop_terms(q, v, a) -> reactions of the loops, and for each of their equations below the size of its terms;
+    * whole(q, v, a, reactions, jerk) -> bounded, cost, and what the equations of the loops leave: Phi and the lengths of
+      quaternions, J v, J v' - gamma, and of the passive joints' forces f - J^T lambda.
+
+    Velocities, accelerations and reactions that the loops determine are sought beside the configurations, so that the program
+    solves no equations inside: its graph is small, and so is that of its second derivatives.
     """
 
     driven: Driven
     rows: tuple[Row, ...]
-    motion: Any
-    closure: Any
+    forces: Any
     bounded: Any
     cost: Any
+    loop_terms: Any
     whole: Any
+
+    @property
+    def reactions(self) -> int:
+        """How many reactions are sought at each instant."""
+        return int(self.whole.size1_in(3))
 
 
 def instant(
@@ -65,49 +73,100 @@ def instant(
     """The functions of an instant; `power` is a usual one, of which the absolute value is rounded off."""
     import casadi
 
-    m, n = own.m, len(own.coordinates)
-    sym = casadi.SX.sym
+    m, sym, function = own.m, casadi.SX.sym, _function
     q, v, a, tau = sym("q", m.nq), sym("v", m.nv), sym("a", m.nv), sym("tau", m.nu)
-    vi, ai, jerk, condition = sym("vi", n), sym("ai", n), sym("jerk", n), sym("conditioning")
+    jerk, condition = sym("jerk", len(own.coordinates)), sym("conditioning")
     asked = {each.name: _traced(each.function, (q, v, a, tau), f"'{each.name}' of subject_to") for each in demanded}
     every = (*rows, *demand_rows(demanded, {name: x.numel() for name, x in asked.items()}))
-    quantities = {
-        FORCE: tau, POSITION: q, VELOCITY: v, ACCELERATION: ai, JERK: jerk, CONDITION: condition, **asked
-    }  # fmt: skip
+    known = {
+        FORCE: tau,
+        POSITION: q,
+        VELOCITY: v,
+        ACCELERATION: a[list(own.velocities), :],
+        JERK: jerk,
+        CONDITION: condition,
+    }
+    quantities = {**known, **asked}
     values = casadi.vertcat(casadi.SX(0, 1), *(quantities[row.quantity][row.index] for row in every))
+    bounded = function("bounded", [q, v, a, tau, jerk, condition], [values])
     integrand = _integrand(own, objective, q, v, a, tau, jerk, ROUNDED * power)
-    motion = casadi.Function("motion", [q, vi, ai], casadi.cse(_motion(own, q, vi, ai)))
-    left = casadi.Function("closure", [q], casadi.cse([_closure(own, q)]))
-    bounded = casadi.Function("bounded", [q, v, a, tau, ai, jerk, condition], casadi.cse([casadi.densify(values)]))
-    cost = casadi.Function("cost", [q, v, a, tau, jerk], casadi.cse([casadi.densify(integrand)]))
-    moved = motion(q, vi, ai)
-    all_of_it = [bounded(q, *moved[:3], ai, jerk, moved[3]), cost(q, *moved[:3], jerk), left(q)]
-    whole = casadi.Function("whole", [q, vi, ai, jerk], casadi.cse(all_of_it))
-    return Instant(own, every, motion, left, bounded, cost, whole)
+    cost = function("cost", [q, v, a, tau, jerk], [integrand])
+    if not m.closed:
+        none, sought = casadi.SX(0, 1), sym("reactions", 0)
+        forces = function("forces", [q, v, a], [trees.inverse_dynamics(m, q, v, a), casadi.SX(1)])
+        acting, near, terms, left = forces(q, v, a)[0], casadi.SX(1), [none, none], none
+    else:
+        held = Loops(own, q, v, a)
+        forces = function("forces", [q, v, a], [held.forces(), held.conditioning])
+        sought = sym("reactions", held.unknown)
+        acting, near, terms, left = held.acting(sought), held.conditioning, held.terms(), held.left(sought)
+    whole = [bounded(q, v, a, acting, jerk, near), cost(q, v, a, acting, jerk), left]
+    return Instant(
+        own, every, forces, bounded, cost, function("loop_terms", [q, v, a], terms),
+        function("whole", [q, v, a, sought, jerk], whole),
+    )  # fmt: skip
 
 
-def _motion(own: Driven, q: Any, vi: Any, ai: Any) -> list[Any]:
-    """v, a, tau, and the reciprocal condition number squared, in parts of an ordinary configuration's."""
+def _function(name: str, inputs: list[Any], outputs: list[Any]) -> Any:
     import casadi
 
-    m = own.m
-    if not m.closed:
-        return [vi, ai, casadi.densify(trees.inverse_dynamics(m, q, vi, ai)), casadi.SX(1)]
-    known = structure(m)
-    v, a, condition = independent_motion(m, q, vi, ai, structure=known)
-    tau = loops.inverse_dynamics(m, q, v, a, structure=known)[0]
-    usual = casadi.Function("usual", [q], [independent_motion(m, q, vi * 0, ai * 0, structure=known)[2]])
-    return [v, a, casadi.densify(tau), casadi.sqrt(condition / float(usual(generic(m))))]
+    return casadi.Function(name, inputs, casadi.cse([casadi.densify(casadi.SX(x)) for x in outputs]))
 
 
-def _closure(own: Driven, q: Any) -> Any:
-    import casadi
+class Loops:
+    """The equations of the loops at an instant: Phi = 0, J v = 0, J v' = gamma, B u + J^T lambda = f."""
 
-    m = own.m
-    if not m.closed:
-        return casadi.SX(0, 1)
-    phi = closure.equations(m, q, None, structure(m).partition.rows).phi
-    return casadi.densify(casadi.vertcat(phi, *(x - 1 for x in lengths_of_quaternions(m, q).values())))
+    def __init__(self, own: Driven, q: Any, v: Any, a: Any) -> None:
+        self.m, self.q, self.v, self.a, known = own.m, q, v, a, structure(own.m)
+        self.partition = p = known.partition
+        self.phi, self.J, self.gamma, _ = closure.equations(own.m, q, v, p.rows)
+        self.needed = trees.joint_forces(own.m, q, v, a, None, {})
+        self.square = set(own.m.actuated_velocities) == set(p.independent)
+
+    @property
+    def unknown(self) -> int:
+        """How many reactions are sought; none where actuators share a load, which needs more than the reactions."""
+        return len(self.partition.rows) if self.square else 0
+
+    @property
+    def conditioning(self) -> Any:
+        """The reciprocal condition number of the loops, in parts of that of an ordinary configuration."""
+        import casadi
+
+        condition = Square(self.J[:, list(self.partition.dependent)]).condition
+        usual = float(casadi.Function("usual", [self.q], [condition])(generic(self.m)))
+        return casadi.sqrt(condition / usual)
+
+    def forces(self) -> Any:
+        """The actuators' forces by virtual work."""
+        return loops.inverse_dynamics(self.m, self.q, self.v, self.a, structure=structure(self.m))[0]
+
+    def acting(self, reactions: Any) -> Any:
+        """The actuators' forces beside reactions that are sought."""
+        return (
+            (self.needed - self.J.T @ reactions)[list(self.m.actuated_velocities), :] if self.square else self.forces()
+        )
+
+    def left(self, reactions: Any) -> Any:
+        """What the equations leave."""
+        import casadi
+
+        lengths = [x - 1 for x in lengths_of_quaternions(self.m, self.q).values()]
+        balance = (
+            (self.needed - self.J.T @ reactions)[list(self.partition.dependent), :] if self.square else casadi.SX(0, 1)
+        )
+        return casadi.vertcat(self.phi, *lengths, self.J @ self.v, self.J @ self.a - self.gamma, balance)
+
+    def terms(self) -> list[Any]:
+        """The reactions, and the size of the terms of each equation."""
+        import casadi
+
+        e = list(self.partition.dependent)
+        J, v, a, f = self.J[:, e], self.v[e, :], self.a[e, :], self.needed[e, :]
+        balance = f if self.square else casadi.SX(0, 1)
+        reactions = Square(J).solve_transposed(f) if self.square else casadi.SX(0, 1)
+        ones = casadi.SX.ones(self.phi.numel() + len(lengths_of_quaternions(self.m, self.q)))
+        return [reactions, casadi.fabs(casadi.vertcat(ones, J @ v, J @ a, balance))]
 
 
 def _integrand(

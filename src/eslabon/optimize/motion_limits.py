@@ -67,6 +67,11 @@ class Driven:
         return tuple(k for k in range(self.m.nq) if k not in self.coordinates)
 
     @property
+    def dependent(self) -> tuple[int, ...]:
+        """The places of all other velocities."""
+        return tuple(k for k in range(self.m.nv) if k not in self.velocities)
+
+    @property
     def names(self) -> tuple[str, ...]:
         columns = velocity_columns(self.m)
         return tuple(str(columns[k]) for k in self.velocities)

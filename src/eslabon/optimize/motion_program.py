@@ -3,21 +3,25 @@ instants that are looked at. Limits hold at these instants; what happens between
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.optimize.motion_equations import Instant
+from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_limits import POSITION
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
 from eslabon.optimize.motion_starts import Guess, reach
 from eslabon.optimize.nonlinear_program import NonlinearProgram
 
+SMALL = 1e-2  # of the largest: what a column of small numbers is taken to be
 SMOOTH = 3  # derivatives in which two stretches agree where they meet
-DURATIONS, SPLINE, PASSIVE = "durations", "spline", "passive"
+DURATIONS, SPLINE = "durations", "spline"
+LOOPS = PASSIVE, RATES, ACCELERATIONS, REACTIONS = (
+    "passive coordinates", "passive velocities", "passive accelerations", "reactions"
+)  # fmt: skip
 
 
 class Places(NamedTuple):
@@ -69,11 +73,17 @@ class Task:
     def begun(self, guess: Guess) -> dict[str, Floats]:
         """The variables of a start."""
         made = {DURATIONS: guess.spline.durations}
-        for k, (c, q) in enumerate(zip(guess.spline.coefficients, guess.q, strict=True)):
+        for k, c in enumerate(guess.spline.coefficients):
             made[f"{SPLINE} {k + 1}"] = c
-            if self.at.driven.passive:
-                made[f"{PASSIVE} {k + 1}"] = q[:, list(self.at.driven.passive)]
+            made |= {f"{name} {k + 1}": x for name, x in self._of_loops(guess, k)}
         return made
+
+    def _of_loops(self, guess: Guess, k: int) -> Iterator[tuple[str, Floats]]:
+        """What of a stretch the loops determine, a row for each place."""
+        own, q, v, a = self.at.driven, guess.q[k], guess.v[k], guess.a[k]
+        if own.m.closed:
+            found = q[:, list(own.passive)], v[:, list(own.dependent)], a[:, list(own.dependent)]
+            yield from zip(LOOPS, (*found, mapped(self.at.loop_terms, q, v, a)[0]), strict=True)
 
     def spline(self, values: Mapping[str, Floats]) -> MotionSpline:
         """The motion of a solution."""
@@ -123,14 +133,10 @@ class Task:
 
         at, count = self.at, len(own.s)
         x, v, a, jerk = (_sparse(B) @ C / T**order for order, B in enumerate(self.basis.matrices(own.s)))
-        q = x @ _places(at.driven.coordinates, at.driven.m.nq)
-        if at.driven.passive:
-            y0 = guess.q[k][:, list(at.driven.passive)]
-            y = program.variable(f"{PASSIVE} {k + 1}", y0, scale=1.0)
-            q = q + y @ _places(at.driven.passive, at.driven.m.nq)
-        values, cost, left = at.whole.map(count)(q.T, v.T, a.T, jerk.T)
+        moving = self._moving(program, k, (x, v, a), guess)
+        values, cost, left = at.whole.map(count)(*(y.T for y in moving), jerk.T)
         if left.numel():
-            program.constrain("loop closure", left)
+            program.constrain("loop closure", left, scale=np.tile(self._loop_scale(guess, k), count))
         for quantity in dict.fromkeys(row.quantity for row in at.rows):
             rows = [r for r, row in enumerate(at.rows) if row.quantity == quantity and not self._by_coefficients(r)]
             lower, upper, scale = (
@@ -139,6 +145,24 @@ class Task:
             if rows:
                 program.constrain(quantity, values[rows, :], lower, upper, scale)
         return T * casadi.dot(cost.T, casadi.DM(own.weight))
+
+    def _moving(self, program: NonlinearProgram, k: int, driven: tuple[Any, Any, Any], guess: Guess) -> tuple[Any, ...]:
+        """q, v and a of all joints and the reactions of the loops, a row for each place: what the loops determine is sought."""
+        import casadi
+
+        own, m = self.at.driven, self.at.driven.m
+        if not m.closed:
+            return (*driven, casadi.MX(driven[0].shape[0], 0))
+        sought = [program.variable(f"{name} {k + 1}", x, scale=_spread(x)) for name, x in self._of_loops(guess, k)]
+        places = (own.coordinates, own.passive, m.nq), (own.velocities, own.dependent, m.nv), (own.velocities, own.dependent, m.nv)  # fmt: skip
+        pairs = zip(driven, sought[:3], places, strict=True)
+        whole = [x @ _places(i, n) + y @ _places(e, n) for x, y, (i, e, n) in pairs]
+        return (*whole, sought[3])
+
+    def _loop_scale(self, guess: Guess, k: int) -> Floats:
+        """What of the equations of the loops counts as one: the largest of their terms along a start."""
+        terms = mapped(self.at.loop_terms, guess.q[k], guess.v[k], guess.a[k])[1]
+        return _spread(terms)[0]
 
     def _by_coefficients(self, r: int) -> bool:
         """Whether a row is a position that the coefficients' own bounds keep."""
@@ -149,6 +173,13 @@ class Task:
 def _drawn_in(row: Any, part: float) -> tuple[float, float, float]:
     """Its bounds, each drawn in by a part of its scale, and the scale."""
     return row.lower + part * row.scale, row.upper - part * row.scale, row.scale
+
+
+def _spread(x: Floats) -> Floats:
+    """The size of each column, never zero, in the shape of the whole."""
+    size = np.abs(x).max(axis=0, initial=0.0)
+    size = np.maximum(size, SMALL * size.max(initial=0.0))
+    return np.broadcast_to(np.where(size > 0, size, 1.0), x.shape)
 
 
 def _sum(T: Any) -> Any:

@@ -100,7 +100,7 @@ def motion(
     if not begun:
         raise _no_way(m)
     if sought == "energy":
-        task = replace(task, at=instant(own, rows, wanted, sought, _power(task, begun[0])))
+        task = replace(task, at=instant(own, rows, wanted, sought, _sizes(task, begun[0])[0]))
     found = _searched(m, task, places, begun, ends, count(iterations, "iterations", 1), progress)
     return _result(m, task, found)
 
@@ -225,11 +225,10 @@ def _bounds(own: Driven, rows: list[Row]) -> tuple[Floats, Floats]:
 
 def _refuse_ends(own: Driven, at: Instant, ends: tuple[Floats, Floats], held: int) -> None:
     """Refuse ends out of limits: beyond a joint's range, too near to singular, or held by more than an actuator gives."""
-    m, n = own.m, len(own.coordinates)
-    zeros = np.zeros((2, n))
-    q = np.stack(ends)
-    v, a, tau, condition = mapped(at.motion, q, zeros, zeros)
-    (values,) = mapped(at.bounded, q, v, a, tau, zeros, zeros, condition)
+    m = own.m
+    q, still = np.stack(ends), np.zeros((2, m.nv))
+    tau, condition = mapped(at.forces, q, still, still)
+    (values,) = mapped(at.bounded, q, still, still, tau, still[:, : len(own.coordinates)], condition)
     for k, row in enumerate(at.rows):
         for which, x in zip(("start", "end"), values[:, k], strict=True):
             if row.excess(x) <= (1e-9 if row.quantity == POSITION else -DRAWN_IN):
@@ -274,13 +273,15 @@ class Found(NamedTuple):
     rounds: Starts
 
 
-def _power(task: Task, guess: Guess) -> float:
-    """A usual power of an actuator along a motion."""
-    own = task.at.driven
-    x, v, a, _ = guess.spline.at_places(tuple(np.linspace(0, 1, 50) for _ in guess.q))
+def _sizes(task: Task, guess: Guess) -> tuple[float, float]:
+    """A usual power of an actuator along a start, and the size of the objective."""
+    own, places = task.at.driven, tuple(np.linspace(0, 1, 50) for _ in guess.q)
+    x, v, a, jerk = guess.spline.at_places(places)
     q, v, a = own.completed(x, v, a, guess.q[0][0])
-    _, _, tau, _ = mapped(task.at.motion, q, v[:, list(own.velocities)], a[:, list(own.velocities)])
-    return float(np.abs(tau * v[:, list(own.m.actuated_velocities)]).mean()) or 1.0
+    tau, _ = mapped(task.at.forces, q, v, a)
+    power = float(np.abs(tau * v[:, list(own.m.actuated_velocities)]).mean())
+    value = float(np.abs(mapped(task.at.cost, q, v, a, tau, jerk)[0]).mean()) * guess.spline.duration
+    return power or 1.0, value or 1.0
 
 
 def _searched(
@@ -299,7 +300,7 @@ def _searched(
         except (AssemblyError, SingularityError) as error:
             return str(error)
 
-    scale = begun[0].spline.duration if task.objective == "time" else _scale(task, begun[0])
+    scale = _sizes(task, begun[0])[1]
     program = task.program(places, begun[0], DRAWN_IN, scale)
     tried = program.solve(
         [task.begun(guess) for guess in begun],
@@ -318,16 +319,6 @@ def _searched(
     )
 
 
-def _scale(task: Task, guess: Guess) -> float:
-    """The size of the objective along a start."""
-    own = task.at.driven
-    x, v, a, jerk = guess.spline.at_places(tuple(np.linspace(0, 1, 50) for _ in guess.q))
-    q, v, a = own.completed(x, v, a, guess.q[0][0])
-    ai, vi = a[:, list(own.velocities)], v[:, list(own.velocities)]
-    tau = mapped(task.at.motion, q, vi, ai)[2]
-    return float(np.abs(mapped(task.at.cost, q, v, a, tau, jerk)[0]).mean()) * guess.spline.duration or 1.0
-
-
 def _refined(
     task: Task, places: tuple[Places, ...], best: Start, looked_at: Callable[[MotionSpline], Seen], scale: float,
     iterations: int, progress: bool | None,
@@ -343,7 +334,7 @@ def _refined(
             break
         places = tuple(p.with_more(_some(s)) for p, s in zip(places, now.peaks(), strict=True))
         drawn_in *= 1.0 if number < PATIENT else 2.0
-        guess = Guess(now.spline, now.at(places))
+        guess = now.at(places)
         (found,) = task.program(places, guess, drawn_in, scale).solve(
             [task.begun(guess)], iterations=iterations, tolerance=TOLERANCE, progress=progress, strict=False, near=True
         ).starts  # fmt: skip

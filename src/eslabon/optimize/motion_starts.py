@@ -23,10 +23,12 @@ Pieces = tuple[Floats, ...]
 
 
 class Guess(NamedTuple):
-    """A spline, and the configurations of all joints at the places of each stretch."""
+    """A spline, and the coordinates, velocities and accelerations of all joints at the places of each stretch."""
 
     spline: MotionSpline
     q: Pieces
+    v: Pieces
+    a: Pieces
 
 
 def reach(points: Floats) -> Floats:
@@ -87,23 +89,23 @@ def _timed(
     own = at.driven
     counts = np.cumsum([len(s) for s in places])[:-1]
     x, v, a, jerk = spline.at_places(places)
-    q, _, _ = own.completed(x, v * 0, a * 0, q0)
+    q, v, a = own.completed(x, v, a, q0)
     least, most = durations
     if least < most:
-        T = DURATIONS[:, None, None]
+        T = DURATIONS[:, None, None] / spline.duration
         same = np.broadcast_to(q, (len(DURATIONS), *q.shape))
         worst = excess(at, same, v / T, a / T**2, jerk / T**3).max(axis=(1, 2), initial=-np.inf)
         keeps = np.flatnonzero(worst <= 0)
         chosen = float(DURATIONS[keeps[0]] if len(keeps) else DURATIONS[np.argmin(worst)])
         least = float(np.clip(slower * chosen, least, most))
-    return Guess(spline.lasting(least), tuple(np.split(q, counts)))
+    slower = least / spline.duration
+    return Guess(spline.lasting(least), *(tuple(np.split(y, counts)) for y in (q, v / slower, a / slower**2)))
 
 
-def excess(at: Instant, q: Floats, vi: Floats, ai: Floats, jerk: Floats) -> Floats:
+def excess(at: Instant, q: Floats, v: Floats, a: Floats, jerk: Floats) -> Floats:
     """By how much of their scale the rows are out of bounds, (..., rows)."""
     if not at.rows:
         return np.full((*q.shape[:-1], 1), -np.inf)
-    v, a, tau, condition = mapped(at.motion, q, vi, ai)
-    (values,) = mapped(at.bounded, q, v, a, tau, ai, jerk, condition)
-    made = [row.excess(values[..., k]) for k, row in enumerate(at.rows)]
-    return np.stack(made, axis=-1)
+    tau, condition = mapped(at.forces, q, v, a)
+    (values,) = mapped(at.bounded, q, v, a, tau, jerk, condition)
+    return np.stack([row.excess(values[..., k]) for k, row in enumerate(at.rows)], axis=-1)

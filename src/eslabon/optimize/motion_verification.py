@@ -17,6 +17,7 @@ from eslabon.mechanism import Mechanism
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_program import Places
 from eslabon.optimize.motion_spline import MotionSpline
+from eslabon.optimize.motion_starts import Guess
 
 FINER = 10  # instants of the verification for one of the program
 ANOTHER = "lagrange"  # the formulation that forces are computed by a second time
@@ -113,13 +114,13 @@ class Seen:
         """Which rows are the first of their time."""
         return np.concatenate([[True], np.diff(self.t) > 0])
 
-    def at(self, places: Sequence[Places]) -> tuple[Floats, ...]:
-        """The configurations at places that are among its own, stretch by stretch."""
-        made, begin = [], 0
+    def at(self, places: Sequence[Places]) -> Guess:
+        """The motion as a start of another search, at places that are among its own."""
+        chosen, begin = [], 0
         for fine, own in zip(self.places, places, strict=True):
-            made.append(self.q[begin + np.searchsorted(fine, own.s)])
+            chosen.append(begin + np.searchsorted(fine, own.s))
             begin += len(fine)
-        return tuple(made)
+        return Guess(self.spline, *(tuple(x[rows] for rows in chosen) for x in (self.q, self.v, self.a)))
 
     def peaks(self) -> list[Floats]:
         """The places of each stretch at which a limit is violated most."""
@@ -147,8 +148,8 @@ def seen(m: Mechanism, at: Instant, spline: MotionSpline, places: tuple[Floats, 
     x, vi, ai, jerk = spline.at_places(places)
     q, v, a = at.driven.completed(x, vi, ai, q0)
     tau = m.inverse_dynamics(q, v, a)
-    condition = mapped(at.motion, q, vi, ai)[3]
-    (values,) = mapped(at.bounded, q, v, a, tau, ai, jerk, condition)
+    condition = mapped(at.forces, q, v, a)[1]
+    (values,) = mapped(at.bounded, q, v, a, tau, jerk, condition)
     (cost,) = mapped(at.cost, q, v, a, tau, jerk)
     excess = [row.excess(values[:, k]) for k, row in enumerate(at.rows)]
     made = np.stack(excess, axis=-1) if excess else np.zeros((len(q), 0))
