@@ -29,6 +29,7 @@ from eslabon.optimize.motion_limits import (
     Row,
     demand_rows,
 )
+from eslabon.optimize.repeated_function import Repeated
 
 OBJECTIVES = ("time", "energy", "effort", "jerk")
 ROUNDED = 1e-2  # of a usual power: how far its absolute value is rounded off, for it to have derivatives
@@ -42,8 +43,9 @@ class Instant:
     * bounded(q, v, a, tau, jerk, conditioning) -> the rows' values;
     * cost(q, v, a, tau, jerk) -> the integrand;
     * loop_terms(q, v, a) -> reactions of the loops, and for each of their equations below the size of its terms;
-    * whole(q, v, a, reactions, jerk) -> bounded, cost, and what the equations of the loops leave: Phi and the lengths of
-      quaternions, J v, J v' - gamma, and of the passive joints' forces f - J^T lambda.
+    * whole(z) -> bounded, what the equations of the loops leave (Phi and the lengths of quaternions, J v, J v' - gamma, and of
+      the passive joints' forces f - J^T lambda), and T cost, in one column; z are the driven coordinates and their first three
+      derivatives over a unit of time, then passive coordinates, velocities, accelerations and reactions, and the duration T.
 
     Velocities, accelerations and reactions that the loops determine are sought beside the configurations, so that the program
     solves no equations inside: its graph is small, and so is that of its second derivatives.
@@ -55,12 +57,7 @@ class Instant:
     bounded: Any
     cost: Any
     loop_terms: Any
-    whole: Any
-
-    @property
-    def reactions(self) -> int:
-        """How many reactions are sought at each instant."""
-        return int(self.whole.size1_in(3))
+    whole: Repeated
 
 
 def instant(
@@ -100,11 +97,28 @@ def instant(
         forces = function("forces", [q, v, a], [held.forces(), held.conditioning])
         sought = sym("reactions", held.unknown)
         acting, near, terms, left = held.acting(sought), held.conditioning, held.terms(), held.left(sought)
-    whole = [bounded(q, v, a, acting, jerk, near), cost(q, v, a, acting, jerk), left]
-    return Instant(
-        own, every, forces, bounded, cost, function("loop_terms", [q, v, a], terms),
-        function("whole", [q, v, a, sought, jerk], whole),
-    )  # fmt: skip
+    values = [bounded(q, v, a, acting, jerk, near), left, cost(q, v, a, acting, jerk)]
+    whole = Repeated(_in_unit_time(own, function("whole", [q, v, a, sought, jerk], values)))
+    return Instant(own, every, forces, bounded, cost, function("loop_terms", [q, v, a], terms), whole)
+
+
+def _in_unit_time(own: Driven, whole: Any) -> Any:
+    """The same function of the column z."""
+    import casadi
+
+    m, n = own.m, len(own.coordinates)
+    sizes = (n, n, n, n, m.nq - n, m.nv - n, m.nv - n, whole.size1_in(3), 1)
+    parts = [casadi.SX.sym(f"z{k}", size) for k, size in enumerate(sizes)]
+    T = parts[-1]
+    *driven, jerk = (y / T**order for order, y in enumerate(parts[:4]))
+    others = (own.coordinates, own.passive, m.nq), *((own.velocities, own.dependent, m.nv),) * 2
+    moving = []
+    for x, y, (i, e, count) in zip(driven, parts[4:7], others, strict=True):
+        every = casadi.SX(count, 1)
+        every[list(i)], every[list(e)] = x, y
+        moving.append(every)
+    values, left, cost = whole(*moving, parts[7], jerk)
+    return _function("whole", [casadi.vertcat(*parts)], [casadi.vertcat(values, left, T * cost)])
 
 
 def _function(name: str, inputs: list[Any], outputs: list[Any]) -> Any:

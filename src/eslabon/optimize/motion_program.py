@@ -132,9 +132,11 @@ class Task:
         import casadi
 
         at, count = self.at, len(own.s)
-        x, v, a, jerk = (_sparse(B) @ C / T**order for order, B in enumerate(self.basis.matrices(own.s)))
-        moving = self._moving(program, k, (x, v, a), guess)
-        values, cost, left = at.whole.map(count)(*(y.T for y in moving), jerk.T)
+        driven = [_sparse(B) @ C for B in self.basis.matrices(own.s)]
+        sought = [program.variable(f"{name} {k + 1}", x, scale=_spread(x)) for name, x in self._of_loops(guess, k)]
+        z = casadi.vertcat(*(y.T for y in (*driven, *sought)), casadi.repmat(T, 1, count))
+        found = program.repeated(at.whole, z)
+        values, left, cost = found[: len(at.rows), :], found[len(at.rows) : -1, :], found[-1, :]
         if left.numel():
             program.constrain("loop closure", left, scale=np.tile(self._loop_scale(guess, k), count))
         for quantity in dict.fromkeys(row.quantity for row in at.rows):
@@ -144,25 +146,12 @@ class Task:
             )
             if rows:
                 program.constrain(quantity, values[rows, :], lower, upper, scale)
-        return T * casadi.dot(cost.T, casadi.DM(own.weight))
-
-    def _moving(self, program: NonlinearProgram, k: int, driven: tuple[Any, Any, Any], guess: Guess) -> tuple[Any, ...]:
-        """q, v and a of all joints and the reactions of the loops, a row for each place: what the loops determine is sought."""
-        import casadi
-
-        own, m = self.at.driven, self.at.driven.m
-        if not m.closed:
-            return (*driven, casadi.MX(driven[0].shape[0], 0))
-        sought = [program.variable(f"{name} {k + 1}", x, scale=_spread(x)) for name, x in self._of_loops(guess, k)]
-        places = (own.coordinates, own.passive, m.nq), (own.velocities, own.dependent, m.nv), (own.velocities, own.dependent, m.nv)  # fmt: skip
-        pairs = zip(driven, sought[:3], places, strict=True)
-        whole = [x @ _places(i, n) + y @ _places(e, n) for x, y, (i, e, n) in pairs]
-        return (*whole, sought[3])
+        return casadi.dot(cost.T, casadi.DM(own.weight))
 
     def _loop_scale(self, guess: Guess, k: int) -> Floats:
         """What of the equations of the loops counts as one: the largest of their terms along a start."""
         terms = mapped(self.at.loop_terms, guess.q[k], guess.v[k], guess.a[k])[1]
-        return _spread(terms)[0]
+        return np.asarray(_spread(terms)[0])
 
     def _by_coefficients(self, r: int) -> bool:
         """Whether a row is a position that the coefficients' own bounds keep."""
@@ -192,10 +181,3 @@ def _sparse(B: Floats) -> Any:
     import casadi
 
     return casadi.sparsify(casadi.DM(np.where(np.abs(B) > 1e-12 * np.abs(B).max(), B, 0.0)))
-
-
-def _places(own: tuple[int, ...], count: int) -> Any:
-    """The matrix that puts columns at their places among others."""
-    import casadi
-
-    return casadi.sparsify(casadi.DM(np.eye(count)[list(own)]))
