@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
@@ -137,7 +138,7 @@ class SecondLook:
             self._reselect(states, values, conditions)
         bad = np.flatnonzero(~(conditions > SINGULAR))
         if len(bad) and self.given is not None:
-            self._refuse_choice(states[0][bad[0]], self.given)
+            self._refuse_choice(states[0][bad[0]], self._design(states, bad[0]), self.given)
         if len(bad) and self.singular == "error":
             raise SingularityError(
                 f"{self.verb}: {self.m.name} is at a singular configuration, or too near one for an answer (reciprocal "
@@ -152,9 +153,14 @@ class SecondLook:
         for k in bad:
             values[0][k] = self._minimum_norm([x[k] for x in states])
 
-    def _refuse_choice(self, q: Floats, given: Partition) -> None:
+    def _design(self, states: list[Floats], k: int) -> Designs:
+        """The parameters of a state, which are the last of its inputs."""
+        names = self.request.parameters
+        return Designs(names, np.array([float(x[k]) for x in states[len(states) - len(names) :]]))
+
+    def _refuse_choice(self, q: Floats, design: Designs, given: Partition) -> None:
         """Refuse a state at which the caller's independent coordinates do not determine the others, but different ones do."""
-        suited = partition_at(self.m, q, given.independent).independent
+        suited = partition_at(self.m, q, given.independent, design).independent
         if set(suited) != set(given.independent):
             names = velocity_names(self.m)
             left = ", ".join(names[k] for k in suited if k not in given.independent)
@@ -226,7 +232,7 @@ class SecondLook:
         preferred = preferred if self.given is None else self.given.independent
         waiting = np.flatnonzero(~(conditions > POOR))
         while len(waiting):
-            chosen = partition_at(self.m, states[0][waiting[0]], preferred)
+            chosen = partition_at(self.m, states[0][waiting[0]], preferred, self._design(states, waiting[0]))
             if self.given is not None and set(chosen.independent) != set(self.given.independent):
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
