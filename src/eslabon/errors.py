@@ -120,6 +120,15 @@ class InverseKinematicsError(EslabonError, ValueError):
     """
 
 
+class OptimizationError(EslabonError, ValueError):
+    """A search for an optimum that found nothing that can be, or whose claim was not confirmed.
+
+    >>> import eslabon as es
+    >>> issubclass(es.OptimizationError, ValueError)
+    True
+    """
+
+
 class MissingDependencyError(EslabonError, ImportError):
     """A library that only some answers need, such as matplotlib, is not installed.
 

@@ -19,7 +19,7 @@ from eslabon import model, read
 from eslabon.arguments import known_options, renamed
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
-from eslabon.model import changes
+from eslabon.model import changes, clearances, free_numbers
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
 
@@ -234,6 +234,44 @@ class Mechanism(model.Model):
         array([9.81 , 4.905])
         """
         return self._changed(changes.with_payload(self, frame, mass, com, inertia))
+
+    def with_free(self, *paths: str) -> Self:
+        """The mechanism with numbers of its items made parameters, so that sweeps, derivatives and optimisation can vary them:
+        "link2.mass" becomes the parameter link2_mass, of today's value. `free_numbers` lists the paths. Others stay as they are: the
+        moments of inertia do not follow a mass, nor the mass a length.
+
+        >>> import eslabon as es
+        >>> m = es.load("puma560").with_free("link2.mass", "q1.coulomb")
+        >>> m.parameters
+        {'link2_mass': 17.4, 'q1_coulomb': 0.0}
+        >>> m.gravity_forces([0.0] * 6, parameters={"link2_mass": [10.0, 17.4]})[:, 1].round(2)
+        array([32.55, 37.48])
+        """
+        return self._changed(free_numbers.with_free(self, paths))
+
+    def free_numbers(self) -> Mapping[str, float]:
+        """The numbers of its items that are no parameter and follow from none, by the paths that `with_free` takes: masses, centres
+        of mass, moments of inertia, places, axes, friction, motors, springs, wrenches, gravity, and payloads of frames.
+
+        >>> import eslabon as es
+        >>> numbers = es.load("puma560").free_numbers()
+        >>> len(numbers), numbers["link2.mass"]
+        (148, 17.4)
+        """
+        return free_numbers.free_numbers(self)
+
+    def with_clearance(self, *joints: str) -> Self:
+        """The mechanism with play in pin or ball joints, cut ones too: parameters NAME_play, how far the pin's centre is off the
+        bore's, and NAME_direction, the angle about the axis in which it is, both zero; for a ball joint NAME_polar too, its angle
+        from z. Contact is quasi-static: the centre does not move about in the clearance during a motion.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar").with_clearance("tip")
+        >>> q = m.with_parameters(tip_play=1e-4).assemble([2.0, 1.0])
+        >>> float(abs(q - m.assemble([2.0, 1.0])).max().round(5))
+        0.001
+        """
+        return self._changed(clearances.with_clearance(self, joints))
 
     def without(self, *names: str, kind: str | None = None) -> Self:
         """The mechanism without items of these names: frames, springs, loops, couplings, wrenches, modes, and joints or
@@ -1103,18 +1141,22 @@ class Mechanism(model.Model):
     # -- any quantity -------------------------------------------------------------------------------------------
 
     def derivative(
-        self, quantity: str, by: str, *arrays: ArrayLike, frame: str | None = None, axes: str | None = None,
+        self, quantity: str, by: str | Sequence[str], *arrays: ArrayLike, frame: str | None = None, axes: str | None = None,
         formulation: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, out: Any = None,
         threads: int | None = None, **more: Any,
     ) -> Any:  # fmt: skip
-        """The exact derivative of a quantity by one of its arguments or by a parameter of the model.
+        """The exact derivative of a quantity by one of its arguments, by a parameter of the model, or by several parameters.
 
-        By an argument the result has one more axis, its last. By `q` it is taken along the velocities, so that
-        quaternions need no care. The other options are those of the quantity's verb, `external` and `tolerance` among them.
+        By an argument the result has one more axis, its last, and so it has by parameters ("L1", "L2"), all found in one
+        native call. By `q` it is taken along the velocities, so that quaternions need no care. The other options are those of the
+        quantity's verb, `external` and `tolerance` among them.
 
-        By a parameter q, v and a are held ("frozen"), although another length may not close with them. `along="closed"`
-        holds the actuated joints' motion, or that of the joints `held`, and lets all others follow, so that the loops stay
-        closed; "configuration", "velocities" and "accelerations" are quantities there too.
+        By a parameter q, v and a are held, `along="frozen"`, although another length may not close with them. `along="closed"`
+        holds the actuated joints' motion and lets all others follow, so that the loops stay closed; "configuration",
+        "velocities" and "accelerations" are quantities there too. `held` is what stays in their place: names of joints,
+        a frame, whose pose, twist and acceleration stay so that actuated joints follow too, or parts of either, as in
+        held={"tool": "position", "q4": "joint"}. A part is "pose", "position", "orientation", "planar" or rows of a pose, as
+        in `inverse_kinematics`. Actuators' forces that are given stay, as do the accelerations that `hybrid_dynamics` prescribes.
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
@@ -1123,6 +1165,8 @@ class Mechanism(model.Model):
         >>> m = es.load("five_bar")
         >>> m.derivative("configuration", "L2", m.assemble([2.0, 1.0]), along="closed").round(3)     # rad a metre
         array([ 0.   , -9.518,  0.   , -3.512])
+        >>> m.derivative("configuration", ("L2", "L3"), m.assemble([2.0, 1.0]), along="closed", held={"point": "position"}).shape
+        (4, 2)
         """
         key: tuple[Any, ...] = (quantity, by, frame, axes, formulation)
         try:

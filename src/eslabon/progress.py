@@ -36,20 +36,26 @@ class Progress:
         """Time since the run began."""
         return time.perf_counter() - self.start
 
-    def update(self, fraction: float) -> None:
-        """Say how much of the run is done."""
+    def update(self, fraction: float, note: str = "") -> None:
+        """Say how much of the run is done, and what else there is to say of it."""
         if self._wanted and self._bar is None and self.seconds >= self._wait:
             self._bar = self._made()
         if self._bar is not None:
-            self._bar.update(self._task, completed=fraction)
+            self._bar.update(self._task, completed=fraction, note=note)
 
     def _made(self) -> Any:
         from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeRemainingColumn(),
+        )
         bar = Bar(*columns, console=Console(stderr=True), transient=True)
-        self._task = bar.add_task(self._title, total=1.0)
+        self._task = bar.add_task(self._title, total=1.0, note="")
         bar.start()
         return bar

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -204,21 +205,45 @@ def quantity(m: Model, name: str, following: bool = False) -> Formula:
     return known[name]
 
 
-def along_closed(m: Model, of: Formula, parameter: str, held: Any) -> Formula:
-    """The formula of the derivative of another by a parameter, along the closed configuration: `held` is the partition
-    whose independent velocities are held."""
+@cache
+def along_closed(of: Formula, parameter: str | tuple[str, ...], held: Any) -> Formula:
+    """The formula of the derivative of another by a parameter, or by several as a last axis, along the closed configuration:
+    `held` is the motion that stays. There is one, whichever variant of a mechanism asks."""
+    values = _by_several(of, parameter)
+    return replace(
+        of, name=f"{of.name}_along_closed", function=_derived("along_closed", of), outputs=(*values, CLOSURE[0], OPENING, CLOSURE[1]),
+        prepare=structure_of, checks=3, options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
+    )  # fmt: skip
+
+
+@cache
+def along_frozen(of: Formula, parameter: tuple[str, ...]) -> Formula:
+    """The formula of the derivative of another by several parameters, as a last axis, with its arguments held."""
+    checks = of.outputs[len(of.outputs) - of.checks :]
+    return replace(
+        of, name=f"{of.name}_along_frozen", function=_derived("along_frozen", of),
+        outputs=(*_by_several(of, parameter), *checks), options={**of.options, "parameter": parameter}, derivative=None,
+    )  # fmt: skip
+
+
+def _derived(name: str, of: Formula) -> Callable[..., Any]:
+    """A function of `dynamics.closed_derivatives` for a formula."""
 
     def function(*arguments: Any, **options: Any) -> Any:
-        from eslabon.dynamics.closed_derivatives import along_closed
+        from eslabon.dynamics import closed_derivatives
 
-        return along_closed(*arguments, of=of, **options)
+        return getattr(closed_derivatives, name)(*arguments, of=of, **options)
 
+    function.__qualname__ = f"{name}.{of.name}"  # which is part of the key
+    return function
+
+
+def _by_several(of: Formula, parameter: str | tuple[str, ...]) -> tuple[Argument, ...]:
+    """The values of a formula, with an axis more for several parameters."""
     values = of.outputs[: len(of.outputs) - of.checks]
-    function.__qualname__ = f"along_closed.{of.name}"  # which is part of the key
-    return replace(
-        of, name=f"{of.name}_along_closed", function=function, outputs=(*values, CLOSURE[0], OPENING, CLOSURE[1]), prepare=structure_of, checks=3,
-        options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
-    )  # fmt: skip
+    if isinstance(parameter, str):
+        return values
+    return tuple(replace(x, shape=lambda m, shape=x.shape, **more: (*shape(m, **more), len(parameter))) for x in values)
 
 
 def evaluate(m: Model, name: str, **options: Any) -> Callable[..., Any]:

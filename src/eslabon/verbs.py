@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import choice, finite, floats, mapping, positive, renamed, text
-from eslabon.arguments import names as names_of
+from eslabon.arguments import choice, finite, floats, mapping, positive, renamed
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.graph.evaluator import STATE, Formula, expression, native, requested
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSED, along_closed, quantity
+from eslabon.quantities import CLOSED, quantity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Key = tuple[Any, ...]
@@ -121,7 +120,7 @@ class Verbs(dict[Key, Any]):
         super().__init__()
         self.m = m
 
-    def call(self, key: Key, name: str, arrays: tuple[Any, ...], given: dict[str, Any], by: str | None = None) -> Any:
+    def call(self, key: Key, name: str, arrays: tuple[Any, ...], given: dict[str, Any], by: Any = None) -> Any:
         """The careful way: a quantity, or its derivative, with whatever is given. It is kept under the key by which the quick
         way missed it, or refused in a sentence."""
         more = {word: given.pop(word, None) for word in Call.__annotations__}
@@ -135,13 +134,13 @@ class Verbs(dict[Key, Any]):
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:
             singular = choice(singular, "singular", SINGULAR_WORDS)
-        by = None if by is None else text(by, "by")
-        held, along = given.pop("held", None), choice(given.pop("along", "frozen"), "along", ("frozen", "closed"))
-        formula = quantity(self.m, name, following=along == "closed")
-        if along == "closed":
-            formula, by = self._along_closed(formula, by, held), None
-        elif held is not None:
-            raise ModelError('held says what does not follow along="closed"; give along="closed" too.')
+        if by is None:
+            formula = quantity(self.m, name)
+        else:
+            from eslabon.solvers.derived_formulas import derived
+
+            along, held = given.pop("along", "frozen"), given.pop("held", None)
+            formula, by = derived(self.m, quantity(self.m, name, following=along == "closed"), by, along, held)
         options = options_of(self.m, formula, given)
         given_values = (*arrays, *external.values(), *parameters.values())
         if has_symbols(*given_values):
@@ -158,21 +157,6 @@ class Verbs(dict[Key, Any]):
             with suppress(TypeError):  # weights may be an array
                 self[key] = f
         return f(*arrays, *external.values(), *parameters.values(), out=more["out"], threads=more["threads"])
-
-    def _along_closed(self, formula: Formula, by: str | None, held: Any) -> Formula:
-        """The formula of a derivative along the closed configuration, one for each parameter and choice of what is held."""
-        from eslabon.coordinates.partition import held_velocities
-
-        if by is None or by in formula.input_names:
-            raise ModelError(
-                f'along="closed" is for derivatives by a parameter of {self.m.name} ({", ".join(self.m.parameters)}); by an '
-                "argument leave it out."
-            )
-        self.m.check_parameters([by])
-        key = ("along_closed", formula, by, held if held is None else tuple(names_of(held, "held")))
-        if key not in self:
-            self[key] = along_closed(self.m, formula, by, held_velocities(self.m, held))
-        return self[key]
 
     def _function(
         self, formula: Formula, by: str | None, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],

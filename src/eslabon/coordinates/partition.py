@@ -18,13 +18,14 @@ from eslabon.model.memory import per_model
 
 CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
 RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration
+NOTHING = 1e-13  # what round-off leaves of direction cosines
 SOUND = 1e-3  # a reciprocal condition number that is good enough for a choice of independent coordinates
 
 
 def rank(singular_values: np.ndarray) -> Any:
-    """How many singular values, or pivots, are not zero against the largest."""
+    """How many singular values, or pivots, are not zero against the largest, or all of them round-off: a loop may hold nothing."""
     largest = singular_values.max(axis=-1, keepdims=True, initial=0.0)
-    return (singular_values > RANK * largest).sum(axis=-1)
+    return (singular_values > np.maximum(RANK * largest, NOTHING)).sum(axis=-1)
 
 
 @per_model
@@ -59,7 +60,7 @@ def redundancy_is_constant(m: Model) -> bool:
         U, size, _ = np.linalg.svd(J)
         if hidden is None:
             hidden = U[:, rank(size) :]
-        elif np.abs(hidden.T @ J).max(initial=0.0) > RANK * size.max(initial=0.0):
+        elif np.abs(hidden.T @ J).max(initial=0.0) > max(RANK * size.max(initial=0.0), NOTHING):
             return False
     return True
 
@@ -82,10 +83,10 @@ def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...], design: De
     from scipy.linalg import qr
 
     J = jacobian_at(m, q, design)
-    rows = _pivots(qr(J.T, mode="r", pivoting=True))
+    rows = pivots(J.T)
     kept = J[rows]
     passive = [k for k in range(m.nv) if k not in preferred]
-    dependent = [passive[k] for k in _pivots(qr(kept[:, passive], mode="r", pivoting=True))] if passive else []
+    dependent = [passive[k] for k in pivots(kept[:, passive])] if passive else []
     if len(dependent) < len(
         rows
     ):  # more actuators than degrees of freedom, or the wrong ones: take preferred columns too
@@ -104,7 +105,7 @@ def partition_by(m: Model, independent: Any, constraints: str | None) -> Partiti
     if constraints != "elimination":
         raise ModelError('independent says which coordinates elimination keeps; give constraints="elimination" too.')
     names = names_of(independent, "independent")
-    wanted = _velocities(m, names)
+    wanted = velocities_of(m, names)
     p = partition(m, wanted)
     listed = ", ".join(names) or "none"
     surplus = [velocity_names(m)[k] for k in wanted if k in p.dependent]
@@ -122,21 +123,7 @@ def partition_by(m: Model, independent: Any, constraints: str | None) -> Partiti
     return p
 
 
-def held_velocities(m: Model, names: Any) -> Partition:
-    """The partition whose independent velocities are those of these names; the actuated joints' if none are given."""
-    if names is not None:
-        return partition_by(m, names, "elimination")
-    p = partition(m)
-    if set(p.independent) != set(m.actuated_velocities) and m.closed:
-        raise ModelError(
-            f"the {len(m.actuated)} actuated joints of {m.name} are not the coordinates that determine its "
-            f"{len(p.independent)} degrees of freedom; say which are held, as in "
-            f"held={tuple(velocity_names(m)[k] for k in p.independent)}."
-        )
-    return p
-
-
-def _velocities(m: Model, names: tuple[str, ...]) -> tuple[int, ...]:
+def velocities_of(m: Model, names: tuple[str, ...], argument: str = "independent") -> tuple[int, ...]:
     """The places of velocities that are named by their joint or by themselves."""
     single = {name: (k,) for k, name in enumerate(velocity_names(m))}
     known = {**single, **{j.name: tuple(range(m.nv)[m.velocities[j.name]]) for j in m.joints if j.nv}}
@@ -145,13 +132,15 @@ def _velocities(m: Model, names: tuple[str, ...]) -> tuple[int, ...]:
             raise ModelError(f"{m.name} has no joint '{name}' that moves{suggest(name, known)}")
     places = [k for name in names for k in known[name]]
     if len(set(places)) < len(places):
-        raise ModelError(f"independent names a velocity of {m.name} twice: {', '.join(names)}.")
+        raise ModelError(f"{argument} names a velocity of {m.name} twice: {', '.join(names)}.")
     return tuple(sorted(places))
 
 
-def _pivots(factor: tuple[np.ndarray, np.ndarray]) -> list[int]:
-    """The columns a pivoted factorisation finds independent."""
-    R, order = factor
+def pivots(A: np.ndarray) -> list[int]:
+    """The columns that a pivoted factorisation finds independent."""
+    from scipy.linalg import qr
+
+    R, order = qr(A, mode="r", pivoting=True)
     return [int(k) for k in order[: rank(np.abs(np.diag(R)))]]
 
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -295,6 +297,20 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
+_SETTLED: ContextVar[Owner | None] = ContextVar("settled", default=None)
+
+
+@contextmanager
+def settled_evaluation(m: Owner) -> Iterator[None]:
+    """Meanwhile what is compiled does not depend on what was asked before: all of one owner and its variants, and of others only
+    what always is. So results are the same to the last bit in whatever order they are asked for."""
+    token = _SETTLED.set(m)
+    try:
+        yield
+    finally:
+        _SETTLED.reset(token)
+
+
 class Seldom:
     """A formula for few states: the graph as CasADi evaluates it, until so many are asked for that compiling it pays."""
 
@@ -307,6 +323,8 @@ class Seldom:
 
     def pays(self, states: int) -> bool:
         """Whether with so many states more it is worth while to compile."""
+        if (settled := _SETTLED.get()) is not None:
+            return self.m is settled
         self.left -= states if states <= MANY else self.left + 1
         return self.left < 0
 

@@ -91,6 +91,15 @@ class Partition:
 
 
 @dataclass(frozen=True)
+class HeldMotion(Partition):
+    """What stays where a parameter changes: the velocities `independent`, and of `frames`, by name, the rows C of their twists in
+    the ground's axes at their origins. `rows` are independent ones of Phi, and after these of the frames; the `dependent`
+    velocities follow from them."""
+
+    frames: tuple[tuple[str, tuple[tuple[float, ...], ...]], ...] = ()
+
+
+@dataclass(frozen=True)
 class Structure:
     """What a model's numbers say of its equations, found once and handed to the formulas.
 

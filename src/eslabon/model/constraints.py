@@ -82,6 +82,10 @@ class ClosureKind:
         """What it holds."""
         raise TypeError(f"{type(self).__name__} has no constraints")
 
+    def play(self) -> tuple[Vector, ...]:
+        """The directions in which a clearance lets the centre of a pin or a ball shift, unit vectors; none of other kinds."""
+        return ()
+
     def residual(self, R: Array, p: Array) -> Array:
         """The closure residuals for the pose (R, p) of the second frame in the first."""
         rows = [x for constraint in self.constraints() for x in constraint.residual(R, p)]

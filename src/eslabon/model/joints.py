@@ -228,6 +228,9 @@ class Revolute(OneAxis):
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return *super().fixed_points(), ORIGIN
 
+    def play(self) -> tuple[Vector, ...]:
+        return perpendicular(self.unit)
+
     def constraints(self) -> tuple[Constraint, ...]:
         return Point(), Aligned(self.unit)
 
@@ -292,6 +295,9 @@ class Cylindrical(OneAxis):
     def motion(self, q: Array) -> Array:
         return columns((self.unit, ZERO), (ZERO, self.unit))
 
+    def play(self) -> tuple[Vector, ...]:
+        return perpendicular(self.unit)
+
     def constraints(self) -> tuple[Constraint, ...]:
         return *on_line(self.unit), Aligned(self.unit)
 
@@ -336,6 +342,9 @@ class Universal(JointKind):
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return (ORIGIN,)
 
+    def play(self) -> tuple[Vector, ...]:
+        return AXES
+
     def constraints(self) -> tuple[Constraint, ...]:
         return Point(), FixedAngle(unit_axis(self.first), unit_axis(self.second))
 
@@ -371,6 +380,9 @@ class Spherical(JointKind):
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return (ORIGIN,)
+
+    def play(self) -> tuple[Vector, ...]:
+        return AXES
 
     def constraints(self) -> tuple[Constraint, ...]:
         return (Point(),)

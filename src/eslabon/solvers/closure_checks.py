@@ -22,10 +22,11 @@ from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, pa
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
 from eslabon.graph.evaluator import Formula, Request, evaluate, in_family, native, refuse_guards
 from eslabon.graph.native.signature import Argument
-from eslabon.kinematics.closure import Partition
+from eslabon.kinematics.closure import HeldMotion, Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.quantities import OPENED, POOR, constraints
+from eslabon.solvers.held_motion import held_at
 
 Floats = np.ndarray
 SINGULAR = 1e-13  # of a reciprocal condition number, which is squared: below it the answer has no digits
@@ -99,13 +100,14 @@ class SecondLook:
 
     @property
     def name(self) -> str:
-        return self.request.formula.name
+        """The quantity, of which this may be a derivative."""
+        return self.request.formula.name.removesuffix("_along_closed").removesuffix("_along_frozen")
 
     @property
     def verb(self) -> str:
         """What users asked for."""
-        if self._chosen == "held":
-            return f"the derivative of {self.name.removesuffix('_along_closed')}"
+        if self.name != self.request.formula.name:
+            return f"the derivative of {self.name}"
         return "linearize" if self.name.startswith(("linear", "holding")) else self.name
 
     def __call__(self, arrays: list[Any], results: list[Floats]) -> list[Floats]:
@@ -123,20 +125,23 @@ class SecondLook:
             x[~known] = np.nan
         if m.closed and not np.all(residual.ravel()[known] <= self.tolerance):
             self._refuse_violation(np.where(known, residual.ravel(), 0.0))
-        if self._chosen == "held":
-            self._refuse_opening(np.where(known, np.array(found[count + 1]).ravel(), 0.0))
-        self._improve(states, rows, np.where(known, np.nan_to_num(condition.ravel()), np.inf))
+        checks = [np.array(x).ravel() for x in found[count:-1]]
+        self._improve(states, [*rows, *checks], np.where(known, np.nan_to_num(condition.ravel()), np.inf))
+        if self._chosen == "held":  # judged last, since it says nothing where the held motion determines nothing
+            self._refuse_opening(np.where(known, checks[-1], 0.0))
         return values
 
     def _improve(self, states: list[Floats], values: list[Floats], conditions: Floats) -> None:
         """Better values, in their place, where the mass matrix, the partitioning or the configuration is poor."""
         if self.name in OF_MASS:
             self._refuse_massless(states, conditions)
-        if not self.m.closed:
+        if not self.m.closed and not self._frames:
             return
         if self.reselects:
             self._reselect(states, values, conditions)
         bad = np.flatnonzero(~(conditions > SINGULAR))
+        if len(bad) and self._frames:
+            self._refuse_held()
         if len(bad) and self.given is not None:
             self._refuse_choice(states[0][bad[0]], self._design(states, bad[0]), self.given)
         if len(bad) and self.singular == "error":
@@ -164,11 +169,20 @@ class SecondLook:
         if set(suited) != set(given.independent):
             names = velocity_names(self.m)
             left = ", ".join(names[k] for k in suited if k not in given.independent)
+            other = "hold" if self._chosen == "held" else "leave independent out, so that others are selected, or name"
             raise SingularityError(
-                f"{self.verb}: the independent {', '.join(names[k] for k in given.independent)} cannot determine {left} of {self.m.name} at "
-                "this configuration; leave independent out, so that others are selected, or name "
-                f"{', '.join(names[k] for k in suited)}."
+                f"{self.verb}: the {'held' if self._chosen == 'held' else 'independent'} "
+                f"{', '.join(names[k] for k in given.independent)} cannot determine {left} of {self.m.name} at this configuration; "
+                f"{other} {', '.join(names[k] for k in suited)}."
             )
+
+    def _refuse_held(self) -> NoReturn:
+        """Refuse a state at which frames that are held do not determine the joints."""
+        held = ", ".join(f"'{frame}'" for frame, _ in self._frames)
+        raise SingularityError(
+            f"{self.verb}: to hold {held} does not determine how the joints of {self.m.name} follow at this configuration, which "
+            "is singular for it, or nearly so; hold joints, or another part of the frame's pose."
+        )
 
     def _refuse_violation(self, residual: Floats) -> NoReturn:
         at = f" (state {int(np.argmax(residual))})" if residual.size > 1 else ""
@@ -183,8 +197,15 @@ class SecondLook:
         """Refuse a parameter that opens redundant loops, whatever the joints do."""
         if np.all(opening <= OPENED):
             return
+        by = dict(self.request.options)["parameter"]
+        one = f"a change of '{by}' alone" if isinstance(by, str) else f"a change of each of {', '.join(by)} alone"
+        if self._frames:
+            raise AssemblyError(
+                f"{self.verb}: {self.m.name} cannot follow {one} and hold {', '.join(repr(f) for f, _ in self._frames)}, since "
+                "that moves the frame in a direction that no joint makes up for; hold a part of its pose, or joints."
+            )
         raise AssemblyError(
-            f"{self.verb}: {self.m.name} cannot follow a change of '{dict(self.request.options)['parameter']}' alone, since "
+            f"{self.verb}: {self.m.name} cannot follow {one}, since "
             "its constraints are redundant and would not close any more; differentiate by a parameter that changes all "
             'the lengths that go together, or take along="frozen".'
         )
@@ -211,6 +232,11 @@ class SecondLook:
         """The option that says which velocities are independent."""
         return "held" if "held" in dict(self.request.options) else "partition"
 
+    @property
+    def _frames(self) -> tuple[Any, ...]:
+        """The frames that are held where a parameter changes."""
+        return self.given.frames if isinstance(self.given, HeldMotion) else ()
+
     # -- other independent coordinates ---------------------------------------------------------------------------------
 
     @cached_property
@@ -232,11 +258,10 @@ class SecondLook:
         preferred = preferred if self.given is None else self.given.independent
         waiting = np.flatnonzero(~(conditions > POOR))
         while len(waiting):
-            chosen = partition_at(self.m, states[0][waiting[0]], preferred, self._design(states, waiting[0]))
-            if self.given is not None and set(chosen.independent) != set(self.given.independent):
+            options = self._choices(states[0][waiting[0]], self._design(states, waiting[0]), preferred)
+            if options is None:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
-            options = {**dict(self.request.options), self._chosen: chosen}
             call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
             found = call.__self__.unchecked(*(x[waiting] for x in states))
             condition = found[len(self.request.formula.outputs) - 1]
@@ -245,6 +270,20 @@ class SecondLook:
             for value, made in zip(values, found, strict=False):
                 value[waiting[better]] = made[better]
             waiting = waiting[1:][~better[1:]]  # the first has had the partitioning that suits it
+
+    def _choices(self, q: Floats, design: Designs, preferred: tuple[int, ...]) -> dict[str, Any] | None:
+        """The request's options with a partitioning that suits a configuration; None where the caller's does not."""
+        options = dict(self.request.options)
+        if self._chosen == "held":
+            if (held := held_at(self.m, q, options["held"])) is None:
+                return None
+            if options.get("partition", "") is None and self.name not in LINEAR and self.m.closed:
+                options["partition"] = partition_at(self.m, q, self.m.actuated_velocities, design)
+            return {**options, "held": held}
+        chosen = partition_at(self.m, q, preferred, design)
+        if self.given is not None and set(chosen.independent) != set(self.given.independent):
+            return None
+        return {**options, "partition": chosen}
 
     # -- the slow, rank-revealing way -----------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,15 @@ from eslabon.arguments import Floats, text
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError, suggest
 from eslabon.files import replacing
+from eslabon.sweeps.table_contents import Contents, contents
+from eslabon.sweeps.table_display import described, shown_pieces
+from eslabon.sweeps.table_statistics import Summary, percentiles, statistics
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+    from eslabon.plotting import Theme
 
 POINT, STATE, REASON = "point", "state", "reason"
 
@@ -84,9 +90,52 @@ class SweepTable:
         read = self._parts.select([name]) if hasattr(self._parts, "num_rows") else self._parts.to_table(columns=[name])
         return np.asarray(read.column(name).to_numpy())
 
-    def batches(self) -> Iterator[pyarrow.RecordBatch]:
-        """Its rows piece by piece, for what is larger than memory."""
-        yield from self._parts.to_batches()
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
+        """Its rows piece by piece, for what is larger than memory; only the columns of some names if these are given."""
+        if names is None:
+            yield from self._parts.to_batches()
+        elif hasattr(self._parts, "num_rows"):
+            yield from self._parts.select(list(names)).to_batches()
+        else:
+            yield from self._parts.to_batches(columns=list(names))
+
+    @cached_property
+    def contents(self) -> Contents:
+        """How many designs there are, which failed and why, and from where to where each column goes."""
+        return contents(self)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The column of states, where a design is measured at each of several."""
+        return (STATE,) if STATE in self._parts.schema.names else ()
+
+    def nominal(self, name: str) -> float:
+        """What a column is at the design of the description; NaN where that is not known."""
+        return float(self.about.get("nominal", {}).get(name, self.column(name).nominal))
+
+    def percentiles(self, percent: Sequence[float] = (5, 50, 95)) -> Summary:
+        """Below which values so many per cent of the designs are. The designs count as they were drawn: of a tolerance or a
+        distribution it is a probability, of a range it says that all of it is equally likely.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> table = es.sweep(m, lambda m: m.gravity_forces([0.0, 0.0])[0], over={"m2": "±10 % normal"}, samples=256)
+        >>> table.percentiles()
+        <Percentiles of sweep of elbow: 256 designs>
+        value     5 %   50 %    95 %
+        value  18.824  19.62  20.417
+        """
+        return percentiles(self, percent)
+
+    def statistics(self) -> Summary:
+        """Mean, standard deviation, least and greatest of each value.
+
+        >>> import eslabon as es
+        >>> table = es.sweep(es.load("elbow"), lambda m: m.parameters["a1"], over={"a1": (1.0, 3.0)}, samples=64)
+        >>> round(table.statistics()["value"]["mean"], 2)
+        2.0
+        """
+        return statistics(self)
 
     def to_arrow(self) -> pyarrow.Table:
         """All of it as a pyarrow.Table, which polars.from_arrow reads too."""
@@ -99,6 +148,35 @@ class SweepTable:
         except ImportError:
             raise MissingDependencyError("to_pandas needs pandas; install it with pip install pandas.") from None
         return self.to_arrow().to_pandas().set_index(POINT)
+
+    def plot(
+        self, kind: str | None = None, x: str | None = None, y: str | None = None, of: str | Sequence[str] | None = None,
+        log: bool = False, theme: str | Theme | None = None, path: str | Path | None = None,
+    ) -> Any:  # fmt: skip
+        """Draw it: a matplotlib figure, written to a file too where a path is given.
+
+        Parameters
+        ----------
+        kind : "curves" of values over a parameter; a "map" of each value over two; a "scatter" matrix of parameters and values
+            with their rank correlations; a "histogram" of each value with percentiles. Left out, what suits the parameters.
+        x, y : the parameters along the axes of curves and maps; the first ones if left out.
+        of : the columns to show; all values if left out.
+        log : whether values have a logarithmic scale.
+        theme : "light" or "dark".
+
+        Designs that failed are grey crosses. Of more than 50,000 rows as many are drawn, chosen at random, and a map has means of
+        all; the figure says so.
+        """
+        from eslabon.plotting import saved
+        from eslabon.sweeps.sweep_plot import sweep_figure
+
+        return saved(sweep_figure(self, kind, x, y, of, log, theme), path)
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    def _pieces(self) -> Iterator[str]:
+        yield from shown_pieces(self)
 
     def save(self, path: str | Path) -> Path:
         """Write it as one file, .parquet or .csv, whole or not at all."""

@@ -1,0 +1,222 @@
+"""The numbers of a mechanism by path, "link2.mass" or "theta1.at.x", and parameters made of them.
+
+A path is the item's name, the field's as the Builder has it, and the component's. What bounds a motion (limits) or only starts
+one (home, modes), and what is only drawn, is no property of a design and has no path. "tool.payload" is a point mass at a frame.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NamedTuple
+
+from eslabon.errors import ModelError, shown, suggest
+from eslabon.model.changes import with_payload
+from eslabon.model.expressions import Expression, check_parameter_name, parameter
+from eslabon.model.items import GROUND, Body, Coupling, Description, Frame, Joint, Loop, Spring, Wrench
+from eslabon.model.memory import Table, per_model
+from eslabon.model.model import Model
+from eslabon.model.units import inferred_units
+
+XYZ, ANGLES, SIX = "xyz", ("roll", "pitch", "yaw"), ("xx", "yy", "zz", "xy", "xz", "yz")
+KIND_UNITS = {"pitch": "m/rad", "length": "m", "angle": "rad", "offset": "m"}
+WORDS = {
+    "bodies": "body", "joints": "joint", "loops": "loop", "couplings": "coupling", "springs": "spring",
+    "wrenches": "wrench", "frames": "frame",
+}  # fmt: skip
+# Of a joint's data, what a joint that does not say has; without it there is nothing to make a parameter of.
+UNSAID = {"viscous": 0.0, "coulomb": 0.0, "stiffness": 0.0, "rest": 0.0, "motor_inertia": 0.0, "gear_ratio": 1.0}
+
+PAYLOAD = ".payload"  # of a frame: a point mass there, which may come to be a parameter too
+
+Steps = tuple[str | int, ...]
+Found = Iterator[tuple[str, Steps, str]]  # what a number is called in its item, how to get there, its unit
+
+
+class Place(NamedTuple):
+    """Where a number stands in a description: the way to it, its unit, and itself."""
+
+    steps: Steps
+    unit: str
+    value: Any
+
+
+@per_model
+def places(m: Model) -> Mapping[str, Place]:
+    """Every number of a mechanism by its path."""
+    d = m.description
+    named: list[tuple[str, str, Steps, str]] = [(f"gravity.{x}", "", ("gravity", k), "m/s²") for k, x in enumerate(XYZ)]
+    for section, word in WORDS.items():
+        for k, item in enumerate(getattr(d, section)):
+            named += [(f"{item.name}.{label}", f"{word}.", (section, k, *steps), unit) for label, steps, unit in _numbers(item)]  # fmt: skip
+    count = Counter(path for path, *_ in named)
+    found = {kind * (count[path] > 1) + path: Place(steps, unit, _at(d, steps)) for path, kind, steps, unit in named}
+    return Table(found)
+
+
+def _numbers(item: Any) -> Found:
+    """The numbers of an item: their names in it, the way to them, and their units."""
+    match item:
+        case Body():
+            yield "mass", ("mass",), "kg"
+            yield from _several("com", ("com",), XYZ, "m")
+            yield from _several("inertia", ("inertia",), SIX, "kg m²")
+        case Joint():
+            yield from _pose("at", ("at",))
+            yield from _kind(item.kind)
+            yield from _joint_data(item)
+        case Loop():
+            yield from _kind(item.kind)
+            yield from (x for side in ("first", "second") for x in _pose(side, (side, "at")))
+        case Coupling():
+            yield from (("ratio", ("ratio",), ""), ("offset", ("offset",), ""))
+        case Spring():
+            for side in ("first", "second"):
+                yield from _several(side, (side, "at", "position"), XYZ, "m")
+            yield from (("stiffness", ("stiffness",), "N/m"), ("damping", ("damping",), "N s/m"), ("length", ("length",), "m"))  # fmt: skip
+        case Wrench():
+            yield from _several("at", ("at",), XYZ, "m")
+            for key, unit in (("force", "N"), ("moment", "N m")):
+                yield from _several(key, (key,), XYZ, unit) if getattr(item, key) is not None else ()
+        case Frame():
+            yield from _pose("at", ("at",))
+
+
+def _several(label: str, steps: Steps, names: Iterable[str], unit: str) -> Found:
+    return ((f"{label}.{name}", (*steps, k), unit) for k, name in enumerate(names))
+
+
+def _pose(label: str, steps: Steps) -> Found:
+    yield from _several(label, (*steps, "position"), XYZ, "m")
+    yield from _several(label, (*steps, "rpy"), ANGLES, "rad")
+
+
+def _kind(kind: Any) -> Found:
+    """The axes, and the pitch, length, angle or offset, of a kind of joint or constraint."""
+    for key in (f.name for f in fields(kind)):
+        if not isinstance(getattr(kind, key), tuple):
+            yield key, ("kind", key), KIND_UNITS.get(key, "")
+        elif kind.axes_from_parameters:
+            yield from _several(key if key == "axis" else f"{key}_axis", ("kind", key), XYZ, "")
+
+
+def _joint_data(j: Joint) -> Found:
+    """Friction, spring and motor of each degree of freedom; one of a joint of several has the name of its velocity."""
+    for k, velocity in enumerate(j.kind.velocities):
+        turns = velocity.unit == "rad/s"
+        inertia = "kg m²" if turns or j.gear_ratio is not None else "kg"
+        units = {
+            "viscous": "N m s/rad" if turns else "N s/m", "coulomb": "N m" if turns else "N",
+            "stiffness": "N m/rad" if turns else "N/m", "rest": "rad" if turns else "m",
+            "motor_inertia": inertia, "gear_ratio": "" if turns else "rad/m",
+        }  # fmt: skip
+        missing = {"rest": j.stiffness, "gear_ratio": j.motor_inertia, "stiffness": j.kind.plain or None}
+        for key, unit in units.items():
+            if missing.get(key, ()) is not None:
+                yield f"{key}.{velocity.name}" if velocity.name else key, (key, k), unit
+
+
+def _at(item: Any, steps: Steps) -> Any:
+    """The number at the end of a way."""
+    for step in steps:
+        item = item[step] if isinstance(step, int) else _field(item, step)
+    return item
+
+
+def _field(item: Any, name: str) -> Any:
+    """A field of an item; what a joint does not say of each degree of freedom is what it has without."""
+    value = getattr(item, name)
+    return (UNSAID[name],) * item.nv if value is None and isinstance(item, Joint) else value
+
+
+def put(item: Any, steps: Steps, value: Any) -> Any:
+    """The item, a dataclass or a tuple, with another number at the end of a way."""
+    if not steps:
+        return value
+    first, *rest = steps
+    if is_dataclass(item) and isinstance(first, str):
+        return replace(item, **{first: put(_field(item, first), tuple(rest), value)})  # type: ignore[type-var]
+    return tuple(put(x, tuple(rest), value) if k == first else x for k, x in enumerate(item))
+
+
+def free_numbers(m: Model) -> Mapping[str, float]:
+    """The numbers that are no parameter yet and follow from none, by their paths, and payloads of frames, which are zero."""
+    found = {path: x.value for path, x in places(m).items() if isinstance(x.value, float)}
+    loads = {f"{frame.name}{PAYLOAD}": 0.0 for frame in m.description.frames if frame.body != GROUND}
+    return Table({**found, **{path: x for path, x in loads.items() if not _loaded(m, path)}})
+
+
+def _loaded(m: Model, path: str) -> bool:
+    """Whether the body of a frame has its payload already as a parameter."""
+    body = m.frame(path.removesuffix(PAYLOAD)).body
+    mass = next((b.mass for b in m.description.bodies if b.name == body), 0.0)
+    return isinstance(mass, Expression) and free_name(path) in mass.names()
+
+
+def place_of(m: Model, path: str) -> Place:
+    """Where a path leads, or a sentence."""
+    known = places(m)
+    if isinstance(path, str) and path in known:
+        return known[path]
+    item = path.rsplit(".", 2)[0] if isinstance(path, str) else ""
+    owner = next((x for x in (path, item, item.split(".")[0]) if any(p.startswith(f"{x}.") for p in known)), None)
+    if isinstance(path, str) and owner:
+        own = [p.removeprefix(f"{owner}.") for p in known if p.startswith(f"{owner}.")]
+        wanted = path.removeprefix(owner).lstrip(".")
+        says = f"has no number {wanted!r}" if wanted else "is not a number by itself; name one of its own, as in " f"'{owner}.{own[0]}'"  # fmt: skip
+        raise ModelError(f"'{owner}' of {m.name} {says}{suggest(wanted, own)}")
+    raise ModelError(f"{m.name} has no number {shown(path)}{suggest(path, known, '; m.free_numbers() lists them.')}")
+
+
+def free_name(path: str) -> str:
+    """The name of the parameter that a number becomes: "link2_mass" of "link2.mass"."""
+    name = re.sub(r"\W+", "_", path).strip("_")
+    return check_parameter_name(name if name[:1].isidentifier() else f"_{name}")
+
+
+def with_free(m: Model, paths: Iterable[str]) -> Description:
+    """Numbers made parameters of today's values; payloads at last, for then masses follow from them."""
+    d = m.description
+    for path in sorted(dict.fromkeys(paths), key=lambda path: str(path).endswith(PAYLOAD)):
+        if isinstance(path, str) and path.endswith(PAYLOAD):
+            d = _with_load(m, d, path)
+            continue
+        place = place_of(m, path)
+        name = free_name(path)
+        if isinstance(place.value, Expression):
+            made_of = sorted({*place.value.names()})
+            if name in made_of:
+                continue  # it has that parameter already
+            raise ModelError(
+                f"{m.name}: {path} is '{place.value}', which follows from {', '.join(map(repr, made_of))}; "
+                f"vary {'that' if len(made_of) == 1 else 'those'}, or give it a number of its own first."
+            )
+        d = with_number(d, place.steps, name, place.value, parameter(name))
+    return d
+
+
+def _with_load(m: Model, d: Description, path: str) -> Description:
+    """A point mass at a frame, whose mass is a parameter that is zero."""
+    if _loaded(m, path):
+        return d
+    return with_payload(Model(_with_parameter(d, name := free_name(path), 0.0)), path.removesuffix(PAYLOAD), parameter(name))  # fmt: skip
+
+
+def with_number(d: Description, steps: Steps, name: str, value: float, number: Any) -> Description:
+    """The description with a parameter more, and a number that depends on it."""
+    return put(_with_parameter(d, name, value), steps, number)
+
+
+def _with_parameter(d: Description, name: str, value: float) -> Description:
+    if name in dict(d.parameters):
+        raise ModelError(f"{d.name} has a parameter '{name}' already, which stands elsewhere; rename it first.")
+    return replace(d, parameters=(*d.parameters, (name, value)))
+
+
+@per_model
+def parameter_units(m: Model) -> Mapping[str, str | None]:
+    """The SI unit of each parameter, as it follows from where it stands; "" for a mere number, None where it cannot be told."""
+    numbers = [(x.value, x.unit) for x in places(m).values()]
+    return Table(inferred_units(numbers, dict(m.description.parameters)))

@@ -1,0 +1,138 @@
+"""Chunks on a Dask cluster: one of this machine's own, or one that is somewhere else.
+
+A worker keeps the mechanism and what was compiled for it from chunk to chunk; chunks that were on a worker that died run again
+on another one, and give the same bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from typing import Any
+
+from eslabon.arguments import Floats
+from eslabon.errors import EslabonError, InputError, MissingDependencyError, shown
+from eslabon.graph.native.threads import cores
+from eslabon.sweeps.chunks import Chunk, Task, run_chunk
+
+AHEAD = 3  # chunks for each thread of the workers that are under way: the others wait, so that memory stays bounded
+PATIENCE = "30s"  # for a scheduler to answer, and for workers to come
+Pieces = Iterator[tuple[Chunk, Mapping[str, Floats]]]
+
+
+class ClusterError(EslabonError, RuntimeError):
+    """Chunks of a sweep that no worker of a cluster could finish."""
+
+
+@contextmanager
+def on_cluster(cluster: Any) -> Iterator[Callable[[Task, Pieces], Iterator[tuple[Chunk, Any]]]]:
+    """What runs chunks on a cluster, which is stopped afterwards if it was started for them."""
+    with ExitStack() as stack:
+        client = _client(cluster, stack)
+        yield lambda task, pieces: _finished(client, task, pieces)
+
+
+def _client(cluster: Any, stack: ExitStack) -> Any:
+    """A client of the cluster that is meant."""
+    distributed = _dask()
+    if isinstance(cluster, distributed.Client):
+        return cluster
+    if not isinstance(cluster, str):
+        raise InputError(
+            f'cluster is "local", the address of a Dask scheduler such as "tcp://10.0.0.5:8786", or a distributed.Client; it is {shown(cluster)}.'
+        )
+    if cluster == "local":
+        return stack.enter_context(local_client())
+    try:
+        return stack.enter_context(distributed.Client(cluster, timeout=PATIENCE, set_as_default=False))
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(f"no Dask scheduler answers at {shown(cluster)} ({error}); start one, or use cluster=\"local\".") from None  # fmt: skip
+
+
+def _dask() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingDependencyError("a cluster needs Dask; install it with pip install 'eslabon[cluster]'.") from None
+    return distributed
+
+
+@contextmanager
+def local_client() -> Iterator[Any]:
+    """A client of a worker for each core of this machine, each in a process of its own that takes nothing from this one: a script
+    needs no guard around what it does."""
+    import logging
+
+    from distributed.deploy import subprocess
+
+    start: Any = subprocess.SubprocessCluster
+    workers = {"n_workers": cores(), "threads_per_worker": 1, "worker_kwargs": {"dashboard_address": None}}
+    with (
+        start(dashboard_address=None, silence_logs=logging.ERROR, **workers) as cluster,
+        _dask().Client(cluster, timeout=PATIENCE, set_as_default=False) as client,
+    ):
+        client.register_plugin(_paths())
+        yield client
+
+
+def _paths() -> Any:
+    """What lets workers of this machine find the modules that this process finds, also those that take a dead one's place."""
+    distributed, known = _dask(), list(sys.path)
+
+    class Paths(distributed.WorkerPlugin):  # type: ignore[name-defined, misc]
+        def setup(self, worker: Any) -> None:
+            sys.path.extend(path for path in known if path not in sys.path)
+
+    return Paths()
+
+
+def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, Any]]:
+    """Chunks in the order in which they are finished, with a few more under way than there are threads."""
+    distributed, threads = _dask(), _threads(client)
+    under_way, chunks, lost = distributed.as_completed(loop=client.loop), dict[Any, Chunk](), list[int]()
+    # As the result of a task it is computed again should all workers that have it die; each worker has it once.
+    shipped = client.submit(_received, distributed.protocol.pickle.dumps(task), pure=False)
+
+    def submit(count: int) -> None:
+        for chunk, designs in islice(pieces, count):
+            future = client.submit(run_chunk, shipped, chunk, designs, pure=False)
+            chunks[future.key] = chunk
+            under_way.add(future)
+
+    submit(AHEAD * threads)
+    for future in under_way:
+        chunk = chunks.pop(future.key)
+        try:
+            rows = future.result()
+        except distributed.KilledWorker:
+            lost.append(chunk.number)
+        except Exception as error:
+            raise ClusterError(
+                f"chunk {chunk.number} cannot run on the cluster ({type(error).__name__}: {error}); its workers need this version of "
+                "eslabon, and all that the quantity imports."
+            ) from error
+        else:
+            yield chunk, rows
+        future.release()
+        submit(1)
+    if lost:
+        raise ClusterError(
+            f"{len(lost)} of the chunks killed the workers they ran on, such as chunk {min(lost)}, perhaps for want of memory; all "
+            "others are finished. Take smaller chunks (chunk=...), or workers with more memory."
+        )
+
+
+def _received(task: bytes) -> Task:
+    found: Task = _dask().protocol.pickle.loads(task)
+    return found
+
+
+def _threads(client: Any) -> int:
+    """How many chunks the workers run at once."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise ClusterError(f"the cluster at {client.scheduler.address} has no workers; start some.") from None
+    return sum(client.nthreads().values())

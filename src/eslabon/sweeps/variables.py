@@ -1,0 +1,291 @@
+"""What is varied, and how: `over` of a sweep in the words of its user, as variables with quantile functions.
+
+over = {
+    "L2": (0.1, 0.3),                        # a range, in SI units
+    "L3": "10..30 cm",                       # with a unit; ("10 cm", "30 cm") too
+    "L4": [0.1, 0.15, 0.2],                  # levels; two numbers are a range, an array is levels
+    "L5": "±0.1 mm",                         # about what the parameter is; "±2 %" of it; "100 ± 0.1 mm" of another value
+    "m2": "±0.05 kg normal",                 # normal: the tolerance is 3 sigma, and what is beyond it is rejected
+    "m3": scipy.stats.norm(0.4, 0.01),       # any frozen distribution of SciPy
+    "theta2.coulomb": (0, 0.1),              # a number that is no parameter: m.free_numbers() lists them
+    "tip.clearance": "0.05 mm",              # play of a pin or ball joint, anywhere within the clearance's radius
+}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import Floats, count, finite, floats, mapping
+from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.mechanism import Mechanism
+from eslabon.model.clearances import clearance_names
+from eslabon.model.free_numbers import PAYLOAD, free_name, parameter_units
+from eslabon.model.units import unit_of
+from eslabon.sweeps.distributions import (
+    Distribution,
+    Frozen,
+    Levels,
+    Play,
+    PolarAngle,
+    Tolerance,
+    Uniform,
+    frozen,
+    levels,
+    named,
+)
+
+CLEARANCE = ".clearance"
+SHAPES: Mapping[str, Any] = {"uniform": Uniform, "normal": Tolerance}
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_RANGE = re.compile(rf"(?P<low>{_NUMBER})\s*(?P<first>[^\d.+-]*?)\s*\.\.\s*(?P<high>{_NUMBER})\s*(?P<unit>.*)")
+_ABOUT = re.compile(rf"(?P<middle>{_NUMBER})?\s*(?P<first>[^\d.+±-]*?)\s*(?:±|\+/-|\+-)\s*(?P<by>{_NUMBER})\s*(?P<unit>.*)")  # fmt: skip
+_ONE = re.compile(rf"(?P<value>{_NUMBER})\s*(?P<unit>.*)")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A parameter that is varied: its name, SI unit ("" for a mere number or where it is not known), value in the description, and
+    distribution. Variables of one `group` say one thing together, as the polar coordinates of a clearance do; an `uncertain` one has a
+    tolerance or a distribution, where others are for the designer to choose.
+
+    >>> import eslabon as es
+    >>> from eslabon.sweeps import variables_of
+    >>> m, (L2,) = variables_of(es.load("five_bar"), {"L2": "3..6 cm"})
+    >>> L2.values_at([0.0, 0.5]), L2.nominal, L2.unit
+    (array([0.03 , 0.045]), 0.04, 'm')
+    """
+
+    name: str
+    unit: str
+    nominal: float
+    distribution: Distribution
+    group: str = ""
+    uncertain: bool = False
+
+    def values_at(self, u: Any) -> Floats:
+        """The quantiles at u in [0, 1): what samples of the unit interval become."""
+        return self.distribution.ppf(floats(u, "u"))
+
+    @property
+    def levels(self) -> tuple[float, ...] | None:
+        """The values it takes, if these were given one by one."""
+        return self.distribution.values if isinstance(self.distribution, Levels) else None
+
+    def on_grid(self, points: int) -> Floats:
+        """Values for a grid: its levels, or so many from end to end; of a distribution without ends equally likely ones."""
+        points = count(points, "the points of a grid", 1)
+        if self.levels is not None:
+            return np.array(self.levels)
+        if isinstance(self.distribution, Frozen):
+            return self.values_at((np.arange(points) + 0.5) / points)
+        return np.linspace(self.low, self.high, points) if points > 1 else np.array([self.distribution.mean])
+
+    @property
+    def low(self) -> float:
+        """The least value it takes."""
+        return self.distribution.low
+
+    @property
+    def high(self) -> float:
+        """The greatest value it takes."""
+        return self.distribution.high
+
+    @property
+    def mean(self) -> float:
+        """Its mean."""
+        return self.distribution.mean
+
+    @property
+    def std(self) -> float:
+        """Its standard deviation."""
+        return self.distribution.std
+
+    @property
+    def variance(self) -> float:
+        """The square of its standard deviation."""
+        return self.std**2
+
+    def describe(self) -> str:
+        """All that its values depend on, digit for digit, the same in any process."""
+        return f"{self.name} [{self.unit}] = {self.distribution.describe()}"
+
+    def __repr__(self) -> str:
+        return f"<Variable {self.describe()}>"
+
+
+def factors(variables: Sequence[Variable]) -> dict[str, list[int]]:
+    """What variance is attributed to: each variable by its name, or those of a group together; with their places."""
+    found: dict[str, list[int]] = {}
+    for k, x in enumerate(variables):
+        found.setdefault(x.group or x.name, []).append(k)
+    return found
+
+
+def variables_of(m: Mechanism, over: Mapping[str, Any]) -> tuple[Mechanism, tuple[Variable, ...]]:
+    """What is varied of a mechanism, and the mechanism: with new parameters where numbers of items, or clearances, are to vary.
+
+    >>> import eslabon as es
+    >>> from eslabon.sweeps import variables_of
+    >>> m, variables = variables_of(es.load("puma560"), {"link2.mass": "±5 %", "q1.coulomb": (0.0, 2.0)})
+    >>> variables[0]
+    <Variable link2_mass [kg] = uniform(16.529999999999998, 18.27)>
+    >>> m.parameters
+    {'link2_mass': 17.4, 'q1_coulomb': 0.0}
+    """
+    if not mapping(over, "over"):
+        raise InputError("over is empty; say what is to vary, as in over={'L2': (0.1, 0.3)}.")
+    freed = m
+    for key in sorted(
+        over, key=lambda key: key.endswith((CLEARANCE, PAYLOAD))
+    ):  # of which other numbers come to depend
+        freed = _freed(freed, key)
+    made = tuple(x for key, said in over.items() for x in _variables(freed, key, said))
+    for k, x in enumerate(made):
+        if any(x.name == other.name for other in made[:k]):
+            raise InputError(f"over varies '{x.name}' twice; say once how it is to vary.")
+    _check_admissible(freed, made)
+    return freed, made
+
+
+def _freed(m: Mechanism, key: str) -> Mechanism:
+    """The mechanism with a parameter for what a key of `over` means."""
+    if key in m.parameters:
+        return m
+    if key.endswith(CLEARANCE):
+        return m.with_clearance(key.removesuffix(CLEARANCE))
+    if key in dict(m.description.parameters):
+        m.check_parameters([key])  # says what it is defined by
+    if "." in key:
+        return m.with_free(key)
+    hint = (
+        f"; {m.name} has {', '.join(m.parameters) or 'no parameters'}, and m.free_numbers() lists numbers of its items."
+    )
+    raise ModelError(f"over: there is no parameter {shown(key)}{suggest(key, m.parameters, hint)}")
+
+
+def _variables(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
+    if key.endswith(CLEARANCE) and key not in m.parameters:
+        return _clearance(m, key, said)
+    name = key if key in m.parameters else free_name(key)
+    unit, nominal = parameter_units(m)[name], m.parameters[name]
+    made = _distribution(said, f"over[{key!r}]", unit, nominal)
+    uncertain = isinstance(made, Frozen | Tolerance) or (isinstance(said, str) and _ABOUT.search(said) is not None)
+    return (Variable(name, unit or "", nominal, made, uncertain=uncertain),)
+
+
+def _clearance(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
+    """The polar coordinates of the centre of a pin or ball that is equally likely all over its clearance."""
+    joint, what = key.removesuffix(CLEARANCE), f"over[{key!r}]"
+    radius = _number(said, what, "m") if isinstance(said, str | int | float | np.number) else np.nan
+    if not 0 < radius < np.inf:
+        raise InputError(f"{what} is the radius that the centre can shift by, as in 5e-5 or '0.05 mm'; it is {shown(said)}.")  # fmt: skip
+    names = clearance_names(m, joint)
+    spread: tuple[Distribution, ...] = (Play(radius, len(names)), Uniform(0.0, 2 * np.pi), PolarAngle())
+    return tuple(Variable(name, unit, 0.0, x, key, True) for name, unit, x in zip(names, ("m", "rad", "rad"), spread, strict=False))  # fmt: skip
+
+
+# -- what is said of one ------------------------------------------------------------------------------------------------
+
+
+def _distribution(said: Any, what: str, unit: str | None, nominal: float) -> Distribution:
+    """A range, levels, a text, a table of a file, or a distribution of SciPy."""
+    if hasattr(said, "ppf") or hasattr(said, "icdf"):
+        return frozen(said, what)
+    if isinstance(said, Mapping):
+        return named(said, what)
+    if isinstance(said, str):
+        return _text(said, what, unit, nominal)
+    if isinstance(said, np.ndarray):
+        return levels(said, what)
+    if isinstance(said, Sequence):
+        values = [_number(x, what, unit) for x in said]
+        return levels(values, what) if len(values) > 2 else _ordered(Uniform, values, what, said)
+    raise InputError(
+        f"{what} is a range (low, high), three or more levels, a text such as '10..30 cm' or '±0.1 mm', or a distribution of SciPy; "
+        f"it is {shown(said)}."
+    )
+
+
+def _ordered(shape: Any, ends: Sequence[float], what: str, said: Any) -> Distribution:
+    if len(ends) != 2:
+        raise InputError(f"{what} is a range of two numbers, or three levels and more; it is {shown(said)}.")
+    low, high = (float(finite(x, what)) for x in ends)
+    if low > high:
+        raise InputError(f"{what} goes from {low:g} down to {high:g}; give the lesser end first.")
+    if low == high:
+        raise InputError(f"{what} is an empty range, from {low:g} to {high:g}; give two different ends.")
+    return shape(low, high)
+
+
+def _text(said: str, what: str, unit: str | None, nominal: float) -> Distribution:
+    """A text: "10..30 cm", "±0.1 mm", "±2 %", "100 ± 0.1 mm", each with "normal" or "uniform" behind it."""
+    words = said.strip().rsplit(maxsplit=1)
+    shape = words[1] if len(words) == 2 and words[1] in SHAPES else "uniform"
+    rest = words[0] if len(words) == 2 and words[1] in SHAPES else said.strip()
+    if found := _RANGE.fullmatch(rest):
+        factors = [_factor(found[key] or found["unit"], what, unit) for key in ("first", "unit")]
+        ends = [float(found[key]) * factor for key, factor in zip(("low", "high"), factors, strict=True)]
+        return _ordered(SHAPES[shape], ends, what, said)
+    if found := _ABOUT.fullmatch(rest):
+        relative = found["unit"] == "%"
+        own = _factor(found["first"] or ("" if relative else found["unit"]), what, unit)
+        middle = nominal if found["middle"] is None else float(found["middle"]) * own
+        by = float(found["by"]) * (abs(middle) / 100 if relative else _factor(found["unit"], what, unit))
+        if not by > 0:
+            why = (
+                "it is nothing of a value that is zero; give it in its unit"
+                if relative and not middle
+                else "it is not positive"
+            )
+            raise InputError(f"{what} = {said!r} is no tolerance, for {why}.")
+        return _ordered(SHAPES[shape], (middle - by, middle + by), what, said)
+    raise InputError(f"{what} is {said!r}, which is no range; write '10..30 cm', '±0.1 mm', '±2 % normal' or '100 ± 0.1 mm'.")  # fmt: skip
+
+
+def _number(said: Any, what: str, unit: str | None) -> float:
+    """A number in SI units, or a text with a unit."""
+    if not isinstance(said, str):
+        array = finite(said, what)
+        if array.ndim:
+            raise InputError(f"{what} holds {shown(said)} where one number is expected.")
+        return float(array)
+    found = _ONE.fullmatch(said.strip())
+    if found is None:
+        raise InputError(f"{what} holds {said!r}, which is no number with a unit, such as '10 cm'.")
+    return float(found["value"]) * _factor(found["unit"], what, unit)
+
+
+def _factor(written: str, what: str, unit: str | None) -> float:
+    """How many SI units a unit is, of a parameter whose own is known; none written is the SI unit."""
+    if not written.strip():
+        return 1.0
+    try:
+        given = unit_of(written)
+    except ModelError as error:
+        raise InputError(f"{what}: {error}") from None
+    if unit is None:
+        raise InputError(f"{what} is in {written}, and where the parameter stands does not tell its unit; give plain numbers as the description does.")  # fmt: skip
+    if not given.fits(unit_of(unit)):
+        own = f"is in {unit}" if unit else "is a mere number"
+        raise InputError(f"{what} is in {written}, and the parameter {own}; give it a unit that fits.")
+    return given.factor
+
+
+def _check_admissible(m: Mechanism, variables: Sequence[Variable]) -> None:
+    """Refuse what the mechanism cannot be at the ends of a range; of a distribution of SciPy, in its middle: tails may fail. Where
+    it has no home, as a linkage that does not reach, is no reason: such designs are recorded one by one."""
+    d = m.description
+    homeless = type(m)(replace(d, modes=(), joints=tuple(replace(j, home=None) for j in d.joints)))
+    for x in variables:
+        values = x.values_at([0.5]) if isinstance(x.distribution, Frozen) else np.array([x.low, x.high])
+        for value in x.levels or values.tolist():
+            try:
+                homeless.with_parameters(**{x.name: value})
+            except ModelError as error:
+                raise InputError(f"over: {x.name} takes the value {value:g}, and then {error}") from None

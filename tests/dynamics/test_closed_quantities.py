@@ -1,0 +1,78 @@
+"""Every quantity of the table follows a parameter along the closed configuration as mechanisms assembled anew do: on random
+mechanisms of all joint kinds, for batches, and where parameters are given as arrays."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eslabon as es
+from assembled_anew import Held, designed, motion, slope
+from eslabon.quantities import CLOSED, FOLLOWING, QUANTITIES
+
+CASES = [
+    (9, ["revolute"] * 5, ["spherical"]),
+    (2, ["revolute", "spherical", "prismatic"], ["spherical"]),
+    (1, ["spherical", "revolute", "cylindrical", "helical"], ["universal"]),
+    (4, ["planar", "revolute", "universal"], ["spherical"]),
+    (1, ["free", "revolute"], ["spherical"]),
+]
+NAMES = [name for name in dict.fromkeys([*QUANTITIES, *CLOSED, *FOLLOWING]) if not name.startswith("coupling_forces")]
+OF_FRAMES = ("pose", "jacobian", "velocity", "acceleration", "position_hessian")
+
+
+@cache
+def case(k: int) -> tuple[Any, ...]:
+    """A mechanism in motion, its held velocities, the actuators' forces, and its states assembled anew."""
+    seed, kinds, cuts = CASES[k]
+    m, q = designed(seed, kinds, cuts)
+    names = m.independent_coordinates(q)
+    m = m.with_actuated([j.name for j in m.joints if any(name.split(".")[0] == j.name for name in names)])
+    rng = np.random.default_rng(seed)
+    v, a = motion(m, q, rng)
+    tau = rng.normal(size=m.nu)
+    held = Held(m, names)
+    return m, held, {"q": q, "v": v, "a": a, "tau": tau}, held.states(q, v, a)
+
+
+def value(m: es.Mechanism, name: str, states: dict[str, np.ndarray], options: dict[str, Any]) -> Any:
+    """A quantity at states with their own values of s."""
+    if name in FOLLOWING:
+        return states[{"configuration": "q", "velocities": "v", "accelerations": "a"}[name]]
+    from eslabon.quantities import quantity
+    from eslabon.verbs import Verbs
+
+    formula = quantity(m, name)
+    arrays = tuple(states[x] for x in formula.input_names)
+    return Verbs(m).call((name,), name, arrays, {**options, "parameters": {"s": states["s"]}})
+
+
+@pytest.mark.parametrize(("k", "name"), [(k % len(CASES), name) for k, name in enumerate(NAMES)])
+def test_every_quantity_follows(k: int, name: str) -> None:
+    m, held, state, anew = case(k)
+    if name == "hybrid_dynamics":  # which prescribes actuated motion alone, and takes any other accelerations
+        m = m.with_actuated([j.name for j in m.joints if j.name in held.names][:1])
+        state, anew = (
+            {**state, "a": state["a"] * 1.5},
+            {**anew, "a": np.broadcast_to(state["a"] * 1.5, anew["a"].shape)},
+        )
+    options = {"frame": "tip"} if name in OF_FRAMES else {}
+    formula = {**QUANTITIES, **CLOSED, **FOLLOWING}[name]
+    given = {**anew, "tau": state["tau"]}
+    if m.nu != len(state["tau"]):
+        given["tau"] = state["tau"] = np.ones(m.nu)
+    expected = value(m, name, given, options)
+    exact = m.derivative(
+        name, "s", *(state[x] for x in formula.input_names), along="closed", held=held.names, **options
+    )
+    # Where the parameter is given as an array, the states beside belong to its values; their mean is that at zero.
+    many = m.derivative(
+        name, "s", *(given[x] for x in formula.input_names), along="closed", held=held.names,
+        parameters={"s": anew["s"]}, **options,
+    )  # fmt: skip
+    for x, y, z in zip(*(r if isinstance(r, tuple) else (r,) for r in (expected, exact, many)), strict=True):
+        about = max(1.0, np.abs(y).max(initial=0.0))
+        np.testing.assert_allclose(y / about, slope(x) / about, atol=2e-7)
+        between = np.tensordot([0.75, 0.75, -0.3, -0.3, 0.05, 0.05], z, axes=1)
+        np.testing.assert_allclose(between / about, y / about, atol=1e-8)

@@ -1,0 +1,206 @@
+"""Sweeps: the same bytes wherever they run, nothing lost when something dies, a sentence for what cannot be."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import eslabon as es
+from eslabon.sweeps.sampling import METHODS, Sampling
+from eslabon.sweeps.variables import variables_of
+from sweeps import sweeping
+
+M = es.load("five_bar")
+
+
+def condition(m):
+    return m.conditions(m.assemble([2.0, 1.0])).parallel
+
+
+def content(folder):
+    return {file.name: file.read_bytes() for file in sorted(Path(folder).glob("*.*")) if not file.name.startswith(".")}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of a sweep that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, sweeping.run(folder)
+
+
+# -- what is measured ---------------------------------------------------------------------------------------------------
+
+
+def test_a_grid_is_every_combination_in_order():
+    table = es.sweep(M, condition, {"L2": (0.03, 0.05), "L5": [0.03, 0.04, 0.05, 0.06]}, samples=3, method="grid")
+    assert (len(table), table.parameters, table.values) == (12, ("L2", "L5"), ("condition",))
+    np.testing.assert_allclose(table["L2"].reshape(3, 4)[:, 0], [0.03, 0.04, 0.05])
+    np.testing.assert_allclose(table["L5"].reshape(3, 4)[1], [0.03, 0.04, 0.05, 0.06])
+    for L2, L5, found in zip(table["L2"], table["L5"], table["condition"], strict=True):
+        assert found == pytest.approx(condition(M.with_parameters(L2=L2, L5=L5)), abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_designs_are_the_same_however_they_are_cut(method):
+    _, variables = variables_of(M, {"L2": (0.03, 0.05), "m2": (0.0, 1.0)})
+    drawn = Sampling(method, variables, (8, 9) if method == "grid" else (72,), seed=3)
+    whole, parts = drawn.designs(0, 72), [drawn.designs(k, k + 8) for k in range(0, 72, 8)]
+    for name, x in whole.items():
+        np.testing.assert_array_equal(x, np.concatenate([part[name] for part in parts]))
+    assert (whole["L2"] >= 0.03).all()
+    assert (whole["L2"] <= 0.05).all()
+    if method != "grid":
+        other = Sampling(method, variables, (72,), seed=4).designs(0, 72)
+        assert (other["L2"] != whole["L2"]).any()
+
+
+def test_a_design_that_fails_says_why_and_the_others_go_on():
+    with np.errstate(all="ignore"):
+        table = es.sweep(M, condition, {"L2": (0.03, 0.3)}, samples=9, method="grid")
+    frame = table.to_pandas()
+    good = frame["reason"].isna()
+    assert 0 < good.sum() < 9
+    assert frame["condition"][good].notna().all()
+    assert frame["condition"][~good].isna().all()
+    assert frame["reason"][~good].str.len().min() > 10
+
+
+def test_a_sweep_of_which_nothing_comes_says_so_at_once():
+    def far(m):
+        return 1.0 if m.parameters["L2"] == 0.04 else 1.0 / 0.0
+
+    with pytest.warns(es.ModelWarning, match="all 3 designs of the first chunk failed: ZeroDivisionError"):
+        table = es.sweep(M, far, {"L2": (0.03, 0.039)}, samples=3)
+    assert np.isnan(table["far"]).all()
+
+
+# -- where it runs ------------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_worker_changes_not_a_byte(whole, tmp_path):
+    """A real cluster of processes; one of its workers is killed in the middle."""
+    from eslabon.sweeps.cluster import local_client
+
+    with local_client() as client:
+        client.wait_for_workers(1)
+        victim = next(iter(client.run(os.getpid).values()))
+
+        def kill():
+            while len(list(tmp_path.glob("chunk-*"))) < 4:
+                time.sleep(0.02)
+            os.kill(victim, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        sweeping.run(tmp_path, client)
+        killer.join()
+        assert victim not in client.run(os.getpid).values()
+    assert content(tmp_path) == content(whole[0])
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+def test_a_killed_sweep_goes_on_where_it_was(whole, tmp_path):
+    code = f"from sweeps import sweeping; sweeping.run({str(tmp_path)!r})"
+    run = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    while len(list(tmp_path.glob("chunk-*"))) < 3:
+        time.sleep(0.02)
+        assert run.poll() is None
+    run.kill()
+    run.wait()
+    finished = {file: file.stat().st_mtime_ns for file in tmp_path.glob("chunk-*")}
+    assert 3 <= len(finished) < 20
+    sweeping.run(tmp_path)
+    assert content(tmp_path) == content(whole[0])
+    assert all(file.stat().st_mtime_ns == at for file, at in finished.items())  # nothing is done twice
+
+
+def test_in_memory_and_on_disk_are_the_same_table(whole):
+    assert sweeping.run(None).to_pandas().equals(whole[1].to_pandas())
+    assert es.sweeps.read(whole[0]).to_pandas().equals(whole[1].to_pandas())
+
+
+def test_a_damaged_chunk_is_measured_again(whole, tmp_path):
+    for name, data in content(whole[0]).items():
+        (tmp_path / name).write_bytes(data[: len(data) // 2] if name == "chunk-000003.parquet" else data)
+    sweeping.run(tmp_path)
+    assert content(tmp_path) == content(whole[0])
+
+
+def test_what_was_finished_is_there_after_an_interrupt(tmp_path):
+    calls = []
+
+    def stopped(m):
+        calls.append(m)
+        if len(calls) == 6:  # the first is the mechanism as it is described
+            raise KeyboardInterrupt
+        return m.parameters["L2"]
+
+    with pytest.raises(es.sweeps.Interrupted, match=r"stopped after 4 of 8 points, which are in .*goes on from there"):
+        es.sweep(M, stopped, {"L2": (0.03, 0.05)}, samples=8, chunk=2, folder=tmp_path)
+    assert len(es.sweeps.read(tmp_path)) == 4
+
+
+# -- what cannot be -----------------------------------------------------------------------------------------------------
+
+
+def test_the_folder_of_another_sweep_is_refused(whole, tmp_path):
+    folder = whole[0]
+    before = content(folder)
+    for other, words in (
+        ({"seed": 1}, "the seed differs"),
+        ({"samples": 30}, "the number of samples differs"),
+        ({"over": {"L2": (0.03, 0.05), "m2": (0.005, 0.02)}}, "what it is over differs"),
+        ({"quantity": condition, "chunk": 5}, "the quantity and the size of chunks differ"),
+    ):
+        given = {"quantity": sweeping.slow, "over": sweeping.OVER, "samples": 60, "chunk": 3, **other}
+        with pytest.raises(es.InputError, match=f"another sweep: {words}"):
+            es.sweep(M, folder=folder, **given)
+    with pytest.raises(es.InputError, match="the numbers of the mechanism differ"):
+        es.sweep(M.with_parameters(L3=0.11), sweeping.slow, sweeping.OVER, samples=60, chunk=3, folder=folder)
+    assert content(folder) == before
+    (tmp_path / "thesis.txt").write_text("all of it")
+    with pytest.raises(es.InputError, match="has other files in it"):
+        es.sweep(M, condition, {"L2": (0.03, 0.05)}, samples=2, folder=tmp_path)
+    with pytest.raises(es.InputError, match="is a file"):
+        es.sweep(M, condition, {"L2": (0.03, 0.05)}, samples=2, folder=tmp_path / "thesis.txt")
+
+
+def test_two_runs_do_not_write_into_one_folder(tmp_path):
+    pytest.importorskip("fcntl", reason="no such locks here")
+
+    def nested(m):
+        if m.parameters["L2"] != 0.04:
+            es.sweep(M, condition, {"L2": (0.03, 0.05)}, samples=2, folder=tmp_path)
+        return 0.0
+
+    with pytest.warns(es.ModelWarning, match="another process is writing into"):
+        es.sweep(M, nested, {"L2": (0.03, 0.05)}, samples=1, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"over": {"L22": (0.1, 0.2)}}, "L22.*did you mean 'L2'"),
+        ({"over": {}}, "over"),
+        ({"over": {"L2": (0.05, 0.03)}}, "L2"),
+        ({"method": "sobl"}, "did you mean 'sobol'"),
+        ({"samples": 0}, "samples"),
+        ({"samples": 2000, "most": 1000}, "2,000 points, more than most=1,000"),
+        ({"samples": (3, 4), "method": "grid"}, "one for each of the 1 variables"),
+        ({"quantity": "peak_torq"}, "peak_torque"),
+        ({"cluster": 5}, "cluster is"),
+        ({"seed": -1}, "seed"),
+        ({"progress": "yes"}, "progress"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(given, words):
+    with pytest.raises(es.EslabonError, match=words):
+        es.sweep(M, **{"quantity": condition, "over": {"L2": (0.03, 0.05)}, "samples": 2, **given})
+    with pytest.raises(es.InputError, match="a mechanism first"):
+        es.sweep("five_bar", condition, {"L2": (0.03, 0.05)})
