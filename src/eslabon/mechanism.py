@@ -251,12 +251,12 @@ class Mechanism(model.Model):
 
     def free_numbers(self) -> Mapping[str, float]:
         """The numbers of its items that are no parameter and follow from none, by the paths that `with_free` takes: masses, centres
-        of mass, moments of inertia, places, axes, friction, motors, springs, wrenches, gravity.
+        of mass, moments of inertia, places, axes, friction, motors, springs, wrenches, gravity, and payloads of frames.
 
         >>> import eslabon as es
         >>> numbers = es.load("puma560").free_numbers()
         >>> len(numbers), numbers["link2.mass"]
-        (147, 17.4)
+        (148, 17.4)
         """
         return free_numbers.free_numbers(self)
 

@@ -66,6 +66,10 @@ class Condition(AlongMotion):
             raise ModelError(f"{m.name} has {len(m.frames)} frames; say which, as in of='{m.bodies[-1].name}'.")
         return {self.name: ""}
 
+    def parallel(self, m: Mechanism) -> bool:
+        """Whether it is of the loops."""
+        return self._kind(m) == "parallel"
+
     def _kind(self, m: Mechanism) -> str:
         return self.kind or ("parallel" if m.closed else "serial")
 
