@@ -251,12 +251,12 @@ class Mechanism(model.Model):
 
     def free_numbers(self) -> Mapping[str, float]:
         """The numbers of its items that are no parameter and follow from none, by the paths that `with_free` takes: masses, centres
-        of mass, moments of inertia, places, axes, friction, motors, springs, wrenches, gravity.
+        of mass, moments of inertia, places, axes, friction, motors, springs, wrenches, gravity, and payloads of frames.
 
         >>> import eslabon as es
         >>> numbers = es.load("puma560").free_numbers()
         >>> len(numbers), numbers["link2.mass"]
-        (147, 17.4)
+        (148, 17.4)
         """
         return free_numbers.free_numbers(self)
 
@@ -554,7 +554,7 @@ class Mechanism(model.Model):
         pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True, continuation: bool = False,
         singular: str = "warn", limits: bool = True, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
         axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None, t: ArrayLike | None = None,
-        along: bool | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, along: bool | None = None,
     ) -> Floats:  # fmt: skip
         """Full coordinates that close the loops, `(..., nq)`.
 
@@ -567,16 +567,22 @@ class Mechanism(model.Model):
         unless limits=False. With strict=False what does not close is returned as near as it came. Where constraints drive
         the mechanism, `t` is the time.
 
+        `parameters` are values in place of the model's own, by name, lengths too: arrays are many designs, which broadcast like
+        everything else. The way then leads from the model's own values to those of each design, so that all stay on one branch;
+        a guess that is closed in its own design stays in it.
+
         >>> import eslabon as es
         >>> m = es.load("five_bar")
         >>> m.assemble([2.0, 1.0]).round(6)
         array([ 2.      , -1.212281,  1.      ,  1.314632])
+        >>> m.assemble([2.0, 1.0], parameters={"L2": [0.03, 0.04, 0.05]})[:, 1].round(3)
+        array([-1.297, -1.212, -1.118])
         """
         from eslabon.solvers.requests import assemble
 
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
         return assemble(self, actuated, guess, joints, pose, frame, words, t, strict=strict, singular=singular, limits=limits,
-            continuation=_continuation(along, continuation))  # fmt: skip
+            continuation=_continuation(along, continuation), parameters=parameters)  # fmt: skip
 
     def complete(
         self, qa: ArrayLike | None = None, va: ArrayLike | None = None, aa: ArrayLike | None = None,
@@ -585,7 +591,7 @@ class Mechanism(model.Model):
         pose: ArrayLike | None = None, position: ArrayLike | None = None, orientation: ArrayLike | None = None, axis: Any = None,
         planar: ArrayLike | None = None, rows: Sequence[str] | None = None, twist: ArrayLike | None = None,
         velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None, t: ArrayLike | None = None,
-        along: bool | None = None, idle: str | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, along: bool | None = None, idle: str | None = None,
     ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
         """Full q, v, a from the motion of the actuated joints (or of `joints`), or from that of a frame.
 
@@ -595,7 +601,8 @@ class Mechanism(model.Model):
 
         Of a frame a `pose` or a part of it is given, as in `inverse_kinematics`, with the frame's `twist` and `acceleration`
         (in the ground's axes at its origin, angular part first), or with the `velocity` and `acceleration` of what is given,
-        such as the three components of a position's. Where constraints drive the mechanism, `t` is the time.
+        such as the three components of a position's. Where constraints drive the mechanism, `t` is the time. `parameters` are
+        those of one design or of many, as in `assemble`.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -611,29 +618,36 @@ class Mechanism(model.Model):
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
         rates = {"twist": twist, "velocity": velocity, "acceleration": acceleration}
         return complete(self, (qa, va, aa), guess, joints, pose, frame, words, rates, t, passive=passive, singular=singular,
-            limits=limits, continuation=_continuation(along, continuation))  # fmt: skip
+            limits=limits, continuation=_continuation(along, continuation), parameters=parameters)  # fmt: skip
 
     @overload
-    def project(self, q: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...) -> Floats: ...
+    def project(
+        self, q: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ..., parameters: Mapping[str, ArrayLike] | None = ...
+    ) -> Floats: ...  # fmt: skip
     @overload
     def project(
-        self, q: ArrayLike, v: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...
-    ) -> tuple[Floats, Floats]: ...
+        self, q: ArrayLike, v: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...,
+        parameters: Mapping[str, ArrayLike] | None = ...,
+    ) -> tuple[Floats, Floats]: ...  # fmt: skip
     @overload
     def project(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...
-    ) -> tuple[Floats, Floats, Floats]: ...
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...,
+        parameters: Mapping[str, ArrayLike] | None = ...,
+    ) -> tuple[Floats, Floats, Floats]: ...  # fmt: skip
     def project(
         self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, limits: bool = True,
-        t: ArrayLike | None = None,
+        t: ArrayLike | None = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats | tuple[Floats, ...]:  # fmt: skip
         """The nearest state that keeps the loops closed: q alone, or the tuple (q, v) or (q, v, a), as it was given. Where
-        constraints drive the mechanism, `t` is the time.
+        constraints drive the mechanism, `t` is the time. `parameters` are those of one design or of many.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
         >>> q, v = m.project([2.0, -1.2, 1.0, 1.3], [1.0, 0.0, 0.0, 0.0])
         >>> bool(abs(m.constraint(q)).max() < 1e-12)
+        True
+        >>> lengths = {"L2": [0.03, 0.05]}
+        >>> bool(abs(m.constraint(m.project(q, parameters=lengths), parameters=lengths)).max() < 1e-12)
         True
         """
         from eslabon.solvers import assembly
@@ -641,8 +655,8 @@ class Mechanism(model.Model):
         if self.rheonomic or t is not None:
             from eslabon.solvers.assembly.driven import project_at
 
-            return project_at(self, q, v, a, t, limits)
-        return assembly.project(self, q, v, a, limits=limits)
+            return project_at(self, q, v, a, t, limits, parameters)
+        return assembly.project(self, q, v, a, limits=limits, parameters=parameters)
 
     def assembly_modes(
         self, actuated: ArrayLike | None = None, *, joints: tuple[str, ...] | None = None, pose: ArrayLike | None = None,
@@ -674,10 +688,13 @@ class Mechanism(model.Model):
 
         return independent_coordinates(self, q)
 
-    def conditions(self, q: ArrayLike, frame: str | None = None, part: str = "all") -> Conditions:
+    def conditions(
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None
+    ) -> Conditions:  # fmt: skip
         """How near configurations are to singular, of the parallel kind (locked actuators do not hold the loops) and of
         the serial kind (a frame loses a direction): reciprocal condition numbers from 1 to 0, the mobility at each, and
         the signs of the Jacobians' determinants. `part` is what counts of the frame: "all", "translation" or "rotation".
+        `parameters` are those of one design or of many, which broadcast with the configurations.
 
         Along a motion `.crossings` are the rows after which a parallel singular configuration is passed, `.passages` where
         one of either kind is, `.closest` where the motion comes nearest to one, and `.distance` how far the joints go from
@@ -692,7 +709,7 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.singularities import conditions
 
-        return conditions(self, q, frame, part)
+        return conditions(self, q, frame, part, parameters=parameters)
 
     def singularity(
         self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5
@@ -712,10 +729,12 @@ class Mechanism(model.Model):
 
         return singularity(self, q, frame, part, tolerance=tolerance)
 
-    def manipulability(self, q: ArrayLike, frame: str | None = None, part: str = "all") -> Manipulability:
+    def manipulability(
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None
+    ) -> Manipulability:  # fmt: skip
         """The ellipsoid of a frame's velocities for unit rates of the actuators: `.axes`, `.lengths` of its semi-axes, its
         `.volume`, Yoshikawa's `.measure`, and `.forces`, the semi-axes of the force ellipsoid. `part` is "all" (the whole
-        twist, rad/s and m/s together), "translation" or "rotation".
+        twist, rad/s and m/s together), "translation" or "rotation". `parameters` are those of one design or of many.
 
         >>> import eslabon as es, numpy as np
         >>> es.load("elbow").manipulability([0.0, np.pi / 2], "tool", part="translation")
@@ -723,7 +742,7 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.manipulability import manipulability
 
-        return manipulability(self, q, frame, part)
+        return manipulability(self, q, frame, part, parameters=parameters)
 
     def workspace(
         self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,

@@ -165,5 +165,5 @@ def beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) 
     _, size, V = np.linalg.svd(jacobian_at(m, q))
     free = V[rank(size) :]
     step = free.T @ rng.normal(size=len(free)) * far
-    closed, error = close_from(m, integrate(m, q, step))
-    return closed if np.sqrt(error) < CLOSED else q
+    closed, error = close_from(m, integrate(m, q, step)[None])
+    return closed[0] if np.sqrt(error[0]) < CLOSED else q

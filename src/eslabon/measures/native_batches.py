@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from eslabon.measures.measure import Measured
 
 STATES = 2**20  # evaluated at once, at most
 Designs = Mapping[str, Floats]
+T = TypeVar("T")
 Rows = np.ndarray[Any, np.dtype[Any]]  # numbers of designs
 
 _threads: ContextVar[int | None] = ContextVar("threads", default=None)
@@ -62,8 +63,8 @@ def in_blocks(
     parts: list[tuple[Rows, Measured]] = []
     reasons: dict[int, str] = {}
     for start in range(0, n, size):
-        block = np.arange(start, min(n, start + size))
-        for own, made in _attempted(f, designs, block):
+        for own, found in in_halves(f, designs, np.arange(start, min(n, start + size))):
+            made = found if isinstance(found, Measured) else Measured({}, {0: str(found)})
             parts.append((own, made))
             reasons.update({int(own[k]): why for k, why in made.reasons.items()})
     if len(parts) == 1 and parts[0][1].values:
@@ -76,15 +77,18 @@ def in_blocks(
     return Measured(values, reasons)
 
 
-def _attempted(
-    f: Callable[[dict[str, Floats]], Measured], designs: Designs, rows: Rows
-) -> Iterator[tuple[Rows, Measured]]:
+def in_halves(
+    f: Callable[[dict[str, Floats]], T], designs: Designs, rows: Rows | None = None
+) -> Iterator[tuple[Rows, T | Exception]]:
+    """f of all designs together; where it raises, of each half, down to single designs, for which the error stands."""
+    rows = np.arange(number_of(designs)) if rows is None else rows
     try:
-        yield rows, f(chosen(designs, rows))
+        found: T | Exception = f(chosen(designs, rows))
     except (EslabonError, np.linalg.LinAlgError, ArithmeticError) as error:
         if len(rows) > 1:
             half = len(rows) // 2
-            yield from _attempted(f, designs, rows[:half])
-            yield from _attempted(f, designs, rows[half:])
-        else:
-            yield rows, Measured({}, {0: str(error)})
+            yield from in_halves(f, designs, rows[:half])
+            yield from in_halves(f, designs, rows[half:])
+            return
+        found = error
+    yield rows, found

@@ -103,19 +103,9 @@ class DesignProblem:
 
     def rows(self, quantity: Quantity, state: DesignState) -> Any:
         """The rows of a quantity at one instant, as a column."""
-        import casadi
-
         if quantity.rows is None:
             return self._conditioning(quantity)
-        try:
-            return casadi.densify(casadi.vec(casadi.SX(quantity.rows(state))))
-        except EslabonError:
-            raise
-        except Exception as error:
-            raise ModelError(
-                f"'{quantity.name}' is traced with CasADi symbols, and that failed: {type(error).__name__}: {error}. Let it be a function "
-                "of a design's state that uses arithmetic, casadi's functions, and the verbs of state.m."
-            ) from error
+        return rows_of(quantity, state)
 
     def _conditioning(self, quantity: Quantity) -> Any:
         if quantity.kind == "parallel":
@@ -202,7 +192,7 @@ class DesignProblem:
         )
         p = program.variables["parameters"]
         *left, lengths, side = self._mapped(f)(p.symbol * casadi.DM(p.scale), *own, casadi.DM(self.data.T))
-        J = np.abs(e.evaluated(self.begin, q, v, a, self.data)[3]).max(axis=(0, 2))
+        J = np.abs(e.evaluated(self._begun[0], q, v, a, self.data)[3]).max(axis=(0, 2))
         sizes = np.maximum(J, 1e-9)
         rates = (1.0, max(1e-9, float(np.abs(v).max(initial=0.0))), max(1e-9, float(np.abs(a).max(initial=0.0))))
         for name, column, rate in zip(("loop closure", "velocities", "accelerations"), left, rates, strict=True):
@@ -217,7 +207,7 @@ class DesignProblem:
         """Determinants keep the signs that they have in the described mechanism, along the whole motion."""
         import casadi
 
-        columns = [np.repeat(self.begin[:, None], len(self.t), axis=1), *(x.T for x in states), self.data.T]
+        columns = [np.repeat(self._begun[0][:, None], len(self.t), axis=1), *(x.T for x in states), self.data.T]
         values = np.asarray(f.map(len(self.t))(*columns)[-1])
         sign = np.sign(values[:, :1])
         least = np.minimum(APART, 0.1 * np.abs(values).min(axis=1))
@@ -237,15 +227,17 @@ class DesignProblem:
 
     @cached_property
     def _begun(self) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
-        return self.begin, self.moved(self.begin)
+        return self.moved(self.begin)
 
-    def moved(self, p: Floats) -> tuple[Floats, Floats, Floats]:
-        """The motion with other parameters, continued from the described mechanism; as near as that comes where it does not close."""
+    def moved(self, p: Floats) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
+        """Other parameters and the motion with them, continued from the described mechanism: as near to what was asked for as the
+        motion closes on the way."""
         if self.given is None:
-            return np.zeros((1, self.m.nq)), np.zeros((1, self.m.nv)), np.zeros((1, self.m.nv))
+            return p, (np.zeros((1, self.m.nq)), np.zeros((1, self.m.nv)), np.zeros((1, self.m.nv)))
         if not self.equations.moved:
-            return self.nominal
-        return self.equations.continued(self.described, self.nominal[0], p, self.data)[0]
+            return p, self.nominal
+        p, q = self.equations.reached(self.described, self.nominal[0], p, self.data)
+        return p, self.equations.rates(p, q, self.data)
 
     def numbers(self, quantity: Quantity, p: Floats, states: tuple[Floats, Floats, Floats]) -> Floats:
         """The rows of a quantity at all instants, (instants, rows), by the graph."""
@@ -267,7 +259,7 @@ class DesignProblem:
         return [self._start(p) for p in points]
 
     def _start(self, p: Floats) -> dict[str, Any]:
-        states = self.moved(p)
+        p, states = self.moved(p)
         made: dict[str, Any] = {"parameters": p}
         if self.given is not None and self.equations.moved:
             made |= {name: np.nan_to_num(x) for name, x in zip("qva", states, strict=True)}
@@ -330,6 +322,22 @@ class DesignProblem:
             away = float(np.abs(difference(m, states[0][::FINER], q)).max())
             made.append(Check("configurations assembled anew, off by [m, rad]", 0.0, away, 0.0, SAME))
         return Checks(made)
+
+
+def rows_of(quantity: Quantity, state: DesignState) -> Any:
+    """The rows of a quantity that is a function, as a column."""
+    import casadi
+
+    assert quantity.rows is not None
+    try:
+        return casadi.densify(casadi.vec(casadi.SX(quantity.rows(state))))
+    except EslabonError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"'{quantity.name}' is traced with CasADi symbols, and that failed: {type(error).__name__}: {error}. Let it be a function "
+            "of a design's state that uses arithmetic, casadi's functions, and the verbs of state.m."
+        ) from error
 
 
 def _by_verbs(m: Mechanism, states: tuple[Floats, ...], quantities: tuple[Quantity, ...]) -> dict[str, Floats]:

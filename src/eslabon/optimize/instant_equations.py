@@ -23,7 +23,7 @@ from eslabon.optimize.prescribed_motion import Prescribed
 from eslabon.solvers.singularities import PARTS, reachable_twists
 
 SMALL = 6  # rows of a matrix whose determinant is written out
-STEPS, NEWTON = 8, 12  # of the way in the parameters, and of Newton's method at each
+STEPS, NEWTON = 16, 12  # of the way in the parameters, and of Newton's method at each
 ARRIVED, CLOSES = 1e-10, 1e-6  # m or rad
 LARGEST = 0.5  # rad or m, of a step
 
@@ -55,7 +55,9 @@ class InstantEquations:
         self.jacobian = casadi.jacobian(self.residual[0], self.q) @ coordinate_rates(m, self.q)
         self.lengths = casadi.vertcat(casadi.SX(0, 1), *(x - 1 for x in lengths_of_quaternions(m, self.q).values()))
         inputs = [self.p, self.q, self.v, self.a, self.data]
-        self._numbers = casadi.Function("instant", inputs, casadi.cse([*self.residual, casadi.densify(self.jacobian)]))
+        whole = [*self.residual, casadi.densify(self.jacobian)]
+        self._numbers = casadi.Function("instant", inputs, casadi.cse(whole))
+        self._places = casadi.Function("configuration", [self.p, self.q, self.data], casadi.cse([whole[0], whole[-1]]))
 
     @property
     def inputs(self) -> list[Any]:
@@ -102,33 +104,42 @@ class InstantEquations:
 
     def evaluated(self, p: Floats, q: Floats, v: Floats, a: Floats, data: Floats) -> tuple[Floats, ...]:
         """The residuals (n, rows) and the Jacobian (n, rows, nv) at n instants, of the same parameters or of n designs."""
-        n = len(q)
-        columns = [np.broadcast_to(p, (n, len(self.names))).T, q.T, v.T, a.T, data.T]
-        *left, J = (np.asarray(x) for x in self._numbers.map(n)(*columns))
+        return self._at(self._numbers, p, q, v, a, data)
+
+    def _at(self, f: Any, p: Floats, *columns: Floats) -> tuple[Floats, ...]:
+        n = len(columns[0])
+        *left, J = (x.full() for x in f.map(n)(np.broadcast_to(p, (n, len(self.names))).T, *(x.T for x in columns)))
         return *(x.T for x in left), J.reshape(J.shape[0], n, -1).transpose(1, 0, 2)
 
-    def continued(
-        self, p0: Floats, q: Floats, p1: Floats, data: Floats
-    ) -> tuple[tuple[Floats, Floats, Floats], Floats]:
-        """The states that configurations (n, nq) become as the parameters go from p0 to p1, straight, and which of them close there.
-
-        Where they do not, those that came nearest are given: a program can begin with them.
-        """
+    def continued(self, p0: Floats, q: Floats, p1: Floats, data: Floats) -> tuple[Floats, Any]:
+        """What configurations (n, nq) become as the parameters go from p0 to p1, straight, and which of them close there."""
+        closes: Any = np.ones(len(q), dtype=bool)
         for part in np.linspace(0.0, 1.0, STEPS + 1)[1:]:
             q, closes = self.corrected(p0 + part * (p1 - p0), q, data)
-        return self.rates(p1, q, data), closes
+        return q, closes
 
-    def corrected(self, p: Floats, q: Floats, data: Floats) -> tuple[Floats, Floats]:
-        """Newton's method from configurations (n, nq), and which of them it closes."""
-        zero = np.zeros((len(q), self.m.nv))
-        for _ in range(NEWTON):
-            left, _, _, J = self.evaluated(p, q, zero, zero, data)
+    def reached(self, p0: Floats, q: Floats, p1: Floats, data: Floats) -> tuple[Floats, Floats]:
+        """The parameters as near to p1 as the configurations of a motion (n, nq) close on the straight way from p0, less a step
+        where that is not all the way, and those configurations."""
+        way = [(p0, q)]
+        for part in np.linspace(0.0, 1.0, STEPS + 1)[1:]:
+            p = p0 + part * (p1 - p0)
+            new, closes = self.corrected(p, way[-1][1], data)
+            if not closes.all():
+                return way[max(len(way) - 2, 0)]
+            way.append((p, new))
+        return way[-1]
+
+    def corrected(self, p: Floats, q: Floats, data: Floats, most: int = NEWTON) -> tuple[Floats, Any]:
+        """Newton's method from configurations (n, nq), so many steps at most, and which of them it closes."""
+        for _ in range(most):
+            left, J = self._at(self._places, p, q, data)
             if np.abs(left).max(initial=0.0) < ARRIVED:
                 break
             step = -_solved(J, left)
             step *= np.minimum(1.0, LARGEST / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300))
             q = np.asarray(normalize(self.m, integrate(self.m, q, step)))
-        left = self.evaluated(p, q, zero, zero, data)[0]
+        left, _ = self._at(self._places, p, q, data)
         return q, np.abs(left).max(axis=1, initial=0.0) < CLOSES
 
     def rates(self, p: Floats, q: Floats, data: Floats) -> tuple[Floats, Floats, Floats]:

@@ -37,7 +37,7 @@ def design(
     seed: int = 0,
     limits: bool = True,
     tolerance: float = 0.02,
-    iterations: int = 500,
+    iterations: int = 200,
     hessian: str = "exact",
     progress: bool | None = None,
 ) -> Optimum:
@@ -57,7 +57,8 @@ def design(
     summary : what becomes of a function along the motion: its "mean", "peak", "rms" or "integral".
     guess : near which configuration the motion begins, with the parameters as they are.
     samples : instants at which the program has the motion; the verification has four times as many.
-    starts, seed : the mechanism as it is, and points of a Sobol sequence within the ranges.
+    starts, seed : the mechanism as it is, and points of a Sobol sequence within the ranges, each as near as the mechanism can
+        still make the motion on the straight way there.
     limits : whether joints stay within their limits.
     tolerance : by which part what is measured may differ from what is claimed, and from bounds.
     hessian : "exact", or "approximate" where second derivatives of a large mechanism take too long.
@@ -164,7 +165,7 @@ def _solved(problem: DesignProblem, starts: int, seed: int, options: Mapping[str
     before = _before(problem)
     figure = None if problem.given is None or not made.nu else partial(_torques, problem, made, found.values.get("q"))
     return Optimum(
-        made, parameters, problem.objective.name, problem.objective.unit, checks[0].measured, before, checks, found.starts, problem.m,
+        made, parameters, problem.objective.name, problem.objective.unit, checks[0].measured, before, checks, found.starts.told(problem.objective.told), problem.m,
         figure, problem.objective.sense,
     )  # fmt: skip
 

@@ -78,6 +78,7 @@ class Sensitivities:
     failed: int
     confidence: float
     table: SweepTable
+    note: str = ""
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -142,13 +143,14 @@ class Sensitivities:
             lines += ["", self.sentence(value), *aligned(sheet.columns, rows)]
         if len(self.values) > SHOWN:
             lines += ["", *(self.sentence(value) for value in self.values[SHOWN:])]
+        lines += ["", self.note] if self.note else []
         return "\n".join(lines)
 
     def _pieces(self) -> Iterator[str]:
         from eslabon.pages.elements import listing, table
         from eslabon.pages.notebook import drawn
 
-        yield listing([self.sentence(value) for value in self.values])
+        yield listing([*(self.sentence(value) for value in self.values), *([self.note] if self.note else [])])
         yield from (table(self.sheet(value)) for value in self.values[:SHOWN])
         yield from drawn(self.plot)
 
@@ -189,12 +191,13 @@ def sensitivities(
     table = sweep(m, measure, over, samples, "saltelli", cluster=cluster, folder=folder, seed=seed, progress=progress)
     designs, y, failed = _blocks(table, len(chosen) + 2)
     indices = sobol_indices(y, share, seed)
-    exact = exact_effects(varied, measure, chosen)
+    exact, why = exact_effects(varied, measure, chosen)
+    note = f"By regression, for want of an exact derivative: {why}" if why else ""
     made = {}
     for k, name in enumerate(table.values):
         made[name] = _attribution(name, table.column(name).unit, chosen, designs, y[k], indices, k, exact.get(name))
     title = f"Sensitivities of {m.name}"
-    return Sensitivities(title, tuple(x.name for x in chosen), made, y.shape[1], failed, share, table)
+    return Sensitivities(title, tuple(x.name for x in chosen), made, y.shape[1], failed, share, table, note)
 
 
 def _blocks(table: SweepTable, block: int) -> tuple[dict[str, Floats], Floats, int]:
