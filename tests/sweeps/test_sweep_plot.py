@@ -152,12 +152,12 @@ def test_a_scatter_matrix_has_every_pair_and_rank_correlations():
 
 
 def test_a_tolerance_histogram_has_percentiles_and_the_nominal_value():
-    made = sampled(random=True)
+    made = sampled(over=["L2 [m] = tolerance(0.03, 0.06)"])
     made.about["nominal"] = {"torque": 330.0}
     torque, frequency = made.plot().axes
     known = made["torque"][np.isfinite(made["torque"])]
     for percent in (5, 50, 95):
-        assert f"{percent} %: {np.percentile(known, percent):.4g}" in labels(torque)
+        assert f"{percent} %: {np.percentile(known, percent):.5g}" in labels(torque)
     assert sum(bar.get_height() for bar in torque.patches) == len(known)
     assert "nominal: 330 N m" in labels(torque)
     assert not any("nominal" in label for label in labels(frequency))
@@ -200,7 +200,11 @@ def test_logarithmic_scales(kind):
 def test_the_kind_suits_the_parameters():
     assert grid().plot().axes[1].get_ylabel() == "torque [N m]"  # the bar of a map
     assert len(sampled(parameters=("a", "b", "c", "d")).plot().axes) == 36
-    assert sampled(random=True).plot().axes[0].get_ylabel() == "designs"
+    scattered = sampled(over=["L2 [m] = uniform(0.03, 0.06)", "L3 [m] = tolerance(0.03, 0.06)"])
+    assert scattered.plot().axes[0].get_ylabel() == "designs"
+    x = 0.045 * np.random.default_rng(0).uniform(0.99, 1.01, (2, 50))
+    near = table({"L2": x[0], "L3": x[1]}, {("torque", "N m"): x[0]}, method="random")
+    assert near.plot().axes[0].get_ylabel() == "designs"
 
 
 @pytest.mark.parametrize("kind", KINDS)

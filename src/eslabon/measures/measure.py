@@ -6,25 +6,48 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
-
-import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.displays import displayed
+from eslabon.measures.contents import content
 from eslabon.mechanism import Mechanism
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Measured:
     """The values of columns for n designs, `(n,)` or, with a row for each of k states, `(n, k)`, and by the number of a design why
-    it has none: its values are NaN then."""
+    it has none: its values are NaN then.
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> es.measures.Quantity("energy", q=[0.3, 0.2], v=[1.0, 0.0]).measured(es.load("elbow"), {"m1": np.array([0.1, -1.0])})
+    <Measured: energy.kinetic, energy.potential of 2 designs, 1 failed>
+    """
 
     values: Mapping[str, Floats]
     reasons: Mapping[int, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        count = len(next(iter(self.values.values()), ()))
+        failed = f", {len(self.reasons)} failed" if self.reasons else ""
+        return f"<Measured: {', '.join(self.values)} of {count} design{'s' * (count != 1)}{failed}>"
+
 
 class Measure(ABC):
-    """A measure of designs. A subclass is a frozen dataclass: its fields are all that it depends on besides the mechanism."""
+    """A measure of designs. A subclass is a frozen dataclass: its fields are all that it depends on besides the mechanism.
+
+    `name` is what its columns are called: `name` itself, and `name.part` for its parts.
+
+    >>> import eslabon as es
+    >>> dict(es.measures.NaturalFrequency([1.2]).columns(es.load("four_bar_spring")))
+    {'natural_frequency': 'rad/s'}
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What its columns are called."""
 
     @abstractmethod
     def columns(self, m: Mechanism) -> Mapping[str, str]:
@@ -44,18 +67,20 @@ class Measure(ABC):
 
     def fingerprint(self) -> str:
         """Tells this measure from every other one, in any process: its class and its fields."""
-        made = hashlib.sha256(type(self).__qualname__.encode())
+        made = hashlib.sha256(f"{type(self).__module__}.{type(self).__qualname__}".encode())
         for each in fields(self):  # type: ignore[arg-type]
-            made.update(f"\n{each.name}={_content(getattr(self, each.name))}".encode())
+            made.update(f"\n{each.name}={content(getattr(self, each.name))}".encode())
         return made.hexdigest()
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, Measure) and other.fingerprint() == self.fingerprint()
 
-def _content(value: Any) -> str:
-    """All of a value as text, arrays included."""
-    if isinstance(value, np.ndarray):
-        return f"array{value.shape}{value.dtype}{hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key!r}: {_content(x)}" for key, x in sorted(value.items())) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_content, value)) + "]"
-    return value.fingerprint() if hasattr(value, "fingerprint") else repr(value)
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}{self._told()}>"
+
+    def _told(self) -> str:
+        """What a line says of it besides its kind."""
+        return ""

@@ -73,11 +73,11 @@ def run_chunk(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> pyarro
     """The rows of a chunk."""
     task = _HERE.setdefault(task.fingerprint, task)
     with settled_evaluation(task.m):
-        found = _measured(task, designs, chunk.points)
+        found = measured(task, designs, chunk.points)
     return _table(task, chunk, designs, found)
 
 
-def _measured(task: Task, designs: Mapping[str, Floats], n: int) -> Measured:
+def measured(task: Task, designs: Mapping[str, Floats], n: int) -> Measured:
     """A measure of n designs; where all of them together raise an error, of each half, down to the one that is the reason."""
     try:
         return task.measure.measured(task.m, designs)
@@ -87,7 +87,7 @@ def _measured(task: Task, designs: Mapping[str, Floats], n: int) -> Measured:
             return Measured({x: np.full((1, task.measure.states()), np.nan) for x in names}, {0: reason_of(error)})
     middle = n // 2
     halves = [
-        _measured(task, {name: x[part] for name, x in designs.items()}, size)
+        measured(task, {name: x[part] for name, x in designs.items()}, size)
         for part, size in ((slice(None, middle), middle), (slice(middle, None), n - middle))
     ]
     reasons = {**halves[0].reasons, **{middle + k: reason for k, reason in halves[1].reasons.items()}}

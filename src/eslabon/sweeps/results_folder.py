@@ -9,7 +9,7 @@ A run that was killed goes on from what is there; the folder of another sweep is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ class ResultsFolder:
             elif any(x for x in self.path.iterdir() if not x.name.startswith(".")):
                 raise InputError(f"{self.path} has other files in it, and no {MANIFEST}; choose an empty folder.")
             else:
-                write(file, json.dumps(self.manifest, indent=2, ensure_ascii=False) + "\n")
+                self._write(self.manifest)
             yield
 
     def _check_same(self, there: Mapping[str, Any]) -> None:
@@ -79,8 +79,22 @@ class ResultsFolder:
         """Write a chunk, whole or not at all."""
         import pyarrow.parquet
 
+        repeated = "parameter" if self.manifest["states"] > 1 else ""  # with every state of a design
+        split = [c["name"] for c in self.manifest["columns"] if c["role"] != repeated]
+        others = [name for name in rows.column_names if name not in split]
         with replacing(self.file(chunk)) as file:
-            pyarrow.parquet.write_table(rows, file, compression="zstd")
+            pyarrow.parquet.write_table(
+                rows, file, compression="zstd", use_dictionary=others, use_byte_stream_split=split
+            )
+
+    def compare_with(self, nominal: Callable[[], dict[str, float]]) -> None:
+        """Note the values of the description's own design, once all chunks are there."""
+        there = read_manifest(self.path)
+        if "nominal" not in there:
+            self._write({**there, "nominal": nominal()})
+
+    def _write(self, manifest: Mapping[str, Any]) -> None:
+        write(self.path / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
@@ -114,7 +128,8 @@ def read(path: str | Path) -> SweepTable:
         raise ReadError(f"{path}: no chunk of this sweep is finished; run it.")
     parts = pyarrow.dataset.dataset([str(file) for file in files], format="parquet")
     columns = [Column(**column) for column in said["columns"]]
-    return SweepTable(said["title"], columns, parts, {key: said[key] for key in (*WORDS, "points")})
+    about = {key: said[key] for key in (*WORDS, "points")}
+    return SweepTable(said["title"], columns, parts, {**about, "nominal": said.get("nominal", {})})
 
 
 @contextmanager

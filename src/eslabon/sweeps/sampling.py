@@ -13,9 +13,9 @@ import numpy as np
 
 from eslabon.arguments import Floats, choice, count
 from eslabon.errors import InputError, shown
-from eslabon.sweeps.variables import Variable
+from eslabon.sweeps.variables import Variable, factors
 
-METHODS = ("grid", "random", "latin_hypercube", "sobol", "halton")
+METHODS = ("grid", "random", "latin_hypercube", "sobol", "halton", "saltelli")
 SAMPLES = 1000
 PER_AXIS = 21
 
@@ -60,11 +60,31 @@ class Sampling:
             return np.random.Generator(bits).random((last - first, dimensions))
         if self.method == "latin_hypercube":
             return self._hypercube[first:last]
-        engine: Any = qmc.Sobol if self.method == "sobol" else qmc.Halton
+        if self.method == "saltelli":
+            return self._exchanged(first, last)
+        return self._sequence(qmc.Sobol if self.method == "sobol" else qmc.Halton, dimensions, first, last)
+
+    def _sequence(self, engine: Any, dimensions: int, first: int, last: int) -> Floats:
+        """Rows of a sequence of low discrepancy."""
         with warnings.catch_warnings():  # of numbers of points that are no power of two
             warnings.simplefilter("ignore", UserWarning)
             drawn = engine(dimensions, rng=np.random.default_rng(self.seed))
             return (drawn.fast_forward(first) if first else drawn).random(last - first)
+
+    def _exchanged(self, first: int, last: int) -> Floats:
+        """Rows as Saltelli (2010) draws them: two independent samples A and B row by row, and behind each pair the row of A with one
+        factor after the other taken from B."""
+        from scipy.stats import qmc
+
+        groups = factors(self.variables).values()
+        d, block = len(self.variables), 2 + len(groups)
+        start, stop = first // block, -(-last // block)
+        both = self._sequence(qmc.Sobol, 2 * d, start, stop)
+        rows = np.repeat(both[:, None, :d], block, axis=1)
+        rows[:, 1] = both[:, d:]
+        for k, group in enumerate(groups):
+            rows[:, 2 + k, group] = both[:, d:][:, group]
+        return rows.reshape(-1, d)[first - start * block : last - start * block]
 
     @cached_property
     def _hypercube(self) -> Floats:
@@ -79,6 +99,12 @@ def sampling_of(variables: Sequence[Variable], samples: Any, method: Any, seed: 
     levels = all(x.levels for x in variables)
     method = choice("grid" if levels else "sobol", "method", METHODS) if method is None else choice(method, "method", METHODS)  # fmt: skip
     seed = count(seed, "seed", 0)
+    if method == "saltelli":
+        rows = count(256 if samples is None else samples, "samples", 2)
+        if rows & (rows - 1):
+            near = 1 << rows.bit_length() - 1
+            raise InputError(f"samples of method 'saltelli' is a power of two; take {near} or {2 * near} in place of {rows}.")  # fmt: skip
+        return Sampling(method, tuple(variables), (rows * (2 + len(factors(variables))),), seed)
     if method != "grid":
         return Sampling(method, tuple(variables), (count(SAMPLES if samples is None else samples, "samples", 1),), seed)
     several = samples if isinstance(samples, Sequence) and not isinstance(samples, str) else [samples] * len(variables)

@@ -11,12 +11,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from eslabon.arguments import Floats, count, flag
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown
 from eslabon.measures import Measure, measure_of
 from eslabon.mechanism import Mechanism
 from eslabon.progress import Progress
-from eslabon.sweeps.chunks import Chunk, Task, chunk_size, chunks_of, run_chunk
+from eslabon.sweeps.chunks import Chunk, Task, chunk_size, chunks_of, measured, run_chunk
 from eslabon.sweeps.results_folder import ResultsFolder, read
 from eslabon.sweeps.sampling import Sampling, sampling_of
 from eslabon.sweeps.sweep_table import POINT, REASON, STATE, Column, SweepTable, arrow
@@ -24,6 +26,22 @@ from eslabon.sweeps.variables import Variable, variables_of
 
 MOST = 10_000_000  # points without a word
 Finished = Iterator[tuple[Chunk, Any]]  # with the rows of each
+
+
+class TooManyPoints(InputError):
+    """A sweep with more points than it may have: `points` of them.
+
+    >>> import eslabon as es
+    >>> try:
+    ...     es.sweep(es.load("elbow"), "natural_frequency", {"a1": (0.5, 1.5)}, samples=1000, most=100)
+    ... except es.sweeps.TooManyPoints as error:
+    ...     error.points
+    1000
+    """
+
+    def __init__(self, sentence: str, points: int) -> None:
+        super().__init__(sentence)
+        self.points = points
 
 
 class Interrupted(KeyboardInterrupt):
@@ -41,11 +59,13 @@ def sweep(
     ----------
     quantity : the name of a measure or of a quantity, with its `options` (`es.measures` has them all); a measure; a Python
         function of a mechanism that gives a number, several by name, or an array; or several of these by name.
-    over : what is varied: a range (low, high), levels, a text with units or tolerances, or a distribution of SciPy for each
-        parameter.
+    over : what is varied, by parameter: a range (low, high); levels; a text with a unit, "10..30 cm"; a tolerance about what it is,
+        "±0.1 mm" or "±2 % normal" (3 sigma, cut off there); or a frozen distribution of SciPy. A number that is no parameter
+        goes by its path, "link2.mass" (`m.free_numbers` lists them), a point mass at a frame is "tool.payload", and play of a
+        pin or ball within a radius "tip.clearance".
     samples : how many designs; of a grid how many along each axis, one number or one for each.
     method : "grid", "random", "latin_hypercube", "sobol" or "halton"; if left out a grid where all variables have levels, else
-        a Sobol sequence.
+        a Sobol sequence. "saltelli" draws what Sobol indices are made of (`es.sweeps.sensitivities`): 2 + d designs a sample.
     cluster : None: this process, with native code on all cores. "local": a process of its own for each core. An address of a
         Dask scheduler, or a `distributed.Client`: wherever its workers are. The table does not depend on it.
     folder : where finished chunks are kept. The same call goes on from what is there, and the result may be larger than memory.
@@ -80,10 +100,11 @@ def sweep(
         kept: dict[int, Any] = {}
         run(lambda _: False, lambda piece, rows: kept.update({piece.number: rows}))
         parts = pyarrow.concat_tables([kept[number] for number in sorted(kept)])
-        return SweepTable(manifest["title"], task.columns, parts, manifest)
+        return SweepTable(manifest["title"], task.columns, parts, {**manifest, "nominal": _nominal(task)})
     results = ResultsFolder(folder, manifest)
     with results.opened():
         run(results.has, results.keep, Path(folder))
+        results.compare_with(lambda: _nominal(task))
     return read(folder)
 
 
@@ -104,8 +125,9 @@ def _check_size(sampling: Sampling, measure: Measure, most: int) -> None:
     if rows > most:
         by = " x ".join(f"{n:,}" for n in (*sampling.counts, *([measure.states()] if measure.states() > 1 else [])))
         equal = f" ({by})" if "x" in by else ""
-        raise InputError(
-            f"the sweep has {rows:,} points{equal}, more than most={most:,}; take fewer samples, or pass most={rows}."
+        raise TooManyPoints(
+            f"the sweep has {rows:,} points{equal}, more than most={most:,}; take fewer samples, or pass most={rows}.",
+            rows,
         )
 
 
@@ -118,8 +140,17 @@ def _manifest(task: Task, sampling: Sampling, size: int) -> dict[str, Any]:
         "title": f"sweep of {task.m.name}", "eslabon": __version__, "mechanism": task.m.name, "description": task.m.digest,
         "quantity": task.measure.fingerprint(), "over": [x.describe() for x in sampling.variables], "method": sampling.method,
         "samples": list(sampling.counts), "seed": sampling.seed, "chunk": size, "points": sampling.points,
-        "states": task.measure.states(), "columns": columns,
+        "states": task.measure.states(), "columns": columns, "random": any(x.uncertain for x in sampling.variables),
     }  # fmt: skip
+
+
+def _nominal(task: Task) -> dict[str, float]:
+    """The values of the design that the description has, where it has any; to compare others with."""
+    if task.measure.states() > 1:
+        return {}
+    design = {c.name: np.array([c.nominal]) for c in task.columns if c.role == "parameter"}
+    found = measured(task, design, 1).values.items()
+    return {name: float(x) for name, value in found if np.isfinite(x := np.ravel(value)[0])}
 
 
 # -- the run ----------------------------------------------------------------------------------------------------------

@@ -49,6 +49,10 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+EXPLORING = ("uniform", "levels")  # how a variable that explores is described
+NARROW = 0.1  # of its value: a range that is a tolerance
+
+
 def sweep_figure(
     table: SweepTable, kind: str | None, x: str | None, y: str | None, of: Any, log: bool, theme: str | Theme | None
 ) -> Any:
@@ -75,9 +79,21 @@ def _suiting(table: SweepTable, x: str | None, y: str | None) -> str:
         return "map"
     if x is not None:
         return "curves"
-    if table.about.get("random") or not table.parameters:
+    if not table.parameters or _within_tolerances(table):
         return "histogram"
     return {1: "curves", 2: "map"}.get(len(table.parameters), "scatter")
+
+
+def _within_tolerances(table: SweepTable) -> bool:
+    """Whether designs scatter about the description, by distributions or within narrow ranges, and do not explore."""
+    if table.about.get("method", "grid") == "grid":
+        return False
+    spread = [str(said).partition(" = ")[2] for said in table.about.get("over", ())]
+    if any(said and not said.startswith(EXPLORING) for said in spread):
+        return True
+    columns = [table.column(name) for name in table.parameters]
+    away = [np.abs(np.array(table.contents.extremes[c.name]) - c.nominal).max() for c in columns]
+    return all(x <= NARROW * abs(c.nominal) for x, c in zip(away, columns, strict=True))
 
 
 def _along(table: SweepTable, kind: str, count: int, x: str | None, y: str | None) -> tuple[str, str]:

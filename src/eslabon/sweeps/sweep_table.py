@@ -16,6 +16,7 @@ from eslabon.errors import InputError, MissingDependencyError, suggest
 from eslabon.files import replacing
 from eslabon.sweeps.table_contents import Contents, contents
 from eslabon.sweeps.table_display import described, shown_pieces
+from eslabon.sweeps.table_statistics import Summary, percentiles, statistics
 
 if TYPE_CHECKING:
     import pandas
@@ -111,6 +112,30 @@ class SweepTable:
     def nominal(self, name: str) -> float:
         """What a column is at the design of the description; NaN where that is not known."""
         return float(self.about.get("nominal", {}).get(name, self.column(name).nominal))
+
+    def percentiles(self, percent: Sequence[float] = (5, 50, 95)) -> Summary:
+        """Below which values so many per cent of the designs are. The designs count as they were drawn: of a tolerance or a
+        distribution it is a probability, of a range it says that all of it is equally likely.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> table = es.sweep(m, lambda m: m.gravity_forces([0.0, 0.0])[0], over={"m2": "±10 % normal"}, samples=256)
+        >>> table.percentiles()
+        <Percentiles of sweep of elbow: 256 designs>
+        value     5 %   50 %    95 %
+        value  18.824  19.62  20.417
+        """
+        return percentiles(self, percent)
+
+    def statistics(self) -> Summary:
+        """Mean, standard deviation, least and greatest of each value.
+
+        >>> import eslabon as es
+        >>> table = es.sweep(es.load("elbow"), lambda m: m.parameters["a1"], over={"a1": (1.0, 3.0)}, samples=64)
+        >>> round(table.statistics()["value"]["mean"], 2)
+        2.0
+        """
+        return statistics(self)
 
     def to_arrow(self) -> pyarrow.Table:
         """All of it as a pyarrow.Table, which polars.from_arrow reads too."""

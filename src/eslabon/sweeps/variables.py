@@ -25,7 +25,7 @@ from eslabon.arguments import Floats, count, finite, floats, mapping
 from eslabon.errors import InputError, ModelError, shown, suggest
 from eslabon.mechanism import Mechanism
 from eslabon.model.clearances import clearance_names
-from eslabon.model.free_numbers import free_name, parameter_units
+from eslabon.model.free_numbers import PAYLOAD, free_name, parameter_units
 from eslabon.model.units import unit_of
 from eslabon.sweeps.distributions import (
     Distribution,
@@ -51,7 +51,8 @@ _ONE = re.compile(rf"(?P<value>{_NUMBER})\s*(?P<unit>.*)")
 @dataclass(frozen=True)
 class Variable:
     """A parameter that is varied: its name, SI unit ("" for a mere number or where it is not known), value in the description, and
-    distribution. Variables of one `group` say one thing together, as the polar coordinates of a clearance do.
+    distribution. Variables of one `group` say one thing together, as the polar coordinates of a clearance do; an `uncertain` one has a
+    tolerance or a distribution, where others are for the designer to choose.
 
     >>> import eslabon as es
     >>> from eslabon.sweeps import variables_of
@@ -65,6 +66,7 @@ class Variable:
     nominal: float
     distribution: Distribution
     group: str = ""
+    uncertain: bool = False
 
     def values_at(self, u: Any) -> Floats:
         """The quantiles at u in [0, 1): what samples of the unit interval become."""
@@ -117,6 +119,14 @@ class Variable:
         return f"<Variable {self.describe()}>"
 
 
+def factors(variables: Sequence[Variable]) -> dict[str, list[int]]:
+    """What variance is attributed to: each variable by its name, or those of a group together; with their places."""
+    found: dict[str, list[int]] = {}
+    for k, x in enumerate(variables):
+        found.setdefault(x.group or x.name, []).append(k)
+    return found
+
+
 def variables_of(m: Mechanism, over: Mapping[str, Any]) -> tuple[Mechanism, tuple[Variable, ...]]:
     """What is varied of a mechanism, and the mechanism: with new parameters where numbers of items, or clearances, are to vary.
 
@@ -131,7 +141,9 @@ def variables_of(m: Mechanism, over: Mapping[str, Any]) -> tuple[Mechanism, tupl
     if not mapping(over, "over"):
         raise InputError("over is empty; say what is to vary, as in over={'L2': (0.1, 0.3)}.")
     freed = m
-    for key in over:
+    for key in sorted(
+        over, key=lambda key: key.endswith((CLEARANCE, PAYLOAD))
+    ):  # of which other numbers come to depend
         freed = _freed(freed, key)
     made = tuple(x for key, said in over.items() for x in _variables(freed, key, said))
     for k, x in enumerate(made):
@@ -162,7 +174,9 @@ def _variables(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
         return _clearance(m, key, said)
     name = key if key in m.parameters else free_name(key)
     unit, nominal = parameter_units(m)[name], m.parameters[name]
-    return (Variable(name, unit or "", nominal, _distribution(said, f"over[{key!r}]", unit, nominal)),)
+    made = _distribution(said, f"over[{key!r}]", unit, nominal)
+    uncertain = isinstance(made, Frozen | Tolerance) or (isinstance(said, str) and _ABOUT.search(said) is not None)
+    return (Variable(name, unit or "", nominal, made, uncertain=uncertain),)
 
 
 def _clearance(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
@@ -173,7 +187,7 @@ def _clearance(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
         raise InputError(f"{what} is the radius that the centre can shift by, as in 5e-5 or '0.05 mm'; it is {shown(said)}.")  # fmt: skip
     names = clearance_names(m, joint)
     spread: tuple[Distribution, ...] = (Play(radius, len(names)), Uniform(0.0, 2 * np.pi), PolarAngle())
-    return tuple(Variable(name, unit, 0.0, x, key) for name, unit, x in zip(names, ("m", "rad", "rad"), spread, strict=False))  # fmt: skip
+    return tuple(Variable(name, unit, 0.0, x, key, True) for name, unit, x in zip(names, ("m", "rad", "rad"), spread, strict=False))  # fmt: skip
 
 
 # -- what is said of one ------------------------------------------------------------------------------------------------

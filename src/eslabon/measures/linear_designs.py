@@ -1,0 +1,68 @@
+"""Linear models of many designs: about a configuration that is held, or about where each rests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import Floats, finite, states
+from eslabon.coordinates.designs import depended_on
+from eslabon.errors import InputError, ModelError
+from eslabon.linear.linear_model import LinearModel
+from eslabon.measures.assembled_designs import assembled, variant
+from eslabon.measures.given_motion import JointStates, given_motion
+from eslabon.measures.native_batches import Designs, Rows, number_of
+from eslabon.mechanism import Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """A configuration `at` which a mechanism is held, or, without one, the equilibrium next to a `guess` under forces `tau`."""
+
+    at: JointStates | None
+    tau: Floats | None
+    guess: Any
+
+    def check(self, m: Mechanism) -> None:
+        """Refuse what is no configuration of a mechanism, or no forces of its actuators."""
+        if self.at is not None:
+            self.at.check(m)
+        elif self.tau is not None:
+            states(self.tau, "tau", m.nu, m.name, "actuators")
+
+    def of(self, m: Mechanism) -> LinearModel:
+        """The linear model of one mechanism."""
+        if self.at is not None:
+            return m.linearize(self.at.completed(m)[0][0])
+        found = m.equilibrium(tau=self.tau, guess=self.guess)
+        return m.linearize(found.q, None, found.tau)
+
+    def models(self, m: Mechanism, designs: Designs) -> Iterator[tuple[Rows, LinearModel | None, dict[int, str]]]:
+        """Numbers of designs with their linear models in one batch, and of others why they have none."""
+        if self.at is not None:
+            found = assembled(m, designs, self.at)
+            own = {name: x[:, 0] for name, x in found.parameters.items()}
+            yield found.rows, m.linearize(found.q[:, 0], parameters=own) if len(found.rows) else None, found.reasons
+        elif m.closed and depended_on(m, tuple(designs)):
+            for k in range(number_of(designs)):
+                yield np.array([k]), self.of(variant(m, designs, k)), {}
+        else:
+            given = dict(designs)
+            rest = m.equilibrium(tau=self.tau, guess=self.guess, parameters=given)
+            yield np.arange(number_of(designs)), m.linearize(rest.q, None, rest.tau, parameters=given), {}
+
+
+def operating_point(at: Any, tau: Any, guess: Any) -> OperatingPoint:
+    """What users give, as arrays."""
+    if at is not None and (tau is not None or guess is not None):
+        raise ModelError(
+            "at is a configuration that is held; tau and guess are for a mechanism that rests: leave them, or at, out."
+        )
+    held = None if at is None else given_motion(at)
+    if held is not None and (not isinstance(held, JointStates) or len(held) != 1 or held.t is not None):
+        raise InputError("at is one configuration, of all joints or of the actuated ones.")
+    forces = None if tau is None else finite(tau, "tau")
+    return OperatingPoint(held, forces, guess if guess is None or isinstance(guess, str) else finite(guess, "guess"))
