@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 import eslabon as es
 from assembled_anew import Held, designed, differences, motion, slope
+from eslabon.model.configuration import coordinate_rates, velocity_names
+from random_mechanisms import State, closed_states, few
 
 CASES = [
     (["revolute"] * 8, ["spherical"]),
@@ -143,3 +146,26 @@ def test_variants_share_the_code_of_derivatives(monkeypatch: pytest.MonkeyPatch)
     found = gradient(m.variant(L2=0.043))
     assert not made
     np.testing.assert_allclose(found, gradient(m.with_parameters(L2=0.043)), rtol=1e-9)
+
+
+@few
+@given(closed_states(light=False))
+def test_any_closed_mechanism_follows_its_size_or_says_why_not(state: State) -> None:
+    m, q = state.m, state.q
+    names = m.independent_coordinates(q)
+    J, opened = m.constraint_jacobian(q), m.derivative("constraint", "size", q)
+    rest = [k for k, name in enumerate(velocity_names(m)) if name not in names]
+    moved = np.zeros(m.nv)
+    moved[rest] = np.linalg.lstsq(J[:, rest], -opened, rcond=1e-9)[0]
+    left = np.linalg.norm(J @ moved + opened) / max(np.linalg.norm(opened), 1e-3)
+    sizes = np.linalg.svd(J[:, rest], compute_uv=False)
+    try:
+        exact = m.derivative("configuration", "size", q, along="closed", held=names)
+    except es.AssemblyError as error:
+        assert "cannot follow a change of 'size'" in str(error)
+        assert left > 1e-7
+    except (es.ModelError, es.SingularityError):  # the choice that suits this configuration does not suit the others
+        assert set(names) != set(m.independent_coordinates()) or sizes[-1] < 1e-3 * sizes[0]
+    else:
+        expected = np.asarray(coordinate_rates(m, q)) @ moved
+        np.testing.assert_allclose(exact, expected, rtol=1e-6, atol=1e-7 * max(1.0, np.abs(expected).max()))
