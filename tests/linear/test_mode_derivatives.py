@@ -159,3 +159,17 @@ def test_bad_input_is_a_sentence() -> None:
     ):
         with pytest.raises(es.ModelError, match=sentence):
             wrong()
+
+
+def test_redundant_actuators_share_as_before() -> None:
+    m = es.load("five_bar").with_parameters(g=9.81).with_actuated(["theta2", "theta5", "theta3"])
+    free = ("theta2", "theta5")
+    q = m.assemble([2.0, 1.0], joints=free)
+
+    def anew(s: float) -> Any:
+        other = same(m, "L3", s)
+        return other.linearize(other.assemble([2.0, 1.0], joints=free, guess=q), independent=free).modes()
+
+    found = m.linearize(q, independent=free).modes().derivative("L3", held=free)
+    poles = differences(lambda s: anew(s).poles, 1e-5)
+    np.testing.assert_allclose(found.poles, poles, rtol=1e-6, atol=1e-6)
