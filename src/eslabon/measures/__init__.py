@@ -10,6 +10,7 @@ one small class in a file of its own; its arrays are evaluated for whole batches
 array([3.166, 2.68 ])
 """
 
+from eslabon.measures.along_motion import AlongMotion
 from eslabon.measures.called_function import Called
 from eslabon.measures.closed_loop_damping import ClosedLoopDamping
 from eslabon.measures.condition import Condition
@@ -27,6 +28,7 @@ from eslabon.measures.tracking_error import TrackingError
 
 __all__ = [
     "MEASURES",
+    "AlongMotion",
     "Called",
     "ClosedLoopDamping",
     "Condition",
