@@ -14,7 +14,7 @@ from eslabon.mechanism import Mechanism
 from eslabon.solvers.singularities import PARTS, frame_if_any
 
 KINDS = ("parallel", "serial")
-REDUCTIONS = {"least": "least reciprocal condition number", "mean": "mean reciprocal condition number"}
+REDUCTIONS = ("least", "mean")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
