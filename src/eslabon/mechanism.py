@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from eslabon.solvers.singular_motions import Singularity
     from eslabon.solvers.singularities import Conditions
     from eslabon.solvers.workspace import Workspace
+    from eslabon.solvers.workspace_map import WorkspaceMap
     from eslabon.structure.mobility import Mobility
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -772,6 +773,32 @@ class Mechanism(model.Model):
 
         own = one_design(self, parameters, "workspace")
         return workspace(own, frame, ranges, samples, guess, limits=limits, progress=progress)
+
+    def workspace_map(
+        self, frame: str | None = None, over: Mapping[str, Any] | None = None, shape: Any = None, modes: Any = "all", *,
+        part: str | None = None, limits: bool = True, configurations: bool = False,
+        parameters: Mapping[str, float] | None = None, most: int = 4_000_000, progress: bool | None = None,
+        threads: int | None = None,
+    ) -> WorkspaceMap:  # fmt: skip
+        """A map over a regular grid of poses: for each pose and working mode (each branch of the inverse kinematics) whether the
+        mechanism closes, its reciprocal condition numbers and the signs of both determinants; `.area`, `.dexterity`,
+        `.components`, `.singular_curves(kind)`, `.plot()`.
+
+        `over` gives two or three coordinates ranges and fixes others: "x", "y", "z", "angle" (in the plane of the mechanism) or
+        "roll", "pitch", "yaw" of the frame, or joints by name. `shape` is how many poses there are along each. `modes` is "all",
+        names of working modes, or a configuration on the one that is wanted. `part` of the frame's twist is as in `conditions`; left
+        out, that which as many actuators move. With limits=False joints may be anywhere; configurations=True keeps `.q`;
+        `parameters` are values of the design. A grid of more than `most` poses is refused.
+
+        >>> import eslabon as es
+        >>> m = es.load("planar_3rrr")
+        >>> m.workspace_map(over={"x": (-0.25, 0.25), "y": (-0.25, 0.25), "angle": 0.0}, shape=50)
+        <WorkspaceMap of planar_3rrr: x 50, y 50; 8 working modes, 0.153 m2 reached (cells of 0.01 m x 0.01 m; angle = 0 rad), dexterity 0.08>
+        """
+        from eslabon.solvers.workspace_map import workspace_map
+
+        return workspace_map(self, frame, over, shape, modes, part=part, limits=limits, configurations=configurations,
+            parameters=parameters, most=most, progress=progress, threads=threads)  # fmt: skip
 
     # -- dynamics -----------------------------------------------------------------------------------------------
 

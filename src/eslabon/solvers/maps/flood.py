@@ -1,0 +1,203 @@
+"""A branch of the inverse kinematics over a grid: from poses where it is known on to their neighbours, coarse steps first.
+
+It has one configuration for each node of a lattice of poses. Every node that is not known yet is tried from each known
+neighbour by Newton's method, all of them at once, until nothing new is reached; then the lattice is refined, and what lies
+between is tried. A configuration is taken if it is converged, lies near its neighbour, and the determinants of the blocks have the
+same signs: so it does not jump to another branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.graph.evaluator import evaluate
+from eslabon.model import Model
+from eslabon.solvers.maps.map_coordinates import MapGrid
+from eslabon.solvers.maps.pose_equations import FEATURES, LONGEST, NEWTON, Blocks
+
+COARSE = {2: 24, 3: 10}  # nodes along a coordinate, at least, of the first lattice
+LANES = 1 << 17  # configurations in one native call
+CONVERGED, CLOSE = 1e-8, 1e-7  # the last step of Newton's method, and what was missing before it
+AHEAD = 2.5  # how far a configuration may be from its neighbour, in first steps: twice at a fold, where branches meet
+ROUNDS = 5  # of steps from a neighbour
+SHORT_STEPS = 16  # from a neighbour to a node that is a hole
+SAME = 1e-6  # metres, or of an angle: of two configurations that are one
+
+
+class Arrived(NamedTuple):
+    """Where Newton's method led lanes, and whether it converged; how far, its first steps, and the signs of blocks there."""
+
+    q: Floats
+    good: Any
+    moved: Floats
+    first: Floats
+    code: Floats
+
+
+class Steps:
+    """Newton's method of one mechanism towards poses of a grid."""
+
+    def __init__(self, m: Model, grid: MapGrid, blocks: Blocks, threads: int | None = None) -> None:
+        self.m, self.grid, self.blocks, self.threads = m, grid, blocks, threads
+        self._newton = evaluate(m, NEWTON, asked=grid.asked, blocks=blocks)
+        self._features = evaluate(m, FEATURES)
+
+    def towards(self, q: Floats, x: Floats, rounds: int = ROUNDS) -> Arrived:
+        """From configurations (k, nq) to what is prescribed (k, n)."""
+        q, left, last, moved, first, code = (np.array(y) for y in self._newton(q, x, threads=self.threads))
+        good = (left < CLOSE) & (last < CONVERGED)
+        for _ in range(rounds - 1):
+            again = np.flatnonzero(~good & np.isfinite(left))
+            if not len(again):
+                break
+            q[again], left[again], last, farther, _, code[again] = self._newton(
+                q[again], x[again], threads=self.threads
+            )
+            moved[again] += farther
+            good[again] = (left[again] < CLOSE) & (last < CONVERGED)
+        return Arrived(q, good, moved, first, code)
+
+    def features(self, q: Floats) -> Floats:
+        """What tells configurations from one another, whatever passive motions they differ by."""
+        return np.asarray(self._features(q, threads=self.threads))
+
+
+class Branch:
+    """Configurations at the nodes of a lattice, every so many poses of a grid, as far as they are known."""
+
+    def __init__(self, grid: MapGrid, strides: tuple[int, ...], nq: int, code: float) -> None:
+        self.grid, self.strides, self.code = grid, strides, code
+        self.shape = tuple(-(-n // s) for n, s in zip(grid.shape, strides, strict=True))
+        self.q, self.known = np.empty((prod(self.shape), nq)), np.zeros(prod(self.shape), dtype=bool)
+
+    def values(self, nodes: Any) -> Floats:
+        """What is prescribed at nodes."""
+        places = np.unravel_index(nodes, self.shape)
+        cells = tuple(k * s for k, s in zip(places, self.strides, strict=True))
+        return self.grid.values(np.ravel_multi_index(cells, self.grid.shape))
+
+    def put(self, nodes: Any, q: Floats) -> None:
+        self.q[nodes], self.known[nodes] = q, True
+
+    def refined(self, strides: tuple[int, ...]) -> Branch:
+        """The same on a finer lattice; what is between is not known yet."""
+        made = Branch(self.grid, strides, self.q.shape[1], self.code)
+        every = tuple(slice(None, None, old // new) for old, new in zip(self.strides, strides, strict=True))
+        made.q.reshape(*made.shape, -1)[every] = self.q.reshape(*self.shape, -1)
+        made.known.reshape(made.shape)[every] = self.known.reshape(self.shape)
+        return made
+
+    def thinned(self, strides: tuple[int, ...]) -> Branch:
+        """The same on a coarser lattice."""
+        every = tuple(slice(None, None, new // old) for old, new in zip(self.strides, strides, strict=True))
+        made = Branch(self.grid, strides, 0, self.code)
+        made.q = self.q.reshape(*self.shape, -1)[every].reshape(len(made.known), -1)
+        made.known = self.known.reshape(self.shape)[every].ravel()
+        return made
+
+
+def lattices(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The strides of a coarse lattice of a grid, then finer ones, down to the grid itself.
+
+    >>> lattices((100, 50))
+    [(4, 2), (2, 1), (1, 1)]
+    """
+    least = COARSE[len(shape)]
+    first = [1 << max(0, int(np.log2(n / least))) if n > least else 1 for n in shape]
+    levels = max(first).bit_length()
+    return [tuple(max(1, s >> k) for s in first) for k in range(levels)]
+
+
+def spread(
+    branch: Branch, steps: Steps, others: tuple[Branch, ...] = (), told: Callable[[int], None] = lambda _: None
+) -> None:
+    """Go on from all that is known of a branch, as far as it goes on this lattice; what belongs to other branches stays theirs."""
+    fresh = branch.known.copy()
+    while fresh.any():
+        new = np.zeros_like(fresh)
+        for way in _ways(len(branch.shape)):
+            nodes, neighbours = _pairs(branch.shape, ~branch.known, fresh | new, way)
+            for k in range(0, len(nodes), LANES):
+                reached = _step_on(branch, steps, nodes[k : k + LANES], neighbours[k : k + LANES], others)
+                new[reached] = True
+                told(len(reached))
+        fresh = new
+
+
+def fill_holes(branch: Branch, steps: Steps, others: tuple[Branch, ...] = ()) -> None:
+    """Where a leg is nearly folded onto itself, joints turn far from pose to pose: nodes that most neighbours are known of are tried
+    by short steps on the way from each."""
+    ways = list(_ways(len(branch.shape)))
+    count = np.zeros(len(branch.known), dtype=np.int8)
+    for way in ways:
+        count[_pairs(branch.shape, ~branch.known, branch.known, way)[0]] += 1
+    holes = count > len(ways) // 2
+    for way in ways if holes.any() else ():
+        nodes, neighbours = _pairs(branch.shape, holes & ~branch.known, branch.known, way)
+        q, here, there = branch.q[neighbours], branch.values(neighbours), branch.values(nodes)
+        for share in np.arange(1, SHORT_STEPS + 1) / SHORT_STEPS:
+            if not len(nodes):
+                break
+            q, good = _taken(branch, steps, q, here + share * (there - here))
+            nodes, q, here, there = nodes[good], q[good], here[good], there[good]
+        if len(nodes):
+            good = _of_no_other(steps, nodes, q, others)
+            branch.put(nodes[good], q[good])
+
+
+def _ways(axes: int) -> Iterator[tuple[int, ...]]:
+    """From a node to its neighbours, those along one coordinate first."""
+    every = [way for way in product((-1, 0, 1), repeat=axes) if any(way)]
+    yield from sorted(every, key=lambda way: sum(map(abs, way)))
+
+
+def _pairs(shape: tuple[int, ...], wanted: Any, known: Any, way: tuple[int, ...]) -> tuple[Any, Any]:
+    """Flat places of wanted nodes whose neighbours that way are known, and of these neighbours."""
+    here = tuple(slice(max(0, -d), n - max(0, d)) for d, n in zip(way, shape, strict=True))
+    there = tuple(slice(max(0, d), n + min(0, d)) for d, n in zip(way, shape, strict=True))
+    found = wanted.reshape(shape)[here] & known.reshape(shape)[there]
+    offset = sum(s.start * step for s, step in zip(here, _strides(shape), strict=True))
+    places = np.nonzero(found)
+    nodes = sum((k * step for k, step in zip(places, _strides(shape), strict=True)), np.int64(offset))
+    return nodes, nodes + sum(d * step for d, step in zip(way, _strides(shape), strict=True))
+
+
+def _strides(shape: tuple[int, ...]) -> list[int]:
+    return [prod(shape[k + 1 :]) for k in range(len(shape))]
+
+
+def _step_on(branch: Branch, steps: Steps, nodes: Any, neighbours: Any, others: tuple[Branch, ...]) -> Any:
+    """Try nodes from their neighbours; those that were reached."""
+    q, good = _taken(branch, steps, branch.q[neighbours], branch.values(nodes))
+    reached, q = nodes[good], q[good]
+    good = _of_no_other(steps, reached, q, others)
+    branch.put(reached[good], q[good])
+    return reached[good]
+
+
+def _taken(branch: Branch, steps: Steps, q: Floats, x: Floats) -> tuple[Floats, Any]:
+    """Where steps of Newton's method lead, and whether that is on the branch."""
+    found = steps.towards(q, x)
+    near = found.moved <= np.minimum(LONGEST, AHEAD * found.first + CLOSE)
+    return found.q, found.good & (found.code == branch.code) & near
+
+
+def _of_no_other(steps: Steps, nodes: Any, q: Floats, others: tuple[Branch, ...]) -> Any:
+    """Whether configurations at nodes are none of other branches."""
+    good = np.ones(len(nodes), dtype=bool)
+    for other in others:
+        both = np.flatnonzero(good & other.known[nodes])
+        if len(both):
+            good[both] = apart(steps.features(q[both]), steps.features(other.q[nodes[both]]))
+    return good
+
+
+def apart(first: Floats, second: Floats) -> Any:
+    """Whether features are those of different configurations."""
+    return np.abs(first - second).max(axis=-1) > SAME
