@@ -22,6 +22,7 @@ from eslabon.measures.peak_power import PeakPower
 from eslabon.measures.peak_reaction import PeakReaction
 from eslabon.measures.peak_torque import PeakTorque
 from eslabon.measures.quantity_at_states import Quantity
+from eslabon.measures.reachable_workspace import ReachableWorkspace
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several
 from eslabon.measures.tracking_error import TrackingError
@@ -40,6 +41,7 @@ __all__ = [
     "PeakReaction",
     "PeakTorque",
     "Quantity",
+    "ReachableWorkspace",
     "RmsTorque",
     "Several",
     "TrackingError",
