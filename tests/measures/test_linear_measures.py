@@ -158,12 +158,14 @@ def test_tracking_of_a_closed_mechanism_of_other_lengths() -> None:
         (lambda: ClosedLoopDamping([0.0, 0.0], "lqg"), "did you mean 'lqr'"),
         (lambda: ClosedLoopDamping([0.0, 0.0], "lqr", q=1.0), "lqr has no option 'q'"),
         (lambda: ClosedLoopDamping([0.0, 0.0], np.ones((1, 4)), designed="each"), "these are given"),
-        (lambda: ClosedLoopDamping([0.0, 0.0], np.ones((1, 3))).measured(CART, MASSES), "K has shape"),
+        (lambda: ClosedLoopDamping([0.0, 0.0], np.ones((1, 3))).columns(CART), "K has shape"),
         (lambda: TrackingError("computed", SWING), "did you mean 'computed_torque'"),
+        (lambda: TrackingError("computed_torque", SWING), "computed_torque needs the option frequency"),
+        (lambda: ClosedLoopDamping([0.0, 0.0], "place"), "place needs the option poles"),
         (lambda: TrackingError("computed_torque", SWING, frequncy=1.0), "did you mean 'frequency'"),
         (lambda: TrackingError(5, SWING), "a controller is a law"),
         (lambda: TrackingError("pd_gravity", [[0.0, 0.0]]), "it has no times"),
-        (lambda: TrackingError("pd_gravity", SWING, step=0.0), "step is a number greater than zero"),
+        (lambda: TrackingError("pd_gravity", SWING, step=0.0, Kp=1.0, Kd=1.0), "step is a number greater than zero"),
     ],
 )
 def test_bad_input(make, sentence: str) -> None:

@@ -10,6 +10,7 @@ one small class in a file of its own; its arrays are evaluated for whole batches
 array([3.166, 2.68 ])
 """
 
+from eslabon.measures.along_motion import AlongMotion
 from eslabon.measures.called_function import Called
 from eslabon.measures.closed_loop_damping import ClosedLoopDamping
 from eslabon.measures.condition import Condition
@@ -21,12 +22,14 @@ from eslabon.measures.peak_power import PeakPower
 from eslabon.measures.peak_reaction import PeakReaction
 from eslabon.measures.peak_torque import PeakTorque
 from eslabon.measures.quantity_at_states import Quantity
+from eslabon.measures.reachable_workspace import ReachableWorkspace
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several
 from eslabon.measures.tracking_error import TrackingError
 
 __all__ = [
     "MEASURES",
+    "AlongMotion",
     "Called",
     "ClosedLoopDamping",
     "Condition",
@@ -38,6 +41,7 @@ __all__ = [
     "PeakReaction",
     "PeakTorque",
     "Quantity",
+    "ReachableWorkspace",
     "RmsTorque",
     "Several",
     "TrackingError",

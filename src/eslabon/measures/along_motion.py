@@ -34,6 +34,15 @@ class AlongMotion(Measure):
     joints : the prescribed joints, where they are not the actuated ones.
     guess : a configuration or the name of a mode on the branch that is meant; left out, home.
     passive : "minimum_norm" lets what the joints do not determine move as little as it can, as in `m.complete`.
+
+    >>> import eslabon as es
+    >>> m, path = es.load("five_bar"), es.paths.joint_path([[2.0, 1.0], [2.3, 0.8]], es.paths.quintic(0.2))
+    >>> es.measures.PeakTorque(path)
+    <PeakTorque along 101 states, 0 to 0.2 s>
+    >>> es.measures.PeakTorque(m.complete(*path.sample(n=3)[1:])[0])
+    Traceback (most recent call last):
+    ...
+    eslabon.errors.InputError: a motion is a joint path of es.paths, arrays (t, q, v, a), what m.follow or path.sample gives, or the path of a frame; it has no times.
     """
 
     motion: Any

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.coordinates.designs import MARGINS
 from eslabon.errors import EslabonError
+from eslabon.graph.evaluator import evaluate
 from eslabon.measures.native_batches import Designs, Rows, chosen, in_halves, number_of, threads
 from eslabon.mechanism import Mechanism
 
@@ -60,6 +62,37 @@ class States:
 
 def assembled(m: Mechanism, designs: Designs, given: Given) -> States:
     """The states of designs, completed once for designs that differ in nothing that moves them."""
+    wrong = inadmissible(m, designs)
+    if not wrong:
+        return _assembled(m, designs, given)
+    rows = np.array([k for k in range(number_of(designs)) if k not in wrong], dtype=int)
+    if not len(rows):
+        return States(m, rows, *_nothing(m), {}, wrong)
+    found = _assembled(m, chosen(designs, rows), given)
+    return replace(
+        found, rows=rows[found.rows], reasons=wrong | {int(rows[k]): why for k, why in found.reasons.items()}
+    )
+
+
+def inadmissible(m: Mechanism, designs: Designs) -> dict[int, str]:
+    """Designs that no mechanism can be, such as those of a negative mass, and why.
+
+    >>> import eslabon as es
+    >>> inadmissible(es.load("elbow"), {"m1": np.array([1.0, -1.0])})
+    {1: "body 'link1': the mass is -1; it cannot be negative."}
+    """
+    names, reasons = tuple(sorted(designs)), {}
+    margins = np.ravel(evaluate(m, MARGINS, names)(*(designs[name] for name in names)))
+    for k in np.flatnonzero(~(margins >= 0)).tolist():
+        try:
+            variant(m, designs, k)
+            reasons[k] = f"no {m.name} can have these values."
+        except EslabonError as error:
+            reasons[k] = str(error)
+    return reasons
+
+
+def _assembled(m: Mechanism, designs: Designs, given: Given) -> States:
     moving, n = given.moved_by(m, designs), number_of(designs)
     every = np.arange(n)
     if not moving:

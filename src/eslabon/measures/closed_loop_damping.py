@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 
-from eslabon.arguments import Floats, choice, finite, known_words
+from eslabon.arguments import Floats, choice, finite
 from eslabon.errors import InputError, ModelError, shown
 from eslabon.linear.linear_model import LinearModel
 from eslabon.measures.contents import is_law
+from eslabon.measures.controller_options import check_options
 from eslabon.measures.law_derivatives import LawDerivatives
 from eslabon.measures.linear_designs import operating_point
 from eslabon.measures.measure import Measure, Measured
@@ -21,6 +21,7 @@ from eslabon.mechanism import Mechanism
 
 DESIGNERS = ("lqr", "place")
 DESIGNED = ("nominal", "each")
+COLUMNS = {"closed_loop_damping": "", "closed_loop_damping.decay": "1/s"}
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -70,23 +71,25 @@ class ClosedLoopDamping(Measure):
             object.__setattr__(self, name, value)
 
     def columns(self, m: Mechanism) -> Mapping[str, str]:
+        self._feedback(m)
+        return dict(COLUMNS)
+
+    def _feedback(self, m: Mechanism) -> Any:
+        """The gains, or the law's derivatives, that all designs keep; None, where each has its own."""
         self.at.check(m)
         if not m.nu:
             raise ModelError(
                 f"{m.name} has no actuators, so that no controller can drive it; add some with m.with_actuated."
             )
-        return {self.name: "", f"{self.name}.decay": "1/s"}
-
-    def measured(self, m: Mechanism, designs: Designs) -> Measured:
-        columns = self.columns(m)
-        kept = self._feedback(m) if self.designed == "nominal" else None
-        return in_blocks(lambda own: self._block(m, own, list(columns), kept), designs, columns, 1)
-
-    def _feedback(self, m: Mechanism) -> Any:
-        """The gains, or the law's derivatives, that all designs keep."""
+        if self.designed == "each":
+            return None
         if is_law(self.controller):
             return LawDerivatives.of(m, self.controller)
         return self._gains(self.at.of(m))
+
+    def measured(self, m: Mechanism, designs: Designs) -> Measured:
+        kept = self._feedback(m)
+        return in_blocks(lambda own: self._block(m, own, kept), designs, COLUMNS, 1)
 
     def _gains(self, lm: LinearModel) -> Floats:
         """Gains for one linear model."""
@@ -100,13 +103,12 @@ class ClosedLoopDamping(Measure):
             made = made(lm)
         return gain_matrix(made, len(lm.inputs), len(lm.states))
 
-    def _block(self, m: Mechanism, designs: Designs, columns: list[str], kept: Any) -> Measured:
-        found, reasons = np.full((number_of(designs), len(columns)), np.nan), {}
-        for rows, lm, why in self.at.models(m, designs):
-            reasons.update(why)
-            if lm is not None:
-                found[rows] = self._margins(lm, kept)
-        return Measured({column: found[:, k] for k, column in enumerate(columns)}, reasons)
+    def _block(self, m: Mechanism, designs: Designs, kept: Any) -> Measured:
+        found = np.full((number_of(designs), len(COLUMNS)), np.nan)
+        rows, lm, reasons = self.at.models(m, designs)
+        if lm is not None:
+            found[rows] = self._margins(lm, kept)
+        return Measured({column: found[:, k] for k, column in enumerate(COLUMNS)}, reasons)
 
     def _margins(self, lm: LinearModel, kept: Any) -> Floats:
         """The least damping ratio, and the slowest decay, of each."""
@@ -129,14 +131,13 @@ def _controller(given: Any, options: Mapping[str, Any]) -> Any:
     if isinstance(given, str):
         from eslabon import control
 
-        designer = getattr(control, choice(given, "controller", DESIGNERS))
-        known_words(options, list(signature(designer).parameters)[1:], f"{given} has no option")
+        check_options(given, getattr(control, choice(given, "controller", DESIGNERS)), 1, options)
         return given
     if options:
         raise ModelError(
             f"{', '.join(options)} are options of 'lqr' or 'place'; the controller is given already: leave them out."
         )
-    if is_law(given) and not hasattr(given, "K"):
+    if is_law(given):
         return given
     if hasattr(given, "K"):
         return finite(given.K, "K")

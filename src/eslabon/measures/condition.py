@@ -14,7 +14,7 @@ from eslabon.mechanism import Mechanism
 from eslabon.solvers.singularities import PARTS, frame_if_any
 
 KINDS = ("parallel", "serial")
-REDUCTIONS = {"least": "least reciprocal condition number", "mean": "mean reciprocal condition number"}
+REDUCTIONS = ("least", "mean")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +28,7 @@ class Condition(AlongMotion):
     kind : "parallel", sigma_min / sigma_max of the passive columns of the closure Jacobian: locked actuators hold the loops no
         more where it is zero; or "serial", of the matrix from the actuators' rates to a frame's twist, which loses a direction
         where it is zero. Left out, parallel with loops, else serial.
-    of, part : the frame of the serial kind, and what counts of its twist: "all", "translation" or "rotation".
+    of, twist : the frame of the serial kind, and what counts of its twist: "all", "translation" or "rotation".
     reduce : "least" or "mean".
 
     >>> import numpy as np

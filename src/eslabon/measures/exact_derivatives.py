@@ -60,7 +60,7 @@ class Motion:
 
     @classmethod
     def of(cls, measure: Any, m: Mechanism, parameters: Sequence[str]) -> Motion:
-        return cls(m, measure.motion, tuple(parameters), *measure.motion.completed(m, None))
+        return cls(m, measure.motion, tuple(parameters), *measure.motion.completed(m))
 
     def both(self, verb: str, *names: str, **options: Any) -> tuple[Floats, Floats]:
         """A quantity (k, ...) and its derivatives (parameters, k, ...)."""

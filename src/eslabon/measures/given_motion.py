@@ -210,7 +210,7 @@ def _joint_states(motion: Any, joints: tuple[str, ...] | None, guess: Any, passi
         parts = [motion.get(x) for x in "tqva"]
     elif all(hasattr(motion, x) for x in "tqva"):
         parts = [getattr(motion, x) for x in "tqva"]
-    elif isinstance(motion, tuple) and len(motion) == 4:
+    elif isinstance(motion, tuple) and len(motion) == 4 and np.ndim(motion[1]):  # four numbers are a configuration
         parts = list(motion)
     elif isinstance(motion, np.ndarray | list | tuple):
         parts = [None, motion, None, None]

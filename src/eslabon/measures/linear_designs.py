@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eslabon.arguments import Floats, finite, states
-from eslabon.coordinates.designs import depended_on
 from eslabon.errors import InputError, ModelError
 from eslabon.linear.linear_model import LinearModel
-from eslabon.measures.assembled_designs import assembled, variant
+from eslabon.measures.assembled_designs import assembled
 from eslabon.measures.given_motion import JointStates, given_motion
 from eslabon.measures.native_batches import Designs, Rows, number_of
 from eslabon.mechanism import Mechanism
@@ -40,19 +38,15 @@ class OperatingPoint:
         found = m.equilibrium(tau=self.tau, guess=self.guess)
         return m.linearize(found.q, None, found.tau)
 
-    def models(self, m: Mechanism, designs: Designs) -> Iterator[tuple[Rows, LinearModel | None, dict[int, str]]]:
+    def models(self, m: Mechanism, designs: Designs) -> tuple[Rows, LinearModel | None, dict[int, str]]:
         """Numbers of designs with their linear models in one batch, and of others why they have none."""
-        if self.at is not None:
-            found = assembled(m, designs, self.at)
-            own = {name: x[:, 0] for name, x in found.parameters.items()}
-            yield found.rows, m.linearize(found.q[:, 0], parameters=own) if len(found.rows) else None, found.reasons
-        elif m.closed and depended_on(m, tuple(designs)):
-            for k in range(number_of(designs)):
-                yield np.array([k]), self.of(variant(m, designs, k)), {}
-        else:
+        if self.at is None:
             given = dict(designs)
             rest = m.equilibrium(tau=self.tau, guess=self.guess, parameters=given)
-            yield np.arange(number_of(designs)), m.linearize(rest.q, None, rest.tau, parameters=given), {}
+            return np.arange(number_of(designs)), m.linearize(rest.q, None, rest.tau, parameters=given), {}
+        found = assembled(m, designs, self.at)
+        own = {name: x[:, 0] for name, x in found.parameters.items()}
+        return found.rows, m.linearize(found.q[:, 0], parameters=own) if len(found.rows) else None, found.reasons
 
 
 def operating_point(at: Any, tau: Any, guess: Any) -> OperatingPoint:

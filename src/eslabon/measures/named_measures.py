@@ -18,6 +18,7 @@ from eslabon.measures.peak_power import PeakPower
 from eslabon.measures.peak_reaction import PeakReaction
 from eslabon.measures.peak_torque import PeakTorque
 from eslabon.measures.quantity_at_states import Quantity
+from eslabon.measures.reachable_workspace import ReachableWorkspace
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several
 from eslabon.measures.tracking_error import TrackingError
@@ -25,7 +26,7 @@ from eslabon.quantities import CLOSED, QUANTITIES
 
 MEASURES: Mapping[str, type[Measure]] = {
     own.name: own
-    for own in (PeakTorque, RmsTorque, PeakPower, EnergyConsumption, PeakReaction, Condition, NaturalFrequency, ClosedLoopDamping, TrackingError)
+    for own in (PeakTorque, RmsTorque, PeakPower, EnergyConsumption, PeakReaction, Condition, NaturalFrequency, ClosedLoopDamping, TrackingError, ReachableWorkspace)
 }  # fmt: skip
 
 

@@ -67,15 +67,13 @@ class NaturalFrequency(Measure):
         return in_blocks(lambda own: self._block(m, own, list(columns)), designs, columns, 1)
 
     def _block(self, m: Mechanism, designs: Designs, columns: list[str]) -> Measured:
-        found, reasons = np.full((number_of(designs), len(columns)), np.nan), {}
-        for rows, lm, why in self.at.models(m, designs):
-            reasons.update(why)
-            if lm is not None:
-                found[rows], counts = self._frequencies(lm)
-                lacking = f"oscillates in {{}} modes about this configuration; there is no mode {max(self._modes())}."
-                reasons.update(
-                    {int(rows[k]): lacking.format(counts[k]) for k in np.flatnonzero(counts <= max(self._modes()))}
-                )
+        found = np.full((number_of(designs), len(columns)), np.nan)
+        rows, lm, reasons = self.at.models(m, designs)
+        if lm is not None:
+            last = max(self._modes())
+            found[rows], counts = self._frequencies(lm)
+            lacking = f"oscillates in {{}} modes about this configuration; there is no mode {last}."
+            reasons = reasons | {int(rows[k]): lacking.format(counts[k]) for k in np.flatnonzero(counts <= last)}
         return Measured({column: found[:, k] for k, column in enumerate(columns)}, reasons)
 
     def _frequencies(self, lm: LinearModel) -> tuple[Floats, Floats]:

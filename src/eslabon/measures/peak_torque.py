@@ -19,7 +19,7 @@ from eslabon.mechanism import Mechanism
 class PeakTorque(AlongMotion):
     """The greatest force or torque of each actuator along a motion, max |tau(t)|, and the greatest of all.
 
-    tau are the forces of inverse dynamics. `es.measures.along_motion.AlongMotion` says what a motion may be.
+    tau are the forces of inverse dynamics. `es.measures.AlongMotion` says what a motion may be.
 
     >>> import numpy as np
     >>> import eslabon as es

@@ -98,8 +98,9 @@ def _open(m: Mechanism, q: Floats, own: dict[str, Floats]) -> dict[int, str]:
 
 def _beyond(m: Mechanism, q: Floats, values: Floats, given: Prescription) -> dict[int, str]:
     """Prescribed values that the limits of joints do not allow, where the solver stayed within."""
-    places = given.coordinates(m)
-    off = np.abs(q[..., places] - values)
+    if not given.plain(m):  # a quaternion has no limits
+        return {}
+    off = np.abs(q[..., given.coordinates(m)] - values)
     off = np.minimum(off, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi))))  # whole turns are none
     bad = off.max(axis=-1, initial=0.0) > OPEN
     columns = [name for name in given.joints for _ in range(m.joint(name).nq)]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 
-from eslabon.arguments import Floats, choice, known_words, positive
+from eslabon.arguments import Floats, choice, positive
 from eslabon.errors import InputError, ModelError, shown
 from eslabon.measures.along_motion import AlongMotion, mean_in_time, require_actuators, with_largest
 from eslabon.measures.assembled_designs import States, variant
 from eslabon.measures.contents import is_law
+from eslabon.measures.controller_options import check_options
 from eslabon.measures.given_motion import JointStates, given_motion
 from eslabon.measures.labels import of_each
 from eslabon.measures.native_batches import threads
@@ -109,8 +109,6 @@ class TrackingError(AlongMotion):
         """Configurations (designs, times, nq), all from one batch."""
         m, q, v = states.m, states.q[:, 0], states.v[:, 0]
         own = {name: x[:, 0] for name, x in states.parameters.items()}
-        if len(q) > 1:  # a parameter moves the loops
-            return np.stack([self._one(variant(m, own, k), q[k], v[k], law) for k in range(len(q))])
         return m.simulate(q, v, self.motion.t, law, parameters=own, threads=threads(), **self._how).q
 
     def _each(self, states: States) -> list[Floats]:
@@ -139,8 +137,7 @@ def _controller(given: Any, designed: str, options: Mapping[str, Any]) -> Any:
     if isinstance(given, str):
         from eslabon import control
 
-        law = getattr(control, choice(given, "controller", LAWS))
-        known_words(options, list(signature(law).parameters)[2:], f"{given} has no option")
+        check_options(given, getattr(control, choice(given, "controller", LAWS)), 2, options)
         return given
     if options:
         raise ModelError(
