@@ -21,6 +21,7 @@ MEASURES = [
     (FIVE, M.Condition(SWING, 21)),
     (FIVE, M.Condition(SWING, 21, reduce="mean")),
     (FIVE, M.Quantity("pose", q=[2.0, 1.0], frame="point")),
+    (FIVE, M.Quantity("mass_matrix", q=FIVE.assemble([2.0, 1.0]))),  # a whole configuration, closed anew in each design
     (FIVE, M.Quantity("energy", motion=SWING, samples=11, reduce="rms")),
     (FIVE, M.Several({"tau": M.PeakTorque(SWING, 11), "close": M.Condition(SWING, 11)})),
     (FIVE, M.PeakTorque(LINE, 11, frame="point", part="position")),
@@ -35,11 +36,13 @@ MEASURES = [
 @pytest.mark.parametrize(("m", "measure"), MEASURES, ids=lambda x: repr(x))
 def test_derivatives_are_those_of_differences(m, measure):
     names = ("L2", "m3") if m is FIVE else ("a2", "m2")
-    exact = exact_derivatives(measure, m, names)
+    at = {name: 1.02 * m.parameters[name] for name in names}
+    exact = exact_derivatives(measure, m, names, at)
     assert {*exact} == {*measure.columns(m)}
     for k, name in enumerate(names):
-        value, step = m.parameters[name], 1e-4 * m.parameters[name]
-        found = measure.measured(m, {name: value + step * np.array([-1.0, 1.0])}).values
+        value, step = at[name], 1e-4 * at[name]
+        both = {other: np.full(2, x) for other, x in at.items()}
+        found = measure.measured(m, {**both, name: value + step * np.array([-1.0, 1.0])}).values
         for column, slopes in exact.items():
             difference = (found[column][1] - found[column][0]) / (2 * step)
             scale = max(np.abs(found[column]).max() / value, 1e-9)
