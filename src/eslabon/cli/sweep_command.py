@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +57,7 @@ def sweep_of(
     asked = replace(asked, samples=asked.samples if samples is None else samples)
     place = str(asked.folder if folder is None else folder)
     subject = Subject(load(file.mechanism), Choices(**said))
-    table = _run(replace(asked, folder=place), subject, cluster, yes, f"eslabon sweep {source}")
+    table = _run(replace(asked, folder=place), subject, cluster, yes)
     return _told(table, place, output, plot, kind, theme)
 
 
@@ -69,7 +70,7 @@ def _check_places(output: Path | None, plot: Path | None) -> None:
             check_writable(place)
 
 
-def _run(asked: Any, subject: Any, cluster: str | None, yes: bool, again: str) -> es.sweeps.SweepTable:
+def _run(asked: Any, subject: Any, cluster: str | None, yes: bool) -> es.sweeps.SweepTable:
     """The table; a sweep larger than it may be is confirmed first."""
     from eslabon.sweeps import Interrupted, TooManyPoints
 
@@ -81,7 +82,7 @@ def _run(asked: Any, subject: Any, cluster: str | None, yes: bool, again: str) -
                 _confirm(error.points, asked.most)
             return asked.run(subject, cluster=cluster, most=error.points)
     except Interrupted as stop:
-        said = str(stop).partition(";")[0]
+        said, again = str(stop).partition(";")[0], shlex.join(["eslabon", *sys.argv[1:]])
         typer.echo(f"\n{said[0].upper()}{said[1:]}; `{again}` goes on from there.", err=True)
         raise typer.Exit(130) from None
 
@@ -91,7 +92,11 @@ def _confirm(points: int, most: int) -> None:
     said = f"The sweep has {points:,} points, more than most = {most:,}."
     if not on_terminal():
         raise es.InputError(f"{said.rstrip('.')}; give --yes to run it, raise `most`, or take fewer samples.")
-    if not typer.confirm(f"{said} Run it?", err=True):
+    try:
+        wanted = typer.confirm(f"{said} Run it?", err=True)
+    except typer.Abort:
+        wanted = False
+    if not wanted:
         raise es.InputError("nothing was run; take fewer samples, or raise `most` in the file.")
 
 

@@ -33,7 +33,7 @@ class TooManyPoints(InputError):
 
     >>> import eslabon as es
     >>> try:
-    ...     es.sweep(es.load("five_bar"), len, over={"L2": (0.03, 0.05)}, samples=1000, most=100)
+    ...     es.sweep(es.load("elbow"), "natural_frequency", {"a1": (0.5, 1.5)}, samples=1000, most=100)
     ... except es.sweeps.TooManyPoints as error:
     ...     error.points
     1000
