@@ -225,9 +225,9 @@ def _ordered(shape: Any, ends: Sequence[float], what: str, said: Any) -> Distrib
 
 def _text(said: str, what: str, unit: str | None, nominal: float) -> Distribution:
     """A text: "10..30 cm", "±0.1 mm", "±2 %", "100 ± 0.1 mm", each with "normal" or "uniform" behind it."""
-    words = said.strip().rsplit(maxsplit=1)
-    shape = words[1] if len(words) == 2 and words[1] in SHAPES else "uniform"
-    rest = words[0] if len(words) == 2 and words[1] in SHAPES else said.strip()
+    rest, shape = said.replace("−", "-").strip(), "uniform"
+    if (words := rest.rsplit(maxsplit=1))[-1] in SHAPES and len(words) == 2:
+        rest, shape = words
     if found := _RANGE.fullmatch(rest):
         factors = [_factor(found[key] or found["unit"], what, unit) for key in ("first", "unit")]
         ends = [float(found[key]) * factor for key, factor in zip(("low", "high"), factors, strict=True)]
