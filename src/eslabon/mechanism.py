@@ -20,6 +20,7 @@ from eslabon.arguments import known_options, renamed
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes, clearances, free_numbers
+from eslabon.quantities import NUMERICAL
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
 
@@ -1158,6 +1159,10 @@ class Mechanism(model.Model):
         held={"tool": "position", "q4": "joint"}. A part is "pose", "position", "orientation", "planar" or rows of a pose, as
         in `inverse_kinematics`. Actuators' forces that are given stay, as do the accelerations that `hybrid_dynamics` prescribes.
 
+        "conditions" gives the derivatives of both reciprocal condition numbers, `.parallel` and `.serial`; "poles",
+        "natural_frequencies" and "damping_ratios" of q, v and tau are those of `m.linearize(q, v, tau).modes()`, along="closed":
+        where tau is left out, the forces follow so that the state stays an equilibrium (see `Modes.derivative`).
+
         >>> import eslabon as es
         >>> m = es.load("elbow")
         >>> m.derivative("pose", "a1", [0.5, 0.0], frame="tool")[:3, 3]
@@ -1168,6 +1173,20 @@ class Mechanism(model.Model):
         >>> m.derivative("configuration", ("L2", "L3"), m.assemble([2.0, 1.0]), along="closed", held={"point": "position"}).shape
         (4, 2)
         """
+        if quantity in NUMERICAL:
+            from eslabon.linear.numerical_derivatives import numerical_derivative
+
+            own = {
+                "frame": frame,
+                "axes": axes,
+                "formulation": formulation,
+                "parameters": parameters,
+                "out": out,
+                "threads": threads,
+            }
+            return numerical_derivative(
+                self, quantity, by, arrays, {**more, **{k: x for k, x in own.items() if x is not None}}
+            )
         key: tuple[Any, ...] = (quantity, by, frame, axes, formulation)
         try:
             if parameters is out is threads is None and not more:

@@ -195,11 +195,16 @@ FOLLOWING = {
 }
 
 
+# What has derivatives by parameters, and is no formula: it is found from singular vectors, or from the vectors of poles.
+NUMERICAL = ("conditions", "poles", "natural_frequencies", "damping_ratios")
+
+
 def quantity(m: Model, name: str, following: bool = False) -> Formula:
     """The formula behind a name, for a tree or for a closed mechanism; where joints follow a parameter, theirs too."""
     known = {**QUANTITIES, **(CLOSED if m.closed else {}), **(FOLLOWING if following else {})}
     if not isinstance(name, str) or name not in known:
-        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), known)}")
+        words = [*known, *(NUMERICAL if following else ())]
+        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), words)}")
     if name.startswith("coupling_forces") and not m.couplings:
         raise ModelError(f"{m.name} has no couplings; the forces of its loops are among its reactions.")
     return known[name]

@@ -148,29 +148,37 @@ def tree_terms(
 
 
 def linear_sensitivity(
-    m: Model, q: SX, v: SX, tau: SX, value: SX, parameter: str, partition: Partition | None = None,
+    m: Model, q: SX, v: SX, tau: SX, value: SX, moved: SX, forced: SX, parameter: str, partition: Partition | None = None,
     outputs: tuple[Output, ...] = (), external: External | None = None, *, structure: Structure,
 ) -> list[SX]:  # fmt: skip
-    """The derivatives of U, V, W, F, A, B, C and D by a parameter, with the independent coordinates, their velocities and the
-    actuators' forces held and all else following, so that the loops stay closed."""
-    varied, p = m.with_symbols({parameter: value}), partition or structure.partition
-    along, step_q, step_v = coordinate_rates(m, q), zeros(m.nv), zeros(m.nv)
+    """The derivatives of U, V, W, F, A, B, C, D and the accelerations by a parameter, where the independent coordinates change by
+    `moved`, the actuators' forces by `forced` and the independent velocities not at all; all else follows, so that the loops
+    stay closed."""
+    varied, p = m.with_symbols({**m.symbols, parameter: value}), partition or structure.partition
     with inlining():
         made = linear_model(varied, q, v, tau, p, outputs, external, structure=structure)
-        if m.closed:
-            phi, J, _, rate = closure.equations(varied, q, v, p.rows)
-            dependent, e, speed = Square(J[:, list(p.dependent)]), list(p.dependent), J @ v + rate
-            step_q[e, :] = -dependent.solve(casadi.jacobian(phi, value))
-            step_v[e, :] = -dependent.solve(
-                casadi.jacobian(speed, value) + casadi.jacobian(speed, q) @ along @ step_q
-            )  # fmt: skip
-        matrices = [made.U, made.V, made.W, made.F, made.A, made.B, made.C, made.D]
-        direction = casadi.vertcat(along @ step_q, step_v, casadi.SX(1))
-        stacked = casadi.densify(casadi.vertcat(*(casadi.vec(x) for x in matrices)))
-        changed = casadi.jtimes(stacked, casadi.vertcat(q, v, value), direction)
-    ends = list(accumulate((x.numel() for x in matrices), initial=0))
-    parts = [casadi.reshape(changed[b:c], *x.shape) for x, (b, c) in zip(matrices, pairwise(ends), strict=True)]
+        step_q, step_v = _following(varied, q, v, value, moved, p)
+        changing = [made.U, made.V, made.W, made.F, made.A, made.B, made.C, made.D, made.a]
+        direction = casadi.vertcat(step_q, step_v, forced, casadi.SX(1))
+        stacked = casadi.densify(casadi.vertcat(*(casadi.vec(x) for x in changing)))
+        changed = casadi.jtimes(stacked, casadi.vertcat(q, v, tau, value), direction)
+    ends = list(accumulate((x.numel() for x in changing), initial=0))
+    parts = [casadi.reshape(changed[b:c], *x.shape) for x, (b, c) in zip(changing, pairwise(ends), strict=True)]
     return [*parts, made.residual, made.condition]
+
+
+def _following(m: Model, q: SX, v: SX, value: SX, moved: SX, p: Partition) -> tuple[SX, SX]:
+    """How all coordinates and velocities change with a parameter, and with the independent coordinates."""
+    e, step_q, step_v = list(p.dependent), zeros(m.nv), zeros(m.nv)
+    step_q[list(p.independent), :] = moved
+    along = coordinate_rates(m, q)
+    if m.closed:
+        phi, J, _, rate = closure.equations(m, q, v, p.rows)
+        dependent, speed = Square(J[:, e]), J @ v + rate
+        step_q[e, :] = -dependent.solve(casadi.jacobian(phi, value) + J @ step_q)
+        state, direction = casadi.vertcat(q, value), casadi.vertcat(along @ step_q, casadi.SX(1))
+        step_v[e, :] = -dependent.solve(casadi.jtimes(speed, state, direction))
+    return along @ step_q, step_v
 
 
 def state_matrix(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:

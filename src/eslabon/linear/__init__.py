@@ -7,7 +7,8 @@
 `linearize` finds the state and asks the native formula of `dynamics.linearized`, `linear_model` is what comes out, `measured`
 reads the names of outputs, `response` sets a perturbed motion's forces beside the linear ones, `contributions` tells
 what each body adds to U, V and W. `equilibrium` asks the search of `steady_search`, and `stability` for its word; `equilibria` is
-what comes out. `modes` are those of a linear model.
+what comes out. `modes` are those of a linear model; `model_derivatives` and `mode_derivatives` say how either changes with a
+parameter.
 
 >>> import eslabon as es
 >>> sorted(es.load("cart_pole").linearize([0.0, 0.0]).poles.real.round(3) + 0.0)[-1].item()
@@ -18,6 +19,7 @@ from eslabon.linear.contributions import Contributions, contributions
 from eslabon.linear.equilibria import Equilibrium
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
+from eslabon.linear.mode_derivatives import ModeDerivatives
 from eslabon.linear.modes import Mode, Modes
 from eslabon.linear.response import Response, compare_response
 
@@ -26,6 +28,7 @@ __all__ = [
     "Equilibrium",
     "LinearModel",
     "Mode",
+    "ModeDerivatives",
     "Modes",
     "Response",
     "compare_response",

@@ -244,11 +244,14 @@ class LinearModel:
         )
         return rest if self.batch else bool(rest)
 
-    def derivative(self, parameter: str) -> dict[str, Floats]:
-        """The derivatives of U, V, W, F, A, B, C and D by a parameter of the mechanism, by name.
+    def derivative(self, parameter: str, following: str = "nothing", held: Any = None) -> dict[str, Floats]:
+        """The derivatives of U, V, W, F, A, B, C, D and of the accelerations a by a parameter of the mechanism, by name.
 
-        The independent coordinates, their velocities and the actuators' forces are held; passive joints follow, so that the
-        loops stay closed.
+        The independent coordinates and their velocities are held; passive joints follow, so that the loops stay closed.
+        `following` says what else does: "nothing", so that the actuators' forces stay too; "forces", which change so that the
+        independent coordinates accelerate no more than before, and an equilibrium stays one; or "coordinates": the
+        equilibrium moves under the same forces. `held` are joints or frames that stay in place of the independent coordinates,
+        as in `m.derivative`.
 
         >>> import eslabon as es
         >>> m = es.load("cart_pole")
@@ -256,9 +259,9 @@ class LinearModel:
         >>> lm.A[3, 1].round(3), lm.derivative("L")["A"][3, 1].round(3)     # proportional to 1/L
         (np.float64(15.792), np.float64(-15.792))
         """
-        from eslabon.linear.linearize import sensitivity
+        from eslabon.linear.model_derivatives import model_derivative
 
-        return sensitivity(self, parameter)
+        return model_derivative(self, parameter, following, held)
 
     def contributions(self) -> Contributions:
         """What each body, and motors, springs, friction and wrenches, add to U, V and W (Rojas, 5.5).

@@ -75,7 +75,9 @@ PLAIN_TREE = _formula(
 TREE_TERMS = _formula("tree_terms", ("q", "v", "a"), ("U", "V", "W"), ())
 HOLDING = _formula("holding", ("q", "v", "a"), ("F", "needed"), steady=False)
 SENSITIVITY = _formula(
-    "linear_sensitivity", ("q", "v", "tau", Argument("value", ())), MATRICES, outputs=(), parameter=None
+    "linear_sensitivity",
+    ("q", "v", "tau", Argument("value", ()), Argument("moved", _shape("needed")), Argument("forced", lambda m, **_: (m.nu,))),
+    (*MATRICES, "a"), outputs=(), parameter=None,
 )  # fmt: skip
 
 
@@ -273,8 +275,11 @@ def later(lm: LinearModel, name: str) -> dict[str, Floats]:
     return dict(zip("UVW", found, strict=True))
 
 
-def sensitivity(lm: LinearModel, parameter: str) -> dict[str, Floats]:
-    """The derivatives of a linear model's matrices by a parameter."""
+def sensitivity(
+    lm: LinearModel, parameter: str, moved: Floats | None = None, forced: Floats | None = None
+) -> dict[str, Floats]:
+    """The derivatives of a linear model's matrices, and of its accelerations, by a parameter, where the independent coordinates
+    and the actuators' forces change with it so much."""
     layout, call = lm.layout, lm.layout.request
     m, parameter = layout.model, text(parameter, "parameter")
     if parameter not in m.parameters:
@@ -282,8 +287,9 @@ def sensitivity(lm: LinearModel, parameter: str) -> dict[str, Floats]:
     value = call.parameters.get(parameter, m.parameters[parameter])
     outputs = _layout(m, layout.partition, layout.outputs or None)[0]
     asked = {"partition": layout.partition, "outputs": outputs, "parameter": parameter}
-    made = call.without(parameter)(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value)
-    found = dict(zip(MATRICES, made, strict=True))
+    steps = np.zeros(lm.dof) if moved is None else moved, np.zeros(m.nu) if forced is None else forced
+    made = call.without(parameter)(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value, *steps)
+    found = dict(zip((*MATRICES, "a"), made, strict=True))
     for name in ("C", "D"):
         if name in layout.constant:
             found[name] = np.zeros((*lm.batch, *layout.constant[name].shape))

@@ -32,6 +32,7 @@ from eslabon.solvers.assembly.prescription import scales
 
 if TYPE_CHECKING:
     from eslabon.drawing.animation import Animation
+    from eslabon.linear.mode_derivatives import ModeDerivatives
 
 Complex = NDArray[np.complex128]
 
@@ -207,6 +208,26 @@ class Modes:
         comparable = made * scales(m)[:, None]
         largest = np.argmax(np.abs(comparable).round(9), axis=-2, keepdims=True)
         return np.asarray(made / np.take_along_axis(comparable, largest, axis=-2))
+
+    def derivative(
+        self, parameter: str, following: str = "forces", held: Any = None, singular: str = "error"
+    ) -> ModeDerivatives:
+        """How poles, natural frequencies and damping ratios change with a parameter of the mechanism, exact.
+
+        The independent coordinates stay where they are, or what is `held` in their place, and the loops closed. With
+        `following="forces"` the actuators' forces change so that the state stays an equilibrium; with "coordinates" the equilibrium
+        moves under the same forces; with "nothing" these stay as they are and what was an equilibrium may be none. Repeated poles
+        have a derivative if they stay together, as those of rigid-body motions do; else they are an error, or NaN with
+        `singular` "warn" or "ignore".
+
+        >>> import eslabon as es
+        >>> m = es.load("four_bar_spring")
+        >>> m.linearize(m.assemble([2.2])).modes().derivative("k")
+        <ModeDerivatives of four_bar_spring by k: 0.1344 at 2.03 rad/s>
+        """
+        from eslabon.linear.mode_derivatives import mode_derivatives
+
+        return mode_derivatives(self, parameter, following, held, singular)
 
     @property
     def batch(self) -> tuple[int, ...]:

@@ -31,9 +31,8 @@ def derived(m: Model, formula: Formula, by: Any, along: str, held: Any) -> tuple
 
 
 def _parameters(m: Model, formula: Formula, by: Any, along: str) -> str | tuple[str, ...]:
-    """One parameter, or several, of the model."""
-    named = names(by, "by")
-    for name in named:
+    """One parameter, or several, which are no arguments."""
+    for name in names(by, "by"):
         if name in formula.input_names:
             said = (
                 "several at once are parameters"
@@ -44,10 +43,17 @@ def _parameters(m: Model, formula: Formula, by: Any, along: str) -> str | tuple[
                 f"{said} of {m.name} ({', '.join(m.parameters)}); '{name}' is an argument of {formula.name}: differentiate by "
                 "it alone, and leave along out."
             )
+    named = parameters_of(m, by)
+    return by if isinstance(by, str) else named
+
+
+def parameters_of(m: Model, by: Any) -> tuple[str, ...]:
+    """The names of parameters to differentiate by, each once."""
+    named = names(by, "by")
     if not named or len(set(named)) < len(named):
         raise ModelError(f"by names parameters, each once, as in by=('L1', 'L2'); it is {shown(by)}.")
     m.check_parameters(named)
-    return by if isinstance(by, str) else named
+    return named
 
 
 def derivative_at(
