@@ -1,8 +1,8 @@
 """Derivatives of measures by parameters of the mechanism, exact: those of the graph along the closed configuration, and the chain
 rule through what a measure makes of them.
 
-A peak has the derivative that the quantity has where it peaks. Measures that a design is simulated for, or that a function in
-Python computes, have none here.
+A peak has the derivative that the quantity has where it peaks, a natural frequency that of its pole. Measures that a design is
+simulated for, or that a function in Python computes, have none here.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.coordinates.partition import partition, retained_rows
 from eslabon.errors import AssemblyError
+from eslabon.linear.linear_model import LinearModel
+from eslabon.linear.model_derivatives import model_derivative
 from eslabon.measures.along_motion import AlongMotion
 from eslabon.measures.assembled_designs import assembled
+from eslabon.measures.closed_loop_damping import ClosedLoopDamping
 from eslabon.measures.condition import Condition
 from eslabon.measures.energy_consumption import EnergyConsumption
 from eslabon.measures.given_motion import FrameMotion, JointStates
 from eslabon.measures.measure import Measure
+from eslabon.measures.natural_frequency import UNITS, NaturalFrequency
 from eslabon.measures.peak_power import PeakPower
 from eslabon.measures.peak_reaction import PeakReaction
 from eslabon.measures.peak_torque import PeakTorque
@@ -221,6 +225,63 @@ def _(measure: Quantity, m: Mechanism, design: Design) -> Slopes:
         dx = changes[part.output].reshape(len(design.by), len(measure.motion), -1)[..., part.place]
         made[column] = reduced(measure.reduce or "mean", measure.motion.t if measure.reduce else None, x, dx)[1]
     return made
+
+
+# -- of linear models -------------------------------------------------------------------------------------------------
+
+
+class Linear(NamedTuple):
+    """The linear model of one design, and how it changes: with the forces that hold it, or with where it rests."""
+
+    lm: LinearModel
+    following: str
+    held: Any
+
+    @classmethod
+    def of(cls, measure: Any, m: Mechanism, design: Design) -> Linear:
+        ((_, lm, why),) = measure.at.models(m, {name: np.array([x]) for name, x in design.at.items()})
+        if lm is None:
+            raise AssemblyError(next(iter(why.values())))
+        held = measure.at.at
+        if held is None:
+            return cls(lm, "coordinates", None)
+        return cls(lm, "forces", held.prescribed(m)[0] if m.closed else None)
+
+
+@_derivatives.register
+def _(measure: NaturalFrequency, m: Mechanism, design: Design) -> Slopes:
+    lm, following, held = Linear.of(measure, m, design)
+    modes = lm.modes()
+    poles, zero = np.ravel(modes.poles), np.ravel(modes.zero)
+    oscillating = (poles.imag > 0) & ~zero
+    if oscillating.sum() <= max(measure.modes()):
+        return {}
+    order = np.argsort(np.where(oscillating, np.abs(poles), np.inf))
+    slopes = np.stack([np.ravel(modes.derivative(name, following, held).frequencies) for name in design.by])
+    columns = measure.columns(m)
+    return {column: slopes[:, order[k]] / UNITS[measure.unit] for column, k in zip(columns, measure.modes(), strict=True)}  # fmt: skip
+
+
+@_derivatives.register
+def _(measure: ClosedLoopDamping, m: Mechanism, design: Design) -> Slopes:
+    """Of poles of A - B K, with gains that all designs keep; each changes by y (A' - B' K) x / y x."""
+    from scipy.linalg import eig
+
+    K = measure.gains(m)
+    if K is None:
+        return {}
+    lm, following, held = Linear.of(measure, m, design)
+    size = lm.A.shape[-1]
+    poles, left, right = eig((lm.A - lm.B @ K).reshape(size, size), left=True)
+    changes = [model_derivative(lm, name, following, held) for name in design.by]
+    C = np.stack([(x["A"] - x["B"] @ K).reshape(size, size) for x in changes])
+    across = np.einsum("ik,ik->k", left.conj(), right)
+    slopes = np.einsum("ik,pij,jk->pk", left.conj(), C, right) / across
+    length = np.abs(poles)
+    ratios = -slopes.real / length + poles.real * (poles.conj() * slopes).real / length**3
+    worst, slowest = int(np.argmin(-poles.real / length)), int(np.argmax(poles.real))
+    damping, decay = measure.columns(m)
+    return {damping: ratios[:, worst], decay: -slopes[:, slowest].real}
 
 
 @_derivatives.register
