@@ -110,7 +110,8 @@ class Sensitivities:
         bent = f" A linear model explains {own.explained:.0%} of the variance." if own.explained < LINEAR else ""
         rivals = [k for k in others if own.total_interval[1][k] >= own.total_interval[0][first]]
         if rivals:
-            several = " and ".join(sorted(self.factors[k] for k in (first, *rivals)))
+            *most, last = sorted(self.factors[k] for k in (first, *rivals))
+            several = f"{', '.join(most)} and {last}"
             told = f"{several} matter most; {self.samples:,} samples do not tell which of them more"
         else:
             share = f"{own.shares[first]:.0%} by {own.source}"
