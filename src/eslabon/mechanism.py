@@ -240,7 +240,8 @@ class Mechanism(model.Model):
     def with_free(self, *paths: str) -> Self:
         """The mechanism with numbers of its items made parameters, so that sweeps, derivatives and optimisation can vary them:
         "link2.mass" becomes the parameter link2_mass, of today's value. `free_numbers` lists the paths. Others stay as they are: the
-        moments of inertia do not follow a mass, nor the mass a length.
+        moments of inertia do not follow a mass, nor the mass a length. "tip.first.x.deviation" is what a number is off by, zero
+        today, whatever parameters it follows from; so legs of one length have tolerances of their own.
 
         >>> import eslabon as es
         >>> m = es.load("puma560").with_free("link2.mass", "q1.coulomb")

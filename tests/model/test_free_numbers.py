@@ -134,6 +134,23 @@ def test_a_payload_is_a_point_mass_at_a_frame(puma):
         puma.with_free("tol.payload")
 
 
+def test_a_deviation_is_added_to_what_a_number_follows_from():
+    m = es.load("planar_3rrr")
+    path = next(p for p, x in places(m).items() if p.endswith(".first.x") and "L" in getattr(x.value, "names", tuple)())
+    off = m.with_free(f"{path}.deviation", f"{path}.deviation")
+    name = path.replace(".", "_") + "_deviation"
+    assert off.with_free(f"{path}.deviation") == off
+    assert parameter_units(off)[name] == "m"
+    loop = path.split(".")[0]
+    moved = off.with_parameters(**{name: 1e-3, "L": 0.21}).loop(loop).first.at.position
+    plain = m.with_parameters(L=0.21).loop(loop).first.at.position
+    np.testing.assert_allclose(np.subtract(moved, plain), [1e-3, 0, 0], atol=1e-15)
+    both = es.load("puma560").with_free("link2.mass.deviation", "link2.mass", "tool.payload", "link6.mass.deviation")
+    assert both.with_parameters(link2_mass=10.0, link2_mass_deviation=1.0).body("link2").mass == 11.0
+    heavy = both.with_parameters(link6_mass_deviation=0.01, tool_payload=1.0).body("link6").mass
+    assert heavy == pytest.approx(1.1)
+
+
 def test_a_name_that_is_taken_is_refused():
     b = es.Builder("rod").body("arm", mass=1.0).joint("q", "revolute", "ground", "arm", at=("arm_mass", 0, 0))
     b.parameter("arm_mass", 2.0)

@@ -21,7 +21,7 @@ def variable(said, name="L2", robot="five_bar"):
     ("said", "low", "high"),
     [((0.03, 0.06), 0.03, 0.06), ([0.03, 0.06], 0.03, 0.06), ("3..6 cm", 0.03, 0.06), (("30 mm", "6 cm"), 0.03, 0.06),
      ("10 mm..3 cm", 0.01, 0.03), ("1e-2 .. 3e-2", 0.01, 0.03), ("±0.1 mm", 0.0399, 0.0401), ("+/-0.1 mm", 0.0399, 0.0401),
-     ("±2 %", 0.0392, 0.0408), ("50 ± 0.1 mm", 0.0499, 0.0501), ("5 cm ± 1 %", 0.0495, 0.0505)],
+     ("±2 %", 0.0392, 0.0408), ("50 ± 0.1 mm", 0.0499, 0.0501), ("50±0.1mm uniform", 0.0499, 0.0501), ("5 cm ± 1 %", 0.0495, 0.0505)],
 )  # fmt: skip
 def test_ranges(said, low, high):
     x = variable(said)
@@ -41,6 +41,7 @@ def test_a_tolerance_said_to_be_normal_is_three_sigma_cut_off():
 
 
 def test_angles_and_other_units():
+    assert variable("−5..5deg", "theta2.at.yaw").low == pytest.approx(-np.deg2rad(5))
     assert variable("-5..5 deg", "theta2.at.yaw").high == pytest.approx(np.deg2rad(5))
     assert variable("900..1100 g", "link2.mass", "puma560").high == pytest.approx(1.1)
     assert variable("0..2 N/mm", "k", "four_bar_spring").high == pytest.approx(2000.0)

@@ -91,6 +91,10 @@ class ClosedLoopDamping(Measure):
         kept = self._feedback(m)
         return in_blocks(lambda own: self._block(m, own, kept), designs, COLUMNS, 1)
 
+    def gains(self, m: Mechanism) -> Floats | None:
+        """The gains K that all designs keep; None of a law that is none, or that is designed for each."""
+        return None if self.designed == "each" or is_law(self.controller) else self._gains(self.at.of(m))
+
     def _gains(self, lm: LinearModel) -> Floats:
         """Gains for one linear model."""
         from eslabon import control

@@ -1,26 +1,32 @@
 """Derivatives of measures by parameters of the mechanism, exact: those of the graph along the closed configuration, and the chain
 rule through what a measure makes of them.
 
-A peak has the derivative that the quantity has where it peaks. Measures that a design is simulated for, or that a function in
-Python computes, have none here.
+A peak has the derivative that the quantity has where it peaks, a natural frequency that of its pole. Measures that a design is
+simulated for, or that a function in Python computes, have none here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.coordinates.partition import partition, retained_rows
+from eslabon.errors import AssemblyError
+from eslabon.linear.linear_model import LinearModel
+from eslabon.linear.model_derivatives import model_derivative
 from eslabon.measures.along_motion import AlongMotion
+from eslabon.measures.assembled_designs import assembled
+from eslabon.measures.closed_loop_damping import ClosedLoopDamping
 from eslabon.measures.condition import Condition
 from eslabon.measures.energy_consumption import EnergyConsumption
 from eslabon.measures.given_motion import FrameMotion, JointStates
 from eslabon.measures.measure import Measure
+from eslabon.measures.natural_frequency import UNITS, NaturalFrequency
 from eslabon.measures.peak_power import PeakPower
 from eslabon.measures.peak_reaction import PeakReaction
 from eslabon.measures.peak_torque import PeakTorque
@@ -33,10 +39,11 @@ from eslabon.quantities import quantity as formula_of
 Slopes = dict[str, Floats]  # by column, one number for each parameter
 
 
-@singledispatch
-def exact_derivatives(measure: Measure, m: Mechanism, parameters: Sequence[str]) -> Slopes:
-    """The derivatives of a measure's columns by parameters at the values that the mechanism has: (parameters,) by column; columns
-    without an exact derivative are left out.
+def exact_derivatives(
+    measure: Measure, m: Mechanism, parameters: Sequence[str], at: Mapping[str, float] | None = None
+) -> Slopes:
+    """The derivatives of a measure's columns by parameters, in the design that has values `at` of some, and else those of the
+    mechanism: (parameters,) by column; columns without an exact derivative are left out.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -44,6 +51,19 @@ def exact_derivatives(measure: Measure, m: Mechanism, parameters: Sequence[str])
     >>> exact_derivatives(es.measures.PeakTorque(swing), m, ["L2", "m3"])["peak_torque"].round(4)
     array([0.119 , 0.0726])
     """
+    own = {name: m.parameters[name] for name in parameters}
+    return _derivatives(measure, m, Design(tuple(parameters), {**own, **(at or {})}))
+
+
+class Design(NamedTuple):
+    """By which parameters, and the values of some of them."""
+
+    by: tuple[str, ...]
+    at: Mapping[str, float]
+
+
+@singledispatch
+def _derivatives(measure: Measure, m: Mechanism, design: Design) -> Slopes:
     return {}
 
 
@@ -53,24 +73,31 @@ class Motion:
 
     m: Mechanism
     given: JointStates | FrameMotion
-    parameters: tuple[str, ...]
+    design: Design
     q: Floats
     v: Floats
     a: Floats
 
     @classmethod
-    def of(cls, measure: Any, m: Mechanism, parameters: Sequence[str]) -> Motion:
-        return cls(m, measure.motion, tuple(parameters), *measure.motion.completed(m))
+    def of(cls, measure: Any, m: Mechanism, design: Design) -> Motion:
+        states = assembled(m, {name: np.array([x]) for name, x in design.at.items()}, measure.motion)
+        for why in states.reasons.values():
+            raise AssemblyError(why)
+        return cls(m, measure.motion, design, states.q[0], states.v[0], states.a[0])
 
     def both(self, verb: str, *names: str, **options: Any) -> tuple[Floats, Floats]:
         """A quantity (k, ...) and its derivatives (parameters, k, ...)."""
         arrays = [getattr(self, name) for name in names]
-        return getattr(self.m, verb)(*arrays, **options), self.slopes(verb, arrays, **options)[0]
+        return self.values(verb, arrays, **options)[0], self.slopes(verb, arrays, **options)[0]
+
+    def values(self, verb: str, arrays: Sequence[Floats], **options: Any) -> list[Floats]:
+        """Each output of a quantity, (k, ...)."""
+        return listed(getattr(self.m, verb)(*arrays, parameters=dict(self.design.at), **options))
 
     def slopes(self, quantity: str, arrays: Sequence[Floats], **options: Any) -> list[Floats]:
         """Derivatives (parameters, k, ...) of each output of a quantity, what is given of the motion being held."""
-        found = self.m.derivative(quantity, self.parameters, *arrays, **self._held(), **options)
-        return [np.moveaxis(x, -1, 0) for x in listed(found)]
+        own = {"parameters": dict(self.design.at), **self._held(), **options}
+        return [np.moveaxis(x, -1, 0) for x in listed(self.m.derivative(quantity, self.design.by, *arrays, **own))]
 
     def _held(self) -> dict[str, Any]:
         if isinstance(self.given, FrameMotion):
@@ -123,37 +150,37 @@ def _columns(measure: AlongMotion, m: Mechanism, value: Floats, slopes: Floats) 
     return {largest: slopes[:, int(np.argmax(value))], **made} if largest in measure.columns(m) else made
 
 
-@exact_derivatives.register
-def _(measure: PeakTorque, m: Mechanism, parameters: Sequence[str]) -> Slopes:
-    x = Motion.of(measure, m, parameters).both("inverse_dynamics", "q", "v", "a")
+@_derivatives.register
+def _(measure: PeakTorque, m: Mechanism, design: Design) -> Slopes:
+    x = Motion.of(measure, m, design).both("inverse_dynamics", "q", "v", "a")
     return _columns(measure, m, *reduced("peak", measure.motion.t, *x))
 
 
-@exact_derivatives.register
-def _(measure: RmsTorque, m: Mechanism, parameters: Sequence[str]) -> Slopes:
-    x = Motion.of(measure, m, parameters).both("inverse_dynamics", "q", "v", "a")
+@_derivatives.register
+def _(measure: RmsTorque, m: Mechanism, design: Design) -> Slopes:
+    x = Motion.of(measure, m, design).both("inverse_dynamics", "q", "v", "a")
     return _columns(measure, m, *reduced("rms", measure.motion.t, *x))
 
 
-@exact_derivatives.register
-def _(measure: PeakPower, m: Mechanism, parameters: Sequence[str]) -> Slopes:
-    power, slopes = Motion.of(measure, m, parameters).power()
+@_derivatives.register
+def _(measure: PeakPower, m: Mechanism, design: Design) -> Slopes:
+    power, slopes = Motion.of(measure, m, design).power()
     total = reduced("peak", None, power.sum(axis=-1), slopes.sum(axis=-1))[1]
     return {**_columns(measure, m, *reduced("peak", None, power, slopes)), f"{measure.name}.total": total}
 
 
-@exact_derivatives.register
-def _(measure: EnergyConsumption, m: Mechanism, parameters: Sequence[str]) -> Slopes:
-    power, slopes = Motion.of(measure, m, parameters).power()
+@_derivatives.register
+def _(measure: EnergyConsumption, m: Mechanism, design: Design) -> Slopes:
+    power, slopes = Motion.of(measure, m, design).power()
     kept = np.where(power > 0, 1.0, measure.regeneration)
     energy = np.trapezoid(kept * slopes, measure.motion.t, axis=1)
     total, *each = measure.columns(m)
     return {total: energy.sum(axis=1), **{column: energy[:, k] for k, column in enumerate(each)}}
 
 
-@exact_derivatives.register
-def _(measure: PeakReaction, m: Mechanism, parameters: Sequence[str]) -> Slopes:
-    wrenches, slopes = Motion.of(measure, m, parameters).both("reactions", "q", "v", "a")
+@_derivatives.register
+def _(measure: PeakReaction, m: Mechanism, design: Design) -> Slopes:
+    wrenches, slopes = Motion.of(measure, m, design).both("reactions", "q", "v", "a")
     places = measure.places(m)
     largest, *columns = measure.columns(m)
     made: list[tuple[Floats, Floats]] = []
@@ -163,16 +190,16 @@ def _(measure: PeakReaction, m: Mechanism, parameters: Sequence[str]) -> Slopes:
         with np.errstate(invalid="ignore", divide="ignore"):
             made.append(reduced("peak", None, size, np.where(size > 0, (x * dx).sum(axis=-1) / size, 0.0)))
     (force, df), (_, dn) = made
-    each = np.stack([df, dn], axis=-1).reshape(len(parameters), -1)
+    each = np.stack([df, dn], axis=-1).reshape(len(design.by), -1)
     return {largest: df[:, int(np.argmax(force))], **{column: each[:, k] for k, column in enumerate(columns)}}
 
 
-@exact_derivatives.register
-def _(measure: Condition, m: Mechanism, parameters: Sequence[str]) -> Slopes:
+@_derivatives.register
+def _(measure: Condition, m: Mechanism, design: Design) -> Slopes:
     """Singular values change by u . dJ v. Only of loops: the serial kind weighs lengths by the size of the design."""
     if not measure.parallel(m):
         return {}
-    J, dJ = Motion.of(measure, m, parameters).both("constraint_jacobian", "q")
+    J, dJ = Motion.of(measure, m, design).both("constraint_jacobian", "q")
     rows, passive = list(retained_rows(m)), list(partition(m).dependent)
     J, dJ = J[..., rows, :][..., passive], dJ[..., rows, :][..., passive]
     u, s, w = np.linalg.svd(J, full_matrices=False)
@@ -182,28 +209,85 @@ def _(measure: Condition, m: Mechanism, parameters: Sequence[str]) -> Slopes:
     return {measure.name: reduced(measure.reduce, measure.motion.t, value, slope)[1]}
 
 
-@exact_derivatives.register
-def _(measure: Quantity, m: Mechanism, parameters: Sequence[str]) -> Slopes:
+@_derivatives.register
+def _(measure: Quantity, m: Mechanism, design: Design) -> Slopes:
     if measure.states() > 1:
         return {}
-    motion, verb = Motion.of(measure, m, parameters), measure.quantity.removesuffix(UNDER_FORCES)
+    motion, verb = Motion.of(measure, m, design), measure.quantity.removesuffix(UNDER_FORCES)
     if verb != measure.quantity or measure.tau is not None:
         return {}
     arrays = [getattr(motion, x) for x in formula_of(m, measure.quantity).input_names]
-    outputs = listed(getattr(m, verb)(*arrays, **measure.options))
+    outputs = motion.values(verb, arrays, **measure.options)
     changes = motion.slopes(verb, arrays, **measure.options)
     made = {}
     for column, part in zip(measure.columns(m), measure.parts(m), strict=True):
         x = outputs[part.output].reshape(len(measure.motion), -1)[:, part.place]
-        dx = changes[part.output].reshape(len(parameters), len(measure.motion), -1)[..., part.place]
+        dx = changes[part.output].reshape(len(design.by), len(measure.motion), -1)[..., part.place]
         made[column] = reduced(measure.reduce or "mean", measure.motion.t if measure.reduce else None, x, dx)[1]
     return made
 
 
-@exact_derivatives.register
-def _(measure: Several, m: Mechanism, parameters: Sequence[str]) -> Slopes:
+# -- of linear models -------------------------------------------------------------------------------------------------
+
+
+class Linear(NamedTuple):
+    """The linear model of one design, and how it changes: with the forces that hold it, or with where it rests."""
+
+    lm: LinearModel
+    following: str
+    held: Any
+
+    @classmethod
+    def of(cls, measure: Any, m: Mechanism, design: Design) -> Linear:
+        ((_, lm, why),) = measure.at.models(m, {name: np.array([x]) for name, x in design.at.items()})
+        if lm is None:
+            raise AssemblyError(next(iter(why.values())))
+        held = measure.at.at
+        if held is None:
+            return cls(lm, "coordinates", None)
+        return cls(lm, "forces", held.prescribed(m)[0] if m.closed else None)
+
+
+@_derivatives.register
+def _(measure: NaturalFrequency, m: Mechanism, design: Design) -> Slopes:
+    lm, following, held = Linear.of(measure, m, design)
+    modes = lm.modes()
+    poles, zero = np.ravel(modes.poles), np.ravel(modes.zero)
+    oscillating = (poles.imag > 0) & ~zero
+    if oscillating.sum() <= max(measure.modes()):
+        return {}
+    order = np.argsort(np.where(oscillating, np.abs(poles), np.inf))
+    slopes = np.stack([np.ravel(modes.derivative(name, following, held).frequencies) for name in design.by])
+    columns = measure.columns(m)
+    return {column: slopes[:, order[k]] / UNITS[measure.unit] for column, k in zip(columns, measure.modes(), strict=True)}  # fmt: skip
+
+
+@_derivatives.register
+def _(measure: ClosedLoopDamping, m: Mechanism, design: Design) -> Slopes:
+    """Of poles of A - B K, with gains that all designs keep; each changes by y (A' - B' K) x / y x."""
+    from scipy.linalg import eig
+
+    K = measure.gains(m)
+    if K is None:
+        return {}
+    lm, following, held = Linear.of(measure, m, design)
+    size = lm.A.shape[-1]
+    poles, left, right = eig((lm.A - lm.B @ K).reshape(size, size), left=True)
+    changes = [model_derivative(lm, name, following, held) for name in design.by]
+    C = np.stack([(x["A"] - x["B"] @ K).reshape(size, size) for x in changes])
+    across = np.einsum("ik,ik->k", left.conj(), right)
+    slopes = np.einsum("ik,pij,jk->pk", left.conj(), C, right) / across
+    length = np.abs(poles)
+    ratios = -slopes.real / length + poles.real * (poles.conj() * slopes).real / length**3
+    worst, slowest = int(np.argmin(-poles.real / length)), int(np.argmax(poles.real))
+    damping, decay = measure.columns(m)
+    return {damping: ratios[:, worst], decay: -slopes[:, slowest].real}
+
+
+@_derivatives.register
+def _(measure: Several, m: Mechanism, design: Design) -> Slopes:
     made: Slopes = {}
     for key, each in measure.measures.items():
-        found = exact_derivatives(each, m, parameters)
+        found = _derivatives(each, m, design)
         made |= {renamed_column(key, each.name, column): x for column, x in found.items()}
     return made

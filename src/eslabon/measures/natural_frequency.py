@@ -47,10 +47,11 @@ class NaturalFrequency(Measure):
     def __post_init__(self, tau: Any, guess: Any) -> None:
         object.__setattr__(self, "at", operating_point(self.at, tau, guess))
         choice(self.unit, "unit", UNITS)
-        for k in self._modes():
+        for k in self.modes():
             count(k, "mode")
 
-    def _modes(self) -> tuple[int, ...]:
+    def modes(self) -> tuple[int, ...]:
+        """The numbers of its modes."""
         given = self.mode if isinstance(self.mode, list | tuple) else (self.mode,)
         if not given:
             raise InputError("mode is a number, or several; there is none.")
@@ -59,7 +60,7 @@ class NaturalFrequency(Measure):
     def columns(self, m: Mechanism) -> Mapping[str, str]:
         self.at.check(m)
         if isinstance(self.mode, list | tuple):
-            return {f"{self.name}.{k}": self.unit for k in self._modes()}
+            return {f"{self.name}.{k}": self.unit for k in self.modes()}
         return {self.name: self.unit}
 
     def measured(self, m: Mechanism, designs: Designs) -> Measured:
@@ -70,7 +71,7 @@ class NaturalFrequency(Measure):
         found = np.full((number_of(designs), len(columns)), np.nan)
         rows, lm, reasons = self.at.models(m, designs)
         if lm is not None:
-            last = max(self._modes())
+            last = max(self.modes())
             found[rows], counts = self._frequencies(lm)
             lacking = f"oscillates in {{}} modes about this configuration; there is no mode {last}."
             reasons = reasons | {int(rows[k]): lacking.format(counts[k]) for k in np.flatnonzero(counts <= last)}
@@ -82,7 +83,7 @@ class NaturalFrequency(Measure):
         poles, zero = (np.atleast_2d(x) for x in (modes.poles, modes.zero))
         oscillating = (poles.imag > 0) & ~zero
         size = np.sort(np.where(oscillating, np.abs(poles), np.inf), axis=-1)
-        size = np.concatenate([size, np.full((len(size), 1 + max(self._modes())), np.inf)], axis=-1)[
-            :, list(self._modes())
+        size = np.concatenate([size, np.full((len(size), 1 + max(self.modes())), np.inf)], axis=-1)[
+            :, list(self.modes())
         ]
         return np.where(np.isfinite(size), size / UNITS[self.unit], np.nan), oscillating.sum(axis=-1)

@@ -1,7 +1,8 @@
 """The numbers of a mechanism by path, "link2.mass" or "theta1.at.x", and parameters made of them.
 
 A path is the item's name, the field's as the Builder has it, and the component's. What bounds a motion (limits) or only starts
-one (home, modes), and what is only drawn, is no property of a design and has no path. "tool.payload" is a point mass at a frame.
+one (home, modes), and what is only drawn, is no property of a design and has no path. "tool.payload" is a point mass at a frame, and "link2.mass.deviation" what a number is
+off by, whatever it follows from: legs of one length L have tolerances of their own.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ WORDS = {
 UNSAID = {"viscous": 0.0, "coulomb": 0.0, "stiffness": 0.0, "rest": 0.0, "motor_inertia": 0.0, "gear_ratio": 1.0}
 
 PAYLOAD = ".payload"  # of a frame: a point mass there, which may come to be a parameter too
+DEVIATION = ".deviation"  # of a number: what it is off by
 
 Steps = tuple[str | int, ...]
 Found = Iterator[tuple[str, Steps, str]]  # what a number is called in its item, how to get there, its unit
@@ -177,24 +179,39 @@ def free_name(path: str) -> str:
 
 
 def with_free(m: Model, paths: Iterable[str]) -> Description:
-    """Numbers made parameters of today's values; payloads at last, for then masses follow from them."""
+    """Numbers made parameters of today's values; at last what others come to depend on: payloads and deviations."""
     d = m.description
-    for path in sorted(dict.fromkeys(paths), key=lambda path: str(path).endswith(PAYLOAD)):
+    for path in sorted(dict.fromkeys(paths), key=lambda path: str(path).endswith((PAYLOAD, DEVIATION))):
         if isinstance(path, str) and path.endswith(PAYLOAD):
             d = _with_load(m, d, path)
-            continue
-        place = place_of(m, path)
-        name = free_name(path)
-        if isinstance(place.value, Expression):
-            made_of = sorted({*place.value.names()})
-            if name in made_of:
-                continue  # it has that parameter already
-            raise ModelError(
-                f"{m.name}: {path} is '{place.value}', which follows from {', '.join(map(repr, made_of))}; "
-                f"vary {'that' if len(made_of) == 1 else 'those'}, or give it a number of its own first."
-            )
-        d = with_number(d, place.steps, name, place.value, parameter(name))
+        elif isinstance(path, str) and path.endswith(DEVIATION):
+            d = _with_deviation(m, d, path)
+        else:
+            d = _with_own(m, d, path)
     return d
+
+
+def _with_own(m: Model, d: Description, path: str) -> Description:
+    """A number that is a parameter, unless it is one already."""
+    place, name = place_of(m, path), free_name(path) if isinstance(path, str) else ""
+    if isinstance(place.value, Expression):
+        made_of = sorted({*place.value.names()})
+        if name in made_of:
+            return d
+        raise ModelError(
+            f"{m.name}: {path} is '{place.value}', which follows from {', '.join(map(repr, made_of))}; vary "
+            f"{'that' if len(made_of) == 1 else 'those'}, or let it deviate by itself, as '{path}{DEVIATION}'."
+        )
+    return with_number(d, place.steps, name, place.value, parameter(name))
+
+
+def _with_deviation(m: Model, d: Description, path: str) -> Description:
+    """A number, whatever it follows from, and a parameter more that is zero."""
+    place, name = place_of(m, path.removesuffix(DEVIATION)), free_name(path)
+    today = _at(d, place.steps)
+    if isinstance(today, Expression) and name in today.names():
+        return d
+    return with_number(d, place.steps, name, 0.0, today + parameter(name))
 
 
 def _with_load(m: Model, d: Description, path: str) -> Description:

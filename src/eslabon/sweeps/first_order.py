@@ -38,4 +38,4 @@ def exact_effects(m: Mechanism, measure: Measure, chosen: Sequence[Factor]) -> t
 
 
 def _slopes(m: Mechanism, measure: Measure, at: Mapping[str, float], ways: Sequence[Direction]) -> Mapping[str, Floats]:
-    return exact_derivatives(measure, m.variant(**at), [way.parameter for way in ways])
+    return exact_derivatives(measure, m, [way.parameter for way in ways], at)

@@ -18,7 +18,7 @@ from eslabon.sheets import Sheet
 from eslabon.sweeps.factors import Factor, factors_of, regression
 from eslabon.sweeps.first_order import exact_effects
 from eslabon.sweeps.sobol import SobolIndices, sobol_indices
-from eslabon.sweeps.sweep import sweep
+from eslabon.sweeps.sweep import MOST, sweep
 from eslabon.sweeps.sweep_table import SweepTable
 from eslabon.sweeps.table_statistics import aligned
 from eslabon.sweeps.variables import variables_of
@@ -110,7 +110,8 @@ class Sensitivities:
         bent = f" A linear model explains {own.explained:.0%} of the variance." if own.explained < LINEAR else ""
         rivals = [k for k in others if own.total_interval[1][k] >= own.total_interval[0][first]]
         if rivals:
-            several = " and ".join(sorted(self.factors[k] for k in (first, *rivals)))
+            *most, last = sorted(self.factors[k] for k in (first, *rivals))
+            several = f"{', '.join(most)} and {last}"
             told = f"{several} matter most; {self.samples:,} samples do not tell which of them more"
         else:
             share = f"{own.shares[first]:.0%} by {own.source}"
@@ -160,7 +161,8 @@ class Sensitivities:
 
 def sensitivities(
     m: Mechanism, quantity: Any, over: Mapping[str, Any], samples: int = 256, *, seed: int = 0, confidence: float = 0.95,
-    cluster: Any = None, folder: str | Path | None = None, progress: bool | None = None, **options: Any,
+    cluster: Any = None, folder: str | Path | None = None, most: int = MOST, chunk: int | None = None,
+    progress: bool | None = None, **options: Any,
 ) -> Sensitivities:  # fmt: skip
     """Which of the uncertain parameters matters for a quantity: its variance shared out among them.
 
@@ -170,7 +172,7 @@ def sensitivities(
 
     Parameters
     ----------
-    quantity, over, seed, cluster, folder, progress, options : as in `es.sweep`, which measures the designs.
+    quantity, over, seed, cluster, folder, most, chunk, progress, options : as in `es.sweep`, which measures the designs.
     samples : a power of two.
     confidence : of the intervals.
 
@@ -191,7 +193,8 @@ def sensitivities(
     measure = measure_of(quantity, options)
     if measure.states() > 1:
         raise InputError(f"the quantity has a row for each of {measure.states()} states; say what of them counts, as with reduce='peak'.")  # fmt: skip
-    table = sweep(m, measure, over, samples, "saltelli", cluster=cluster, folder=folder, seed=seed, progress=progress)
+    table = sweep(m, measure, over, samples, "saltelli", cluster=cluster, folder=folder, seed=seed, most=most, chunk=chunk,
+                  progress=progress)  # fmt: skip
     designs, y, failed = _blocks(table, len(chosen) + 2)
     indices = sobol_indices(y, share, seed)
     exact, why = exact_effects(varied, measure, chosen)

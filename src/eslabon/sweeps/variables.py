@@ -25,7 +25,7 @@ from eslabon.arguments import Floats, count, finite, floats, mapping
 from eslabon.errors import InputError, ModelError, shown, suggest
 from eslabon.mechanism import Mechanism
 from eslabon.model.clearances import clearance_names
-from eslabon.model.free_numbers import PAYLOAD, free_name, parameter_units
+from eslabon.model.free_numbers import DEVIATION, PAYLOAD, free_name, parameter_units
 from eslabon.model.units import unit_of
 from eslabon.sweeps.distributions import (
     Distribution,
@@ -142,7 +142,7 @@ def variables_of(m: Mechanism, over: Mapping[str, Any]) -> tuple[Mechanism, tupl
         raise InputError("over is empty; say what is to vary, as in over={'L2': (0.1, 0.3)}.")
     freed = m
     for key in sorted(
-        over, key=lambda key: key.endswith((CLEARANCE, PAYLOAD))
+        over, key=lambda key: key.endswith((CLEARANCE, PAYLOAD, DEVIATION))
     ):  # of which other numbers come to depend
         freed = _freed(freed, key)
     made = tuple(x for key, said in over.items() for x in _variables(freed, key, said))
@@ -225,9 +225,9 @@ def _ordered(shape: Any, ends: Sequence[float], what: str, said: Any) -> Distrib
 
 def _text(said: str, what: str, unit: str | None, nominal: float) -> Distribution:
     """A text: "10..30 cm", "±0.1 mm", "±2 %", "100 ± 0.1 mm", each with "normal" or "uniform" behind it."""
-    words = said.strip().rsplit(maxsplit=1)
-    shape = words[1] if len(words) == 2 and words[1] in SHAPES else "uniform"
-    rest = words[0] if len(words) == 2 and words[1] in SHAPES else said.strip()
+    rest, shape = said.replace("−", "-").strip(), "uniform"
+    if (words := rest.rsplit(maxsplit=1))[-1] in SHAPES and len(words) == 2:
+        rest, shape = words
     if found := _RANGE.fullmatch(rest):
         factors = [_factor(found[key] or found["unit"], what, unit) for key in ("first", "unit")]
         ends = [float(found[key]) * factor for key, factor in zip(("low", "high"), factors, strict=True)]
