@@ -18,6 +18,13 @@ from eslabon.cli.typed import paths, sources
 from eslabon.sheets import Sheet
 from small_mechanisms import SMALL
 
+STUDY = """
+mechanism = "elbow"
+[sweep]
+quantity = "peak_torque"
+over = { a1 = [0.5, 1.5] }
+options = { motion = { points = [[0.0, 0.5], [0.6, 1.2]], time = 0.5 } }
+"""
 QUICK = [name for name in EXAMPLES if name not in ("reproduce", "demo", "study", "view")]
 
 
@@ -59,6 +66,7 @@ def data(*arguments):
 def example(tmp_path, monkeypatch):
     """The words of a command's example, in a folder where its files are."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY)
     es.Builder("one").body("a", 1.0, (1, 0, 0)).joint("q", "revolute", "ground", "a").build().save("robot.urdf")
     return lambda name: shlex.split(EXAMPLES[name])[1:]
 

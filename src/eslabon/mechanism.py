@@ -251,12 +251,12 @@ class Mechanism(model.Model):
 
     def free_numbers(self) -> Mapping[str, float]:
         """The numbers of its items that are no parameter and follow from none, by the paths that `with_free` takes: masses, centres
-        of mass, moments of inertia, places, axes, friction, motors, springs, wrenches, gravity.
+        of mass, moments of inertia, places, axes, friction, motors, springs, wrenches, gravity, and payloads of frames.
 
         >>> import eslabon as es
         >>> numbers = es.load("puma560").free_numbers()
         >>> len(numbers), numbers["link2.mass"]
-        (147, 17.4)
+        (148, 17.4)
         """
         return free_numbers.free_numbers(self)
 
@@ -409,9 +409,9 @@ class Mechanism(model.Model):
         configuration that the loops and the limits allow.
 
         Options: `solutions=n` for several configurations (the working modes of a target; NaN where there are fewer),
-        `limits=False`, `tolerance`,
-        `restarts`, `strict=False`; for the whole pose of an arm also `points`, or `axis="z"` of a tool whose spin does not
-        matter (see `eslabon.solvers.inverse`).
+        `limits=False`, `tolerance`, `restarts`, `strict=False`, and `parameters` of one design or of many, as in `assemble`; for
+        the whole pose of an arm also `points`, or `axis="z"` of a tool whose spin does not matter (see
+        `eslabon.solvers.inverse`).
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("puma560")
@@ -435,13 +435,15 @@ class Mechanism(model.Model):
         frame: str | None = None,
         *,
         part: str = "pose",
+        parameters: Mapping[str, ArrayLike] | None = None,
         **options: Any,
     ) -> JointMotion:
         """The joint motion that carries a frame along a path (see `es.paths`), with loops as without: an object with `t`, `q`,
         `v`, `a`, the rates exact.
 
         `part` says what of the path counts: "pose", "position", "orientation", "planar" or "axis". Options: `times`, `axis`,
-        `limits`, `tolerance`, `strict`, `singular`. Limits and singular configurations are told with their time.
+        `limits`, `tolerance`, `strict`, `singular`. Limits and singular configurations are told with their time. `parameters` are
+        those of one design.
 
         >>> import numpy as np
         >>> import eslabon as es
@@ -453,17 +455,18 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.requests import follow
 
-        return follow(self, path, guess, frame, part, options)
+        return follow(self, path, guess, frame, part, options, parameters)
 
     def inverse_motion(
         self, pose: ArrayLike, twist: ArrayLike, acceleration: ArrayLike, guess: ArrayLike | None = None,
-        frame: str | None = None, **options: Any,
+        frame: str | None = None, *, parameters: Mapping[str, ArrayLike] | None = None, **options: Any,
     ) -> JointMotion:  # fmt: skip
         """The joints' coordinates, velocities and accelerations for a pose, twist and acceleration of a frame (Rojas, 3.3): an
         object with `q`, `v`, `a`, what is missing, and the condition number. Twist and acceleration are world-aligned at the
         frame's origin, as with axes="aligned". With loops too; what the loops leave open moves as little as it can.
 
         Options: `singular` ("warn", "error", "ignore") and, as in `inverse_kinematics`, `limits`, `axis`, `tolerance`, `strict`.
+        `parameters` are those of one design.
 
         >>> import eslabon as es
         >>> m = es.load("planar_3rrr")
@@ -473,10 +476,13 @@ class Mechanism(model.Model):
         >>> bool(abs(found.v - v).max() < 1e-9), bool(abs(found.a - a).max() < 1e-9)
         (True, True)
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.inverse import inverse_motion
 
         known_options("inverse_motion", inverse_motion, options)
-        return inverse_motion(self, pose, twist, acceleration, guess, frame, **options)
+        return inverse_motion(
+            one_design(self, parameters, "inverse_motion"), pose, twist, acceleration, guess, frame, **options
+        )
 
     def newton_gauss(
         self, pose: ArrayLike, guess: ArrayLike | None = None, frame: str | None = None, **options: Any
@@ -554,7 +560,7 @@ class Mechanism(model.Model):
         pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True, continuation: bool = False,
         singular: str = "warn", limits: bool = True, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
         axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None, t: ArrayLike | None = None,
-        along: bool | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, along: bool | None = None,
     ) -> Floats:  # fmt: skip
         """Full coordinates that close the loops, `(..., nq)`.
 
@@ -567,16 +573,22 @@ class Mechanism(model.Model):
         unless limits=False. With strict=False what does not close is returned as near as it came. Where constraints drive
         the mechanism, `t` is the time.
 
+        `parameters` are values in place of the model's own, by name, lengths too: arrays are many designs, which broadcast like
+        everything else. The way then leads from the model's own values to those of each design, so that all stay on one branch;
+        a guess that is closed in its own design stays in it.
+
         >>> import eslabon as es
         >>> m = es.load("five_bar")
         >>> m.assemble([2.0, 1.0]).round(6)
         array([ 2.      , -1.212281,  1.      ,  1.314632])
+        >>> m.assemble([2.0, 1.0], parameters={"L2": [0.03, 0.04, 0.05]})[:, 1].round(3)
+        array([-1.297, -1.212, -1.118])
         """
         from eslabon.solvers.requests import assemble
 
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
         return assemble(self, actuated, guess, joints, pose, frame, words, t, strict=strict, singular=singular, limits=limits,
-            continuation=_continuation(along, continuation))  # fmt: skip
+            continuation=_continuation(along, continuation), parameters=parameters)  # fmt: skip
 
     def complete(
         self, qa: ArrayLike | None = None, va: ArrayLike | None = None, aa: ArrayLike | None = None,
@@ -585,7 +597,7 @@ class Mechanism(model.Model):
         pose: ArrayLike | None = None, position: ArrayLike | None = None, orientation: ArrayLike | None = None, axis: Any = None,
         planar: ArrayLike | None = None, rows: Sequence[str] | None = None, twist: ArrayLike | None = None,
         velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None, t: ArrayLike | None = None,
-        along: bool | None = None, idle: str | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, along: bool | None = None, idle: str | None = None,
     ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
         """Full q, v, a from the motion of the actuated joints (or of `joints`), or from that of a frame.
 
@@ -595,7 +607,8 @@ class Mechanism(model.Model):
 
         Of a frame a `pose` or a part of it is given, as in `inverse_kinematics`, with the frame's `twist` and `acceleration`
         (in the ground's axes at its origin, angular part first), or with the `velocity` and `acceleration` of what is given,
-        such as the three components of a position's. Where constraints drive the mechanism, `t` is the time.
+        such as the three components of a position's. Where constraints drive the mechanism, `t` is the time. `parameters` are
+        those of one design or of many, as in `assemble`.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -611,29 +624,36 @@ class Mechanism(model.Model):
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
         rates = {"twist": twist, "velocity": velocity, "acceleration": acceleration}
         return complete(self, (qa, va, aa), guess, joints, pose, frame, words, rates, t, passive=passive, singular=singular,
-            limits=limits, continuation=_continuation(along, continuation))  # fmt: skip
+            limits=limits, continuation=_continuation(along, continuation), parameters=parameters)  # fmt: skip
 
     @overload
-    def project(self, q: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...) -> Floats: ...
+    def project(
+        self, q: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ..., parameters: Mapping[str, ArrayLike] | None = ...
+    ) -> Floats: ...  # fmt: skip
     @overload
     def project(
-        self, q: ArrayLike, v: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...
-    ) -> tuple[Floats, Floats]: ...
+        self, q: ArrayLike, v: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...,
+        parameters: Mapping[str, ArrayLike] | None = ...,
+    ) -> tuple[Floats, Floats]: ...  # fmt: skip
     @overload
     def project(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...
-    ) -> tuple[Floats, Floats, Floats]: ...
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, limits: bool = ..., t: ArrayLike | None = ...,
+        parameters: Mapping[str, ArrayLike] | None = ...,
+    ) -> tuple[Floats, Floats, Floats]: ...  # fmt: skip
     def project(
         self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, limits: bool = True,
-        t: ArrayLike | None = None,
+        t: ArrayLike | None = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats | tuple[Floats, ...]:  # fmt: skip
         """The nearest state that keeps the loops closed: q alone, or the tuple (q, v) or (q, v, a), as it was given. Where
-        constraints drive the mechanism, `t` is the time.
+        constraints drive the mechanism, `t` is the time. `parameters` are those of one design or of many.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
         >>> q, v = m.project([2.0, -1.2, 1.0, 1.3], [1.0, 0.0, 0.0, 0.0])
         >>> bool(abs(m.constraint(q)).max() < 1e-12)
+        True
+        >>> lengths = {"L2": [0.03, 0.05]}
+        >>> bool(abs(m.constraint(m.project(q, parameters=lengths), parameters=lengths)).max() < 1e-12)
         True
         """
         from eslabon.solvers import assembly
@@ -641,16 +661,18 @@ class Mechanism(model.Model):
         if self.rheonomic or t is not None:
             from eslabon.solvers.assembly.driven import project_at
 
-            return project_at(self, q, v, a, t, limits)
-        return assembly.project(self, q, v, a, limits=limits)
+            return project_at(self, q, v, a, t, limits, parameters)
+        return assembly.project(self, q, v, a, limits=limits, parameters=parameters)
 
     def assembly_modes(
         self, actuated: ArrayLike | None = None, *, joints: tuple[str, ...] | None = None, pose: ArrayLike | None = None,
         frame: str | None = None, limits: bool = True, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
         axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats:  # fmt: skip
         """The assembly modes: the different ways the mechanism closes for the same actuated values, or for the same pose
-        of a frame or a part of it, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name.
+        of a frame or a part of it, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name. Where `parameters`
+        are those of many designs, those with fewer modes than others have NaN in their places.
 
         >>> import eslabon as es
         >>> es.load("five_bar").assembly_modes([2.0, 1.0]).round(3)
@@ -660,7 +682,7 @@ class Mechanism(model.Model):
         from eslabon.solvers.requests import assembly_modes
 
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
-        return assembly_modes(self, actuated, joints, pose, frame, words, limits)
+        return assembly_modes(self, actuated, joints, pose, frame, words, limits, parameters)
 
     def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
         """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
@@ -674,10 +696,13 @@ class Mechanism(model.Model):
 
         return independent_coordinates(self, q)
 
-    def conditions(self, q: ArrayLike, frame: str | None = None, part: str = "all") -> Conditions:
+    def conditions(
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None
+    ) -> Conditions:  # fmt: skip
         """How near configurations are to singular, of the parallel kind (locked actuators do not hold the loops) and of
         the serial kind (a frame loses a direction): reciprocal condition numbers from 1 to 0, the mobility at each, and
         the signs of the Jacobians' determinants. `part` is what counts of the frame: "all", "translation" or "rotation".
+        `parameters` are those of one design or of many, which broadcast with the configurations.
 
         Along a motion `.crossings` are the rows after which a parallel singular configuration is passed, `.passages` where
         one of either kind is, `.closest` where the motion comes nearest to one, and `.distance` how far the joints go from
@@ -692,15 +717,16 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.singularities import conditions
 
-        return conditions(self, q, frame, part)
+        return conditions(self, q, frame, part, parameters=parameters)
 
     def singularity(
-        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5
-    ) -> Singularity:
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5,
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Singularity:  # fmt: skip
         """What is special about a singular configuration: twists that a frame has `.lost`, the wrenches `.carried` without
         the actuators, joint motions `.gained` that locked actuators do not hold, `.self_motions` that leave the frame at
         rest, and joints that are `.locked`; `.words` say it in sentences. `part` as in `conditions`. Singular values below
-        `tolerance` of a Jacobian's size count as zero: 0.05 tells what is nearly lost.
+        `tolerance` of a Jacobian's size count as zero: 0.05 tells what is nearly lost. `parameters` are those of one design.
 
         >>> import eslabon as es
         >>> print(es.load("elbow").singularity([0.0, 0.0], "tool", part="translation"))
@@ -708,14 +734,17 @@ class Mechanism(model.Model):
           'tool' has lost its translation along (1, 0, 0)
           theta1, theta2 can move without moving 'tool'
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.singular_motions import singularity
 
-        return singularity(self, q, frame, part, tolerance=tolerance)
+        return singularity(one_design(self, parameters, "singularity"), q, frame, part, tolerance=tolerance)
 
-    def manipulability(self, q: ArrayLike, frame: str | None = None, part: str = "all") -> Manipulability:
+    def manipulability(
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None
+    ) -> Manipulability:  # fmt: skip
         """The ellipsoid of a frame's velocities for unit rates of the actuators: `.axes`, `.lengths` of its semi-axes, its
         `.volume`, Yoshikawa's `.measure`, and `.forces`, the semi-axes of the force ellipsoid. `part` is "all" (the whole
-        twist, rad/s and m/s together), "translation" or "rotation".
+        twist, rad/s and m/s together), "translation" or "rotation". `parameters` are those of one design or of many.
 
         >>> import eslabon as es, numpy as np
         >>> es.load("elbow").manipulability([0.0, np.pi / 2], "tool", part="translation")
@@ -723,23 +752,26 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.manipulability import manipulability
 
-        return manipulability(self, q, frame, part)
+        return manipulability(self, q, frame, part, parameters=parameters)
 
     def workspace(
         self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
         guess: ArrayLike | str | None = None, *, limits: bool = True, progress: bool | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Workspace:  # fmt: skip
         """Where a frame can go and how near to singular it is there: configurations `.q`, `.poses` and `.conditions`
         spread over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them. A bar shows
-        on a terminal after a second, unless progress=False.
+        on a terminal after a second, unless progress=False. `parameters` are those of one design.
 
         >>> import eslabon as es
         >>> es.load("five_bar").workspace(samples=200)
         <Workspace of five_bar: 200 of 200 samples reached, parallel from 0.11, serial from 0.00081>
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.workspace import workspace
 
-        return workspace(self, frame, ranges, samples, guess, limits=limits, progress=progress)
+        own = one_design(self, parameters, "workspace")
+        return workspace(own, frame, ranges, samples, guess, limits=limits, progress=progress)
 
     # -- dynamics -----------------------------------------------------------------------------------------------
 

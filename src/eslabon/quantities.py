@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -204,9 +205,10 @@ def quantity(m: Model, name: str, following: bool = False) -> Formula:
     return known[name]
 
 
-def along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: Any) -> Formula:
+@cache
+def along_closed(of: Formula, parameter: str | tuple[str, ...], held: Any) -> Formula:
     """The formula of the derivative of another by a parameter, or by several as a last axis, along the closed configuration:
-    `held` is the motion that stays."""
+    `held` is the motion that stays. There is one, whichever variant of a mechanism asks."""
     values = _by_several(of, parameter)
     return replace(
         of, name=f"{of.name}_along_closed", function=_derived("along_closed", of), outputs=(*values, CLOSURE[0], OPENING, CLOSURE[1]),
@@ -214,7 +216,8 @@ def along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: 
     )  # fmt: skip
 
 
-def along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
+@cache
+def along_frozen(of: Formula, parameter: tuple[str, ...]) -> Formula:
     """The formula of the derivative of another by several parameters, as a last axis, with its arguments held."""
     checks = of.outputs[len(of.outputs) - of.checks :]
     return replace(

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import choice, finite, floats, mapping, positive, renamed, text
-from eslabon.arguments import names as names_of
+from eslabon.arguments import choice, finite, floats, mapping, positive, renamed
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.graph.evaluator import STATE, Formula, expression, native, requested
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSED, along_closed, along_frozen, quantity
+from eslabon.quantities import CLOSED, quantity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Key = tuple[Any, ...]
@@ -135,10 +134,13 @@ class Verbs(dict[Key, Any]):
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:
             singular = choice(singular, "singular", SINGULAR_WORDS)
-        held, along = given.pop("held", None), choice(given.pop("along", "frozen"), "along", ALONG)
-        formula = quantity(self.m, name, following=along == "closed")
-        if by is not None:
-            formula, by = self._derived(formula, by, along, held)
+        if by is None:
+            formula = quantity(self.m, name)
+        else:
+            from eslabon.solvers.derived_formulas import derived
+
+            along, held = given.pop("along", "frozen"), given.pop("held", None)
+            formula, by = derived(self.m, quantity(self.m, name, following=along == "closed"), by, along, held)
         options = options_of(self.m, formula, given)
         given_values = (*arrays, *external.values(), *parameters.values())
         if has_symbols(*given_values):
@@ -155,43 +157,6 @@ class Verbs(dict[Key, Any]):
             with suppress(TypeError):  # weights may be an array
                 self[key] = f
         return f(*arrays, *external.values(), *parameters.values(), out=more["out"], threads=more["threads"])
-
-    def _derived(self, formula: Formula, by: Any, along: str, held: Any) -> tuple[Formula, str | None]:
-        """The formula of a derivative and what else is left to differentiate by: by an argument or one parameter the graph is
-        differentiated as it is; along the closed configuration, and by several parameters, there is a formula for it."""
-        from eslabon.solvers.held_motion import held_motion
-
-        several = not isinstance(by, str)
-        named = names_of(by, "by")
-        if along == "frozen" and held is not None:
-            raise ModelError('held says what does not follow along="closed"; give along="closed" too.')
-        if along == "frozen" and not several:
-            return formula, text(by, "by")
-        for name in named:
-            if name in formula.input_names:
-                said = (
-                    "several at once are parameters"
-                    if along == "frozen"
-                    else 'along="closed" is for derivatives by a parameter'
-                )
-                raise ModelError(
-                    f"{said} of {self.m.name} ({', '.join(self.m.parameters)}); '{name}' is an argument of {formula.name}: "
-                    "differentiate by it alone, and leave along out."
-                )
-        if not named or len(set(named)) < len(named):
-            raise ModelError(f"by names parameters, each once, as in by=('L1', 'L2'); it is {shown(by)}.")
-        self.m.check_parameters(named)
-        parameter = named if several else named[0]
-        motion = held_motion(self.m, held) if along == "closed" else None
-        key = ("derived", formula, parameter, motion)
-        if key not in self:
-            made = (
-                along_frozen(self.m, formula, named)
-                if motion is None
-                else along_closed(self.m, formula, parameter, motion)
-            )
-            self[key] = made
-        return self[key], None
 
     def _function(
         self, formula: Formula, by: str | None, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],
@@ -215,7 +180,6 @@ class Verbs(dict[Key, Any]):
         return native(m, request)
 
 
-ALONG = ("frozen", "closed")  # what a derivative by a parameter holds: all arguments, or what keeps loops closed
 OLD_AXES = "ground"
 LOOPLESS = {
     "constraints": "has no loops, so there are no constraints to impose",

@@ -72,6 +72,8 @@ def test_bad_input_is_a_sentence() -> None:
         m.derivative("pose", "L9", q, along="closed")
     with pytest.raises(es.ModelError, match="by a parameter"):
         m.derivative("pose", "q", q, along="closed")
+    with pytest.raises(es.ModelError, match="no option 'along'"):
+        m.pose(q, along="closed")
     with pytest.raises(es.ModelError, match="along"):
         m.derivative("pose", "L2", q, along="loops")
     with pytest.raises(es.AssemblyError, match="violates loop closure"):
@@ -123,3 +125,21 @@ def test_what_has_no_answer_itself_is_refused() -> None:
         m.derivative("forward_dynamics", "L", [0.1], [0.0], [0.0], along="closed")
     with pytest.raises(es.ModelError, match="moves no mass"):
         m.derivative("forward_dynamics", ("L",), [0.1], [0.0], [0.0])
+
+
+def test_variants_share_the_code_of_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    from eslabon.graph import evaluator
+
+    m = es.load("five_bar")
+
+    def gradient(other: es.Mechanism) -> np.ndarray:
+        q, v, a = other.complete([2.0, 1.0], [1.0, -0.5], [0.3, 0.2])
+        return other.derivative("inverse_dynamics", ("L2", "m3"), q, v, a, along="closed")
+
+    gradient(m.variant(L2=0.041))
+    made = []
+    compiled = evaluator._compiled
+    monkeypatch.setattr(evaluator, "_compiled", lambda m, request: made.append(request) or compiled(m, request))
+    found = gradient(m.variant(L2=0.043))
+    assert not made
+    np.testing.assert_allclose(found, gradient(m.with_parameters(L2=0.043)), rtol=1e-9)

@@ -69,6 +69,7 @@ def test_every_number_of_every_kind_of_item_can_be_freed_and_saved(tmp_path):
     assert {"screw.pitch", "rod.length", "rod.first.y", "s.stiffness", "s.second.x", "push.force.z", "tool.at.yaw"} <= {*paths}  # fmt: skip
     assert {"cardan.viscous.second", "cardan.first_axis.z", "cardan.at.yaw", "ball.viscous.wx"} <= {*paths}
     assert "ball.stiffness.wx" not in paths  # a ball joint has no spring
+    assert "table.axis.z" not in paths  # the directions in a plane follow from its normal, which is a number
     free = m.with_free(*paths)
     assert [*free.parameters.values()] == [*paths.values()]
     assert {path.split(".")[1] for path in free_numbers(free)} == {
@@ -79,7 +80,22 @@ def test_every_number_of_every_kind_of_item_can_be_freed_and_saved(tmp_path):
     assert free.with_free(*paths) == free
     assert es.load(free.save(tmp_path / "free.toml")) == free
     units = parameter_units(free)
-    assert all(units[name] == places(m)[path].unit for name, path in zip(free.parameters, paths, strict=True))
+    own = {
+        name: places(m)[path].unit if path in places(m) else "kg"
+        for name, path in zip(free.parameters, paths, strict=True)
+    }
+    assert {name: units[name] for name in own} == own
+
+
+@pytest.mark.parametrize("robot", ["four_bar_spring", "slider_crank", "cart_pole"])
+def test_a_mechanism_of_parameters_alone_moves_as_before(robot):
+    m = es.load(robot)
+    free = m.with_free(*free_numbers(m))
+    q = m.assemble(m.home()[list(m.actuated_coordinates)]) if m.closed else m.home() + 0.3
+    v = np.linalg.svd(m.constraint_jacobian(q))[2][-1] if m.closed else np.linspace(0.2, 0.5, m.nv)
+    tau = np.full(m.nu, 0.3)
+    np.testing.assert_allclose(free.forward_dynamics(q, v, tau), m.forward_dynamics(q, v, tau), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(free.energy(q, v), m.energy(q, v), rtol=1e-12)
 
 
 def test_names_that_two_items_share_are_told_apart_by_kind():
@@ -104,6 +120,18 @@ def test_names_that_two_items_share_are_told_apart_by_kind():
 def test_what_cannot_be_freed_is_refused_in_a_sentence(path, says):
     with pytest.raises(es.ModelError, match=says):
         es.load("five_bar").with_free(path)
+
+
+def test_a_payload_is_a_point_mass_at_a_frame(puma):
+    loaded = puma.with_free("tool.payload")
+    assert loaded.parameters == {"tool_payload": 0.0}
+    assert loaded.with_free("tool.payload") == loaded
+    assert "tool.payload" not in loaded.free_numbers()
+    for mass in (0.0, 2.5):
+        expected = puma.with_payload("tool", mass).inverse_dynamics(*STATE)
+        np.testing.assert_allclose(loaded.inverse_dynamics(*STATE, parameters={"tool_payload": mass}), expected, rtol=1e-12)  # fmt: skip
+    with pytest.raises(es.ModelError, match="did you mean 'tool'"):
+        puma.with_free("tol.payload")
 
 
 def test_a_name_that_is_taken_is_refused():

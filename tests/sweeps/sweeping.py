@@ -1,8 +1,7 @@
-"""A sweep that a test can stop in the middle: run as a script it is the process that is killed."""
+"""A sweep that a test can stop in the middle."""
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 
@@ -25,7 +24,3 @@ def run(folder: Path | str | None, cluster: object = None) -> es.sweeps.SweepTab
     return es.sweep(
         es.load("five_bar"), slow, OVER, samples=60, chunk=3, folder=folder, cluster=cluster, progress=False
     )
-
-
-if __name__ == "__main__":
-    run(sys.argv[1])

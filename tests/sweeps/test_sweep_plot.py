@@ -157,7 +157,7 @@ def test_a_tolerance_histogram_has_percentiles_and_the_nominal_value():
     torque, frequency = made.plot().axes
     known = made["torque"][np.isfinite(made["torque"])]
     for percent in (5, 50, 95):
-        assert f"{percent} %: {np.percentile(known, percent):.4g}" in labels(torque)
+        assert f"{percent} %: {np.percentile(known, percent):.5g}" in labels(torque)
     assert sum(bar.get_height() for bar in torque.patches) == len(known)
     assert "nominal: 330 N m" in labels(torque)
     assert not any("nominal" in label for label in labels(frequency))

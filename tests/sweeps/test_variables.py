@@ -98,6 +98,12 @@ def test_a_clearance_is_equally_likely_all_over_its_disc_or_ball():
     assert play.values_at(U).std() == pytest.approx(play.std, rel=1e-3)
 
 
+def test_a_payload_and_the_mass_it_adds_to_vary_together():
+    m, (load, mass) = variables_of(es.load("puma560"), {"tool.payload": "0..2 kg", "link6.mass": "±10 %"})
+    assert (load.name, load.unit, load.high, mass.nominal) == ("tool_payload", "kg", 2.0, pytest.approx(0.09))
+    assert m.with_parameters(tool_payload=2.0).body("link6").mass == pytest.approx(2.09)
+
+
 def test_a_design_without_a_home_is_not_refused_before_it_is_tried():
     assert variable("10..30 cm").high == 0.3  # five_bar cannot stand as it is drawn with so long a crank
 

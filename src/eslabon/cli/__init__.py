@@ -13,6 +13,7 @@ from eslabon.cli import (
     plot_command,
     reproduce_command,
     study_command,
+    sweep_command,
     symbolic_commands,
     view_command,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "plot_command",
     "reproduce_command",
     "study_command",
+    "sweep_command",
     "symbolic_commands",
     "view_command",
 ]
@@ -37,6 +39,7 @@ ORDER = [
     "list",
     "show",
     "study",
+    "sweep",
     "plot",
     "view",
     "pose",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import AssemblyError
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
@@ -40,58 +41,78 @@ CLOSURE = Formula(
 )
 
 
-def closure_at(m: Model, q: Floats) -> tuple[Floats, Floats]:
-    """Phi and J at configurations (..., nq), as numbers."""
+def closure_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Floats]:
+    """Phi and J at configurations (..., nq), as numbers; for designs, of each at its own."""
     if not _rows(m) or not m.nv:
-        from eslabon.kinematics.closure import constraint
-
-        phi = np.array(constraint(m, np.asarray(q)), dtype=float).ravel() if _rows(m) else np.zeros(0)
-        return np.broadcast_to(phi, (*np.shape(q)[:-1], len(phi))), np.zeros((*np.shape(q)[:-1], len(phi), m.nv))
-    phi, J = evaluate(m, CLOSURE)(q)
+        return _rigid_closure(m, q, designs)
+    phi, J = evaluate(m, CLOSURE, designs.names)(q, *designs.inputs)
     return phi, J
 
 
-def residuals_at(m: Model, q: Floats) -> Floats:
+def _rigid_closure(m: Model, q: Floats, designs: Designs) -> tuple[Floats, Floats]:
+    """The same where nothing is to be closed, or nothing moves."""
+    from eslabon.kinematics.closure import constraint
+
+    lead = np.broadcast_shapes(np.shape(q)[:-1], designs.lead)
+    phi = np.zeros((*lead, _rows(m)))
+    if _rows(m):
+        for at in np.ndindex(designs.lead):
+            phi[..., *at, :] = np.array(constraint(designs[at].mechanism(m), np.zeros(0)), dtype=float).ravel()
+    return phi, np.zeros((*lead, _rows(m), m.nv))
+
+
+def residuals_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
     """Phi at configurations, as numbers."""
-    return closure_at(m, q)[0]
+    return closure_at(m, q, designs)[0]
 
 
-def jacobian_at(m: Model, q: Floats) -> Floats:
+def jacobian_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
     """J at configurations, as numbers."""
-    return closure_at(m, q)[1]
+    return closure_at(m, q, designs)[1]
 
 
 def close(m: Model, guess: Floats | None = None, restarts: int = RESTARTS) -> Floats:
-    """A configuration near the guess (by default the home of the description) that closes every loop.
-
-    From the guess itself first, then from starts ever farther around it, always the same ones, as long as they come
-    nearer to closing.
-    """
+    """A configuration near the guess (by default the home of the description) that closes every loop."""
     start = np.array(m.home() if guess is None else guess, dtype=float)
-    rng, fruitless = np.random.default_rng(0), 0
-    best, error = close_from(m, start)
-    for k in range(1, restarts + 1):
-        if np.sqrt(error) < CLOSED:
-            return best
-        away = rng.normal(size=m.nv) * 3.0 * k / restarts
-        q, left = close_from(m, integrate(m, start, away))
-        fruitless = 0 if left < 0.9 * error else fruitless + 1
-        if left < error:
-            best, error = q, left
-        if fruitless >= FRUITLESS:
-            break
-    if np.sqrt(error) < CLOSED:
-        return best
-    phi = np.abs(residuals_at(m, best))
+    found, error = close_each(m, start[None], restarts=restarts)
+    if np.sqrt(error[0]) < CLOSED:
+        return found[0]
+    phi = np.abs(residuals_at(m, found[0]))
     raise AssemblyError(
         f"{m.name} does not close from this start: '{row_names(m)[int(phi.argmax())]}' violates loop closure by "
         f"{phi.max():.3g} (m or rad) at best; start nearer to a closed configuration, or check the lengths."
     )
 
 
-def close_from(m: Model, q: Floats) -> tuple[Floats, float]:
-    """Where damped least squares over all coordinates lead, so that redundant rows and more degrees of freedom than rows
-    do no harm, and the error |Phi|^2 left there."""
-    step = orthogonal_step(lambda q: closure_at(m, q), lambda q, v: integrate(m, q, v))
-    found = descent(step, q[None], goal=ROUND_OFF**2, iterations=200, patient=False)
-    return found.q[0], float(found.error[0])
+def close_each(
+    m: Model, start: Floats, designs: Designs = DESCRIBED, restarts: int = RESTARTS
+) -> tuple[Floats, Floats]:
+    """Configurations near starts (k, nq) that close every loop, each in its own design, and the errors |Phi|^2 left there.
+
+    From the starts themselves first, then from others ever farther around them, always the same ones, as long as they come
+    nearer to closing.
+    """
+    rng, fruitless = np.random.default_rng(0), np.zeros(len(start), dtype=np.int64)
+    best, error = close_from(m, start, designs)
+    for k in range(1, restarts + 1):
+        lanes = np.flatnonzero(~(np.sqrt(error) < CLOSED) & (fruitless < FRUITLESS))
+        if not len(lanes):
+            break
+        away = rng.normal(size=m.nv) * 3.0 * k / restarts
+        q, left = close_from(m, integrate(m, start[lanes], away), designs[lanes] if designs.names else designs)
+        fruitless[lanes] = np.where(left < 0.9 * error[lanes], 0, fruitless[lanes] + 1)
+        better = left < error[lanes]
+        best[lanes[better]], error[lanes[better]] = q[better], left[better]
+    return best, error
+
+
+def close_from(m: Model, q: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Floats]:
+    """Where damped least squares over all coordinates lead from configurations (k, nq), so that redundant rows and more
+    degrees of freedom than rows do no harm, and the errors |Phi|^2 left there."""
+
+    def equations(q: Floats, *values: Floats) -> tuple[Floats, Floats]:
+        return closure_at(m, q, Designs(designs.names, np.stack(values, axis=-1)) if values else DESCRIBED)
+
+    step = orthogonal_step(equations, lambda q, v: integrate(m, q, v))
+    found = descent(step, q, *designs.inputs, goal=ROUND_OFF**2, iterations=200, patient=False)
+    return found.q, found.error

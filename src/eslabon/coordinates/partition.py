@@ -9,6 +9,7 @@ import numpy as np
 
 from eslabon.arguments import names as names_of
 from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError, suggest
 from eslabon.kinematics.closure import Partition, row_names
 from eslabon.model import Model
@@ -77,11 +78,11 @@ def around(m: Model) -> Iterator[np.ndarray]:
         yield beside(m, q, rng, far)
 
 
-def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partition:
-    """The same at a given closed configuration, by pivoting."""
+def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...], design: Designs = DESCRIBED) -> Partition:
+    """The same at a given closed configuration, of a design, by pivoting."""
     from scipy.linalg import qr
 
-    J = jacobian_at(m, q)
+    J = jacobian_at(m, q, design)
     rows = pivots(J.T)
     kept = J[rows]
     passive = [k for k in range(m.nv) if k not in preferred]
@@ -165,5 +166,5 @@ def beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) 
     _, size, V = np.linalg.svd(jacobian_at(m, q))
     free = V[rank(size) :]
     step = free.T @ rng.normal(size=len(free)) * far
-    closed, error = close_from(m, integrate(m, q, step))
-    return closed if np.sqrt(error) < CLOSED else q
+    closed, error = close_from(m, integrate(m, q, step)[None])
+    return closed[0] if np.sqrt(error[0]) < CLOSED else q

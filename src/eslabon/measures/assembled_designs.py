@@ -9,23 +9,32 @@ from typing import Any, Protocol
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.errors import AssemblyError, EslabonError
-from eslabon.kinematics.closure import row_names
-from eslabon.measures.native_batches import Designs, Rows, chosen, number_of, threads
+from eslabon.errors import EslabonError
+from eslabon.measures.native_batches import Designs, Rows, chosen, in_halves, number_of, threads
 from eslabon.mechanism import Mechanism
-from eslabon.model.expressions import Expression, dependency_order, leaves
-
-OPEN = 1e-6  # m or rad: what violates loop closure by more is not assembled
 
 
 class Given(Protocol):
     """What is given of states: of the joints, or of a frame."""
 
-    def completed(self, m: Mechanism, guess: Any) -> tuple[Floats, Floats, Floats]:
-        """q, v and a of all joints, (k, nq) and (k, nv)."""
+    def completed(self, m: Mechanism) -> tuple[Floats, Floats, Floats]:
+        """q, v and a of all joints of a mechanism, (k, nq) and (k, nv)."""
+
+    def in_designs(self, m: Mechanism, designs: Designs) -> Completed:
+        """The same for designs, whose parameters move the states: (designs, k, ...)."""
 
     def moved_by(self, m: Mechanism, names: Iterable[str]) -> tuple[str, ...]:
         """Those of some parameters that the completed states depend on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """q, v and a of designs, (designs, k, ...), and by number why some have none; what these hold means nothing."""
+
+    q: Floats
+    v: Floats
+    a: Floats
+    reasons: dict[int, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,99 +60,69 @@ class States:
 
 def assembled(m: Mechanism, designs: Designs, given: Given) -> States:
     """The states of designs, completed once for designs that differ in nothing that moves them."""
-    moving = given.moved_by(m, designs)
-    n = number_of(designs)
+    moving, n = given.moved_by(m, designs), number_of(designs)
+    every = np.arange(n)
     if not moving:
         try:
-            q, v, a = (x[None] for x in given.completed(m, None))
+            q, v, a = (x[None] for x in given.completed(m))
         except EslabonError as error:
-            return _none(m, designs, str(error))
-        return States(m, np.arange(n), q, v, a, _spread(designs), {})
-    places = np.stack([designs[name] for name in moving], axis=-1)
-    different, own = np.unique(places, axis=0, return_inverse=True)
-    states, why = _completed(m, moving, different, given)
+            return States(m, every[:0], *_nothing(m), {}, dict.fromkeys(range(n), str(error)))
+        return States(m, every, q, v, a, _spread(designs), {})
+    values, own = np.unique(np.stack([designs[name] for name in moving], axis=-1), axis=0, return_inverse=True)
     own = own.reshape(n)
-    good = np.array([k not in why for k in range(len(different))])
-    rows = np.flatnonzero(good[own])
+    found = _completed(m, {name: values[:, k] for k, name in enumerate(moving)}, given)
+    reasons = {int(k): found.reasons[own[k]] for k in every if own[k] in found.reasons}
+    rows = np.array([k for k in every if int(k) not in reasons], dtype=int)
     if not len(rows):
-        return _none(m, designs, *(why[int(k)] for k in own))
-    place = (np.cumsum(good) - 1)[own[rows]]
-    q, v, a = (x[place] for x in states)
-    reasons = {int(k): why[int(own[k])] for k in np.flatnonzero(~good[own])}
+        return States(m, rows, *_nothing(m), {}, reasons)
+    place = own[rows]
+    alike = len(place) == len(found.q) and bool((place == np.arange(len(place))).all())
+    q, v, a = (x if alike else x[place] for x in (found.q, found.v, found.a))
     return States(m, rows, q, v, a, _spread(chosen(designs, rows)), reasons)
 
 
-def _none(m: Mechanism, designs: Designs, *why: str) -> States:
+def _completed(m: Mechanism, designs: Designs, given: Given) -> Completed:
+    """Where all designs together cannot be asked, such as those that no mechanism can be, half of them are."""
+    parts = list(in_halves(lambda own: given.in_designs(m, own), designs))
+    if len(parts) == 1 and isinstance(parts[0][1], Completed):
+        return parts[0][1]
+    reasons: dict[int, str] = {}
+    sizes = next((x.q.shape[1] for _, x in parts if isinstance(x, Completed)), 0)
+    q, v, a = (np.full((number_of(designs), sizes, size), np.nan) for size in (m.nq, m.nv, m.nv))
+    for rows, found in parts:
+        if isinstance(found, Completed):
+            reasons.update({int(rows[k]): why for k, why in found.reasons.items()})
+            q[rows], v[rows], a[rows] = found.q, found.v, found.a
+        else:
+            reasons[int(rows[0])] = str(found)
+    return Completed(q, v, a, reasons)
+
+
+def _nothing(m: Mechanism) -> tuple[Floats, Floats, Floats]:
     """No states at all."""
-    n = number_of(designs)
-    q, v = np.zeros((0, 0, m.nq)), np.zeros((0, 0, m.nv))
-    said = why if len(why) == n else why * n
-    return States(m, np.zeros(0, dtype=int), q, v, v, {}, dict(enumerate(said)))
+    return np.zeros((0, 0, m.nq)), np.zeros((0, 0, m.nv)), np.zeros((0, 0, m.nv))
 
 
 def _spread(designs: Designs) -> dict[str, Floats]:
     return {name: values[:, None] for name, values in designs.items()}
 
 
-def _completed(
-    m: Mechanism, names: tuple[str, ...], values: Floats, given: Given
-) -> tuple[list[Floats], dict[int, str]]:
-    """q, v and a of the designs that can be assembled, and why the others cannot."""
-    try:
-        guess = given.completed(m, None)[0]
-    except EslabonError:  # the mechanism as it is described may be one of those that cannot
-        guess = None
-    made, why = [], {}
-    for k, row in enumerate(values):
-        try:
-            made.append(given.completed(variant(m, dict(zip(names, row.tolist(), strict=True))), guess))
-        except EslabonError as error:
-            why[k] = str(error)
-    return [np.stack(x) for x in zip(*made, strict=True)], why
-
-
-def variant(m: Mechanism, design: dict[str, float]) -> Mechanism:
+def variant(m: Mechanism, designs: Designs, k: int) -> Mechanism:
     """The mechanism of one design, on the code of all."""
-    return m.variant(**design)
+    return m.variant(**{name: float(x[k]) for name, x in designs.items()})
 
 
-def require_assembled(m: Mechanism, q: Floats) -> None:
-    """Refuse configurations (k, nq) that a solver left open, and say which loop and by how much."""
-    left = np.abs(m.constraint(q)).reshape(len(q), -1)
-    worst = left.max(axis=0, initial=0.0)
-    if np.all(worst <= OPEN):
-        return
-    k = int(np.argmax(np.where(np.isfinite(worst), worst, np.inf)))
-    name, many = (
-        row_names(m)[k],
-        f" in {int((~(left <= OPEN)).any(axis=1).sum())} of {len(q)} states" if len(q) > 1 else "",
-    )
-    what = "loop" if name in [loop.name for loop in m.loops] else "coupling"
-    raise AssemblyError(f"cannot be assembled: {what} '{name}' is left open by {worst[k]:.3g} (m or rad){many}.")
-
-
-# -- what moves with a parameter --------------------------------------------------------------------------------------
-
-
-def depended_on(m: Mechanism, items: Any, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of some parameters that the numbers of items depend on, directly or by other parameters.
-
-    >>> import eslabon as es
-    >>> m = es.load("planar_3rrr")
-    >>> depended_on(m, m.description.loops, ["L", "r_ee", "m_link"])
-    ('L', 'r_ee')
-    """
-    definitions = dict(m.description.parameters)
-    origins: dict[str, set[str]] = {}
-    for name in dependency_order(definitions):
-        x = definitions.get(name)
-        origins[name] = {name}.union(*(origins[y] for y in x.names())) if isinstance(x, Expression) else {name}
-    used = {y for x in leaves(items) if isinstance(x, Expression) for y in x.names()}
-    found = set().union(*(origins.get(y, {y}) for y in used))
-    return tuple(name for name in names if name in found)
-
-
-def placing(m: Mechanism) -> tuple[Any, ...]:
-    """All of a mechanism that its closed configurations depend on: where joints are, how far they go, loops, couplings, modes."""
-    d = m.description
-    return (*((j.kind, j.at, j.home, j.limits) for j in d.joints), d.loops, d.couplings, d.modes)
+def one_by_one(m: Mechanism, designs: Designs, given: Given) -> Completed:
+    """The states of designs, of each as a mechanism of its own."""
+    made: list[tuple[Floats, ...] | None] = []
+    reasons: dict[int, str] = {}
+    for k in range(number_of(designs)):
+        try:
+            made.append(given.completed(variant(m, designs, k)))
+        except EslabonError as error:
+            made.append(None)
+            reasons[k] = str(error)
+    known: tuple[Floats, ...] = next((x for x in made if x is not None), _nothing(m))
+    missing = tuple(np.full_like(x, np.nan) for x in known)
+    q, v, a = (np.stack([(missing if x is None else x)[i] for x in made]) for i in range(3))
+    return Completed(q, v, a, reasons)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import names
-from eslabon.errors import EslabonError, InputError, ModelError, shown
+from eslabon.errors import EslabonError, InputError, shown
 from eslabon.measures.assembled_designs import variant
 from eslabon.measures.measure import Measure, Measured
 from eslabon.measures.native_batches import Designs, number_of
@@ -28,8 +28,8 @@ class Called(Measure):
     Parameters
     ----------
     function : f(mechanism).
-    title : what its column is called; left out, as the function.
-    columns : the names of its numbers, where the mechanism as it is described cannot be asked for them.
+    title : what its column is called; left out, "value".
+    columns : the names of its numbers; left out, it is asked for the mechanism as it is described.
 
     >>> import numpy as np
     >>> import eslabon as es
@@ -52,11 +52,7 @@ class Called(Measure):
 
     @property
     def name(self) -> str:
-        if self.title is not None:
-            return self.title
-        own = getattr(self.function, "func", self.function)  # of a partial
-        word = getattr(own, "__name__", type(own).__name__)
-        return word if word.isidentifier() else "value"
+        return "value" if self.title is None else self.title
 
     def columns(self, m: Mechanism) -> Mapping[str, str]:
         if self.given is not None:
@@ -66,14 +62,12 @@ class Called(Measure):
             known[m.digest] = dict.fromkeys(self._at_nominal(m), "")
         return known[m.digest]
 
-    def _at_nominal(self, m: Mechanism) -> dict[str, float]:
+    def _at_nominal(self, m: Mechanism) -> list[str]:
+        """What it gives of the mechanism as it is described; one number, if that cannot be asked."""
         try:
-            return self._called(m)
-        except Exception as error:
-            raise ModelError(
-                f"{self.name} fails for {m.name} as it is described ({_said(error)}); mend it, or say what it gives, as in "
-                "es.measures.Called(function, columns=['x', 'y'])."
-            ) from error
+            return list(self._called(m))
+        except Exception:
+            return [self.name]
 
     def together(self) -> int:
         return 16  # it may take its time
@@ -83,9 +77,12 @@ class Called(Measure):
         values, reasons = {name: np.full(n, np.nan) for name in columns}, {}
         for k in range(n):
             try:
-                found = self._called(variant(m, {name: float(x[k]) for name, x in designs.items()}))
+                found = self._called(variant(m, designs, k))
                 if list(found) != list(columns):
-                    raise InputError(f"gives {', '.join(found)} here, and {', '.join(columns)} elsewhere.")
+                    raise InputError(
+                        f"gives {', '.join(found)} here, and {', '.join(columns)} elsewhere; say what it gives, as in "
+                        "es.measures.Called(function, columns=['x', 'y'])."
+                    )
             except Exception as error:
                 reasons[k] = _said(error)
                 continue

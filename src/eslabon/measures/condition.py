@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from eslabon.arguments import Floats, choice, text
-from eslabon.coordinates.partition import RANK, partition, retained_rows
 from eslabon.errors import ModelError
 from eslabon.measures.along_motion import AlongMotion, mean_in_time
 from eslabon.measures.assembled_designs import States
-from eslabon.measures.sizes import sizes
 from eslabon.mechanism import Mechanism
-from eslabon.solvers.singularities import PARTS, frame_if_any, passive_velocities, reachable_twists
+from eslabon.solvers.singularities import PARTS, frame_if_any
 
 KINDS = ("parallel", "serial")
 REDUCTIONS = {"least": "least reciprocal condition number", "mean": "mean reciprocal condition number"}
@@ -70,45 +66,15 @@ class Condition(AlongMotion):
             raise ModelError(f"{m.name} has {len(m.frames)} frames; say which, as in of='{m.bodies[-1].name}'.")
         return {self.name: ""}
 
+    def parallel(self, m: Mechanism) -> bool:
+        """Whether it is of the loops."""
+        return self._kind(m) == "parallel"
+
     def _kind(self, m: Mechanism) -> str:
         return self.kind or ("parallel" if m.closed else "serial")
 
     def _values(self, states: States) -> Mapping[str, Floats]:
         m = states.m
-        found = parallel_condition(states)[0] if self._kind(m) == "parallel" else self._serial(states)
-        return {self.name: found.min(axis=1) if self.reduce == "least" else mean_in_time(self.motion.t, found)}
-
-    def _serial(self, states: States) -> Floats:
-        """Of the twists that the actuators make, lengths in units of the design's size."""
-        m, frame = states.m, frame_if_any(states.m, self.of)
-        assert frame is not None
-        J = states.of("jacobian", "q", frame=frame, axes="aligned")
-        J = J / np.where(np.arange(6) < 3, 1.0, sizes(m, states.parameters)[..., None])[..., None]
-        held = passive_velocities(m)
-        driven = [k not in held for k in partition(m).independent]
-        twists = J[..., PARTS[self.twist], :] @ parallel_condition(states)[1][..., driven]
-        return reciprocal(twists, reachable_twists(m, frame, self.twist).rank)
-
-
-def parallel_condition(states: States) -> tuple[Floats, Floats]:
-    """Reciprocal condition numbers (designs, states) of the loops, and N with v = N v_independent, (..., nv, independent)."""
-    m = states.m
-    if not m.closed:
-        return np.ones(states.q.shape[:2]), np.eye(m.nv)[None, None]
-    p = partition(m)
-    J = states.of("constraint_jacobian", "q")[..., list(retained_rows(m)), :]
-    passive = J[..., list(p.dependent)]
-    N = np.zeros((*J.shape[:2], m.nv, len(p.independent)))
-    N[..., list(p.independent), range(len(p.independent))] = 1.0
-    good = reciprocal(passive)
-    N[..., list(p.dependent), :] = -np.linalg.pinv(passive) @ J[..., list(p.independent)]
-    N[good <= RANK] = 0.0  # nothing is known of the motions there
-    return good, N
-
-
-def reciprocal(A: Floats, number: int | None = None) -> Floats:
-    """Least over largest singular value; of the `number` that are other than zero in general."""
-    values = np.linalg.svd(A, compute_uv=False)[..., :number]
-    if not values.shape[-1]:
-        return np.ones(A.shape[:-2])
-    return np.where(values[..., 0] > RANK, values[..., -1] / np.maximum(values[..., 0], 1e-300), 0.0)
+        found = m.conditions(states.q, self.of, self.twist, parameters=states.parameters)
+        values: Floats = getattr(found, self._kind(m))
+        return {self.name: values.min(axis=1) if self.reduce == "least" else mean_in_time(self.motion.t, values)}

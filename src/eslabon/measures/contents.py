@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import hashlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
@@ -89,21 +89,21 @@ def is_law(value: Any) -> bool:
 
 
 def _of_function(f: Any, seen: tuple[int, ...]) -> str:
-    """Its module, name and source, the defaults, and the values it closes over or takes from its module."""
+    """Its name and source, the defaults, and the values it closes over or takes from its module. Which module that is does not
+    count: the one that is run is called __main__."""
     if isinstance(f, partial):
         return f"partial({_content(f.func, seen)}, {_content(f.args, seen)}, {_content(f.keywords, seen)})"
     if isinstance(f, MethodType):
         return f"{_content(f.__func__, seen)} of {_content(f.__self__, seen)}"
-    name = f"{f.__module__}.{f.__qualname__}"
     if not isinstance(f, FunctionType):
-        return name
-    return f"{name}\n{_source(f)}\n{_content([f.__defaults__, f.__kwdefaults__, dict(_referred(f))], seen)}"
+        return f"{f.__module__}.{f.__qualname__}"
+    return f"{f.__name__}\n{_source(f)}\n{_content([f.__defaults__, f.__kwdefaults__, dict(_referred(f))], seen)}"
 
 
-def _source(f: Callable[..., Any]) -> str:
-    """What is written, or, of a function typed at a prompt, what it was compiled to."""
+def _source(f: FunctionType) -> str:
+    """What is written. Of a lambda, which shares its lines with others, and of what was typed at a prompt, what it was compiled to."""
     try:
-        return inspect.getsource(f)
+        return _instructions(f.__code__) if f.__name__ == "<lambda>" else inspect.getsource(f)
     except (OSError, TypeError):
         return _instructions(f.__code__)
 

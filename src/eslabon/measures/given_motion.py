@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, choice, count, finite, names, text
+from eslabon.coordinates.designs import depended_on, limiting
 from eslabon.errors import InputError, ModelError, shown
-from eslabon.measures.assembled_designs import depended_on, placing, require_assembled
+from eslabon.kinematics.frames import chosen_frame
+from eslabon.measures.assembled_designs import Completed, one_by_one
+from eslabon.measures.native_batches import Designs
+from eslabon.measures.prescribed_designs import completed_designs, followed_designs
 from eslabon.mechanism import Mechanism
 from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path, Samples
 from eslabon.solvers.assembly.complete import PASSIVE
-from eslabon.solvers.assembly.prescription import Prescription
+from eslabon.solvers.assembly.prescription import Prescription, determinacy
 from eslabon.solvers.singularities import check_closed
 from eslabon.solvers.workspace import spanning_joints
 
@@ -64,29 +68,43 @@ class JointStates:
                 "some would follow."
             )
         else:
-            self.prescribed(m)
+            joints, *_ = self.prescribed(m)
+            left = determinacy(m, Prescription(joints)).open
+            if left and self.passive == "refuse":
+                raise ModelError(
+                    f"{', '.join(joints) or 'no joint'} does not determine the motion of {m.name}: {left} more "
+                    f"degree{'s' * (left > 1)} of freedom stay{'s' * (left == 1)} open; prescribe more joints, or with "
+                    "passive='minimum_norm' let what nothing drives, such as the spin of a rod, move as little as it can."
+                )
 
     def whole(self, m: Mechanism) -> bool:
         """Whether these are whole states of a mechanism."""
         return self.q.shape[1] == m.nq and self.v.shape[1] == self.a.shape[1] == m.nv
 
     def moved_by(self, m: Mechanism, parameters: Iterable[str]) -> tuple[str, ...]:
-        """Without loops nothing follows; with them all that places joints and loops counts."""
-        return depended_on(m, placing(m), parameters) if m.closed else ()
+        """Without loops nothing follows; with them all that moves the loops, or the limits that joints keep."""
+        names = tuple(parameters)
+        return tuple(dict.fromkeys((*depended_on(m, names), *limiting(m, names)))) if m.closed else ()
 
-    def completed(self, m: Mechanism, guess: Any) -> tuple[Floats, Floats, Floats]:
-        """The states of all joints: as given, where all are; else with the loops closed, from a guess."""
-        if self.whole(m) and guess is None:
+    def completed(self, m: Mechanism) -> tuple[Floats, Floats, Floats]:
+        """The states of all joints: as given, where all are; else with the loops closed."""
+        if self.whole(m):
             return self.q, self.v, self.a
         joints, q, v, a = self.prescribed(m)
-        start = self.q if self.whole(m) else self.guess if self.guess is not None else guess
         motion = self.t is not None
-        if motion and isinstance(start, np.ndarray) and start.ndim == 2:
-            start = start[0]
-        near = m.assemble(q, start, joints=joints, continuation=motion, strict=False, singular="ignore")
-        require_assembled(m, near)
-        start = near[0] if motion else near
-        return m.complete(q, v, a, start, joints=joints, continuation=motion, passive=self.passive, singular="error")
+        return m.complete(
+            q, v, a, self.guess, joints=joints, continuation=motion, passive=self.passive, singular="error"
+        )
+
+    def in_designs(self, m: Mechanism, designs: Designs) -> Completed:
+        """The same in designs whose loops are others: from where the mechanism as it is described stands."""
+        joints, q, v, a = self.prescribed(m)
+        if limiting(m, tuple(designs)):
+            start = self.q[0] if self.whole(m) else self.guess
+            return one_by_one(m, designs, JointStates(q, v, a, self.t, joints, start, self.passive))
+        start = self.q if self.whole(m) else self.guess
+        start = start[0] if self.t is not None and isinstance(start, np.ndarray) and start.ndim == 2 else start
+        return completed_designs(m, designs, joints, (q, v, a), start, self.t is not None)
 
     def prescribed(self, m: Mechanism) -> tuple[tuple[str, ...], Floats, Floats, Floats]:
         """The prescribed joints with their own columns."""
@@ -122,8 +140,6 @@ class FrameMotion:
 
     def check(self, m: Mechanism) -> None:
         """Refuse a frame that a mechanism has not."""
-        from eslabon.kinematics.frames import chosen_frame
-
         chosen_frame(m, self.frame)
         if m.rheonomic:
             raise ModelError(
@@ -131,21 +147,27 @@ class FrameMotion:
             )
 
     def moved_by(self, m: Mechanism, parameters: Iterable[str]) -> tuple[str, ...]:
-        """All that places joints, loops and frames."""
-        return depended_on(m, (*placing(m), m.description.frames), parameters)
+        """All that moves the loops, the frame, or the limits that joints keep."""
+        names = tuple(parameters)
+        return tuple(dict.fromkeys((*depended_on(m, names, chosen_frame(m, self.frame).name), *limiting(m, names))))
 
-    def completed(self, m: Mechanism, guess: Any) -> tuple[Floats, Floats, Floats]:
+    def completed(self, m: Mechanism) -> tuple[Floats, Floats, Floats]:
         """The states of all joints, each from the one before."""
-        start = guess if self.guess is None else self.guess
-        if isinstance(start, np.ndarray) and start.ndim == 2:
-            start = start[0]
-        target: dict[str, Any]
+        return m.complete(guess=self.guess, frame=self.frame, continuation=True, singular="error", **self._target)
+
+    def in_designs(self, m: Mechanism, designs: Designs) -> Completed:
+        """The same in designs that are others."""
+        if limiting(m, tuple(designs)):
+            return one_by_one(m, designs, self)
+        return followed_designs(m, designs, self._target, self.t, self.guess, self.frame)
+
+    @property
+    def _target(self) -> dict[str, Any]:
+        """What counts of the frame, as `m.complete` takes it."""
         if self.part == "pose":
-            target = {"pose": self.pose, "twist": self.twist, "acceleration": self.acceleration}
-        else:
-            rates = {"velocity": self.twist[:, 3:], "acceleration": self.acceleration[:, 3:]}
-            target = {"position": self.pose[:, :3, 3], **rates}
-        return m.complete(guess=start, frame=self.frame, continuation=True, singular="error", **target)
+            return {"pose": self.pose, "twist": self.twist, "acceleration": self.acceleration}
+        rates = {"velocity": self.twist[:, 3:], "acceleration": self.acceleration[:, 3:]}
+        return {"position": self.pose[:, :3, 3], **rates}
 
 
 Given = JointStates | FrameMotion

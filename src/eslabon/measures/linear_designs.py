@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite, states
+from eslabon.coordinates.designs import depended_on
 from eslabon.errors import InputError, ModelError
 from eslabon.linear.linear_model import LinearModel
-from eslabon.measures.assembled_designs import assembled, depended_on, placing, variant
+from eslabon.measures.assembled_designs import assembled, variant
 from eslabon.measures.given_motion import JointStates, given_motion
 from eslabon.measures.native_batches import Designs, Rows, number_of
 from eslabon.mechanism import Mechanism
@@ -35,7 +36,7 @@ class OperatingPoint:
     def of(self, m: Mechanism) -> LinearModel:
         """The linear model of one mechanism."""
         if self.at is not None:
-            return m.linearize(self.at.completed(m, None)[0][0])
+            return m.linearize(self.at.completed(m)[0][0])
         found = m.equilibrium(tau=self.tau, guess=self.guess)
         return m.linearize(found.q, None, found.tau)
 
@@ -45,9 +46,9 @@ class OperatingPoint:
             found = assembled(m, designs, self.at)
             own = {name: x[:, 0] for name, x in found.parameters.items()}
             yield found.rows, m.linearize(found.q[:, 0], parameters=own) if len(found.rows) else None, found.reasons
-        elif m.closed and depended_on(m, placing(m), designs):
+        elif m.closed and depended_on(m, tuple(designs)):
             for k in range(number_of(designs)):
-                yield np.array([k]), self.of(variant(m, {x: float(y[k]) for x, y in designs.items()})), {}
+                yield np.array([k]), self.of(variant(m, designs, k)), {}
         else:
             given = dict(designs)
             rest = m.equilibrium(tau=self.tau, guess=self.guess, parameters=given)

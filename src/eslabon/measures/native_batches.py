@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from eslabon.measures.measure import Measured
 
 STATES = 2**20  # evaluated at once, at most
 Designs = Mapping[str, Floats]
+T = TypeVar("T")
 Rows = np.ndarray[Any, np.dtype[Any]]  # numbers of designs
 
 _threads: ContextVar[int | None] = ContextVar("threads", default=None)
@@ -62,29 +63,41 @@ def in_blocks(
     parts: list[tuple[Rows, Measured]] = []
     reasons: dict[int, str] = {}
     for start in range(0, n, size):
-        block = np.arange(start, min(n, start + size))
-        for own, made in _attempted(f, designs, block):
+        for own, found in in_halves(f, designs, np.arange(start, min(n, start + size))):
+            made = found if isinstance(found, Measured) else Measured({}, {0: str(found)})
             parts.append((own, made))
             reasons.update({int(own[k]): why for k, why in made.reasons.items()})
-    if len(parts) == 1 and parts[0][1].values:
-        return Measured(parts[0][1].values, reasons)
-    shape = (n,) if rows == 1 else (n, rows)
-    values = {name: np.full(shape, np.nan) for name in columns}
-    for own, made in parts:
-        for name, x in made.values.items():
-            values[name][own] = x
-    return Measured(values, reasons)
+    values = parts[0][1].values if len(parts) == 1 else {}
+    if not values:
+        values = {name: np.full((n,) if rows == 1 else (n, rows), np.nan) for name in columns}
+        for own, made in parts:
+            for name, x in made.values.items():
+                values[name][own] = x
+    return Measured(values, reasons | _not_finite(values, reasons))
 
 
-def _attempted(
-    f: Callable[[dict[str, Floats]], Measured], designs: Designs, rows: Rows
-) -> Iterator[tuple[Rows, Measured]]:
+def _not_finite(values: Mapping[str, Floats], reasons: Mapping[int, str]) -> dict[int, str]:
+    """Numbers that are none, of designs of which nothing was said."""
+    found: dict[int, str] = {}
+    for name, x in values.items():
+        if not (good := np.isfinite(x)).all():
+            bad = np.flatnonzero(~good.reshape(len(x), -1).all(axis=1)).tolist()
+            found.update({k: f"{name} has no finite value." for k in bad if k not in reasons and k not in found})
+    return found
+
+
+def in_halves(
+    f: Callable[[dict[str, Floats]], T], designs: Designs, rows: Rows | None = None
+) -> Iterator[tuple[Rows, T | Exception]]:
+    """f of all designs together; where it raises, of each half, down to single designs, for which the error stands."""
+    rows = np.arange(number_of(designs)) if rows is None else rows
     try:
-        yield rows, f(chosen(designs, rows))
+        found: T | Exception = f(chosen(designs, rows))
     except (EslabonError, np.linalg.LinAlgError, ArithmeticError) as error:
         if len(rows) > 1:
             half = len(rows) // 2
-            yield from _attempted(f, designs, rows[:half])
-            yield from _attempted(f, designs, rows[half:])
-        else:
-            yield rows, Measured({}, {0: str(error)})
+            yield from in_halves(f, designs, rows[:half])
+            yield from in_halves(f, designs, rows[half:])
+            return
+        found = error
+    yield rows, found

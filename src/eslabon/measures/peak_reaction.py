@@ -52,9 +52,13 @@ class PeakReaction(AlongMotion):
         known_words(self.of, known, f"{m.name} has no joint or loop")
         return tuple(self.of)
 
+    def places(self, m: Mechanism) -> list[int]:
+        """Where its joints and loops stand in `m.reactions`."""
+        return [_transmitting(m).index(name) for name in self._joints(m)]
+
     def _values(self, states: States) -> Mapping[str, Floats]:
         wrenches = states.of("reactions", "q", "v", "a")
-        places = [_transmitting(states.m).index(name) for name in self._joints(states.m)]
+        places = self.places(states.m)
         moment, force = (
             np.linalg.norm(wrenches[:, :, places, part], axis=-1).max(axis=1) for part in (slice(0, 3), slice(3, 6))
         )

@@ -91,7 +91,7 @@ class Quantity(Measure):
     def columns(self, m: Mechanism) -> Mapping[str, str]:
         self.motion.check(m)
         self._formula(m)
-        return {self._column(part): part.unit for part in self._parts(m)}
+        return {self._column(part): part.unit for part in self.parts(m)}
 
     def measured(self, m: Mechanism, designs: Designs) -> Measured:
         columns = self.columns(m)
@@ -120,7 +120,8 @@ class Quantity(Measure):
             )
         return formula
 
-    def _parts(self, m: Mechanism) -> list[Part]:
+    def parts(self, m: Mechanism) -> list[Part]:
+        """The numbers that its columns are, in their order."""
         return parts_of(m, formula_of(m, self.quantity))
 
     def _column(self, part: Part) -> str:
@@ -134,7 +135,7 @@ class Quantity(Measure):
         forces = {"tau": arrays.pop()} if verb != self.quantity else {}
         made = getattr(m, verb)(*arrays, **forces, parameters=states.parameters, threads=threads(), **self.options)
         outputs = [x.reshape(*x.shape[:2], -1) for x in (made if isinstance(made, tuple) else (made,))]
-        return {self._column(p): self._reduced(outputs[p.output][..., p.place]) for p in self._parts(m)}
+        return {self._column(p): self._reduced(outputs[p.output][..., p.place]) for p in self.parts(m)}
 
     def _reduced(self, x: Floats) -> Floats:
         """(designs, states) as it is told of each design."""

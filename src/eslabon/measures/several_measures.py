@@ -56,7 +56,7 @@ class Several(Measure):
     def columns(self, m: Mechanism) -> Mapping[str, str]:
         made: dict[str, str] = {}
         for key, each in self.measures.items():
-            own = {_renamed(key, each.name, column): unit for column, unit in each.columns(m).items()}
+            own = {renamed_column(key, each.name, column): unit for column, unit in each.columns(m).items()}
             twice = [column for column in own if column in made]
             if twice:
                 raise InputError(f"two of the measures have a column '{twice[0]}'; give them other names.")
@@ -68,7 +68,7 @@ class Several(Measure):
         reasons: dict[int, list[str]] = {}
         for key, each in self.measures.items():
             found = each.measured(m, designs)
-            values.update({_renamed(key, each.name, column): x for column, x in found.values.items()})
+            values.update({renamed_column(key, each.name, column): x for column, x in found.values.items()})
             for k, why in found.reasons.items():
                 reasons.setdefault(k, []).append(f"{key}: {why}")
         return Measured(values, {k: " ".join(dict.fromkeys(why)) for k, why in sorted(reasons.items())})
@@ -77,7 +77,7 @@ class Several(Measure):
         return f": {', '.join(self.measures)}"
 
 
-def _renamed(key: str, name: str, column: str) -> str:
+def renamed_column(key: str, name: str, column: str) -> str:
     """A column under another name of its measure."""
     if column == name or column.startswith((f"{name}.", f"{name}[")):
         return key + column[len(name) :]

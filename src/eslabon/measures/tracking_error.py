@@ -109,17 +109,16 @@ class TrackingError(AlongMotion):
         """Configurations (designs, times, nq), all from one batch."""
         m, q, v = states.m, states.q[:, 0], states.v[:, 0]
         own = {name: x[:, 0] for name, x in states.parameters.items()}
-        if m.closed and len(q) > 1:  # a parameter moves the loops
-            designs = [{name: float(x[k]) for name, x in own.items()} for k in range(len(q))]
-            return np.stack([self._one(variant(m, d), q[k], v[k], law) for k, d in enumerate(designs)])
+        if len(q) > 1:  # a parameter moves the loops
+            return np.stack([self._one(variant(m, own, k), q[k], v[k], law) for k in range(len(q))])
         return m.simulate(q, v, self.motion.t, law, parameters=own, threads=threads(), **self._how).q
 
     def _each(self, states: States) -> list[Floats]:
         """The same with a law for each design."""
         found = []
+        designs = {name: x[:, 0] for name, x in states.parameters.items()}
         for k in range(len(states.rows)):
-            own = variant(states.m, {name: float(x[k, 0]) for name, x in states.parameters.items()})
-            at = min(k, len(states.q) - 1)
+            own, at = variant(states.m, designs, k), min(k, len(states.q) - 1)
             found.append(self._one(own, states.q[at, 0], states.v[at, 0], self._law(own)))
         return found
 

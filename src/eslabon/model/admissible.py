@@ -7,6 +7,7 @@ where it is negative, or no number, `check_numbers` finds the sentence.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import hypot
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,9 @@ def margin(m: Model) -> Any:
     """The least of all margins of a model with symbols, a CasADi scalar: zero or more where its parameters are admissible."""
     import casadi
 
-    items = (m.gravity, m.bodies, m.joints, m.loops, m.couplings, m.springs, m.wrenches, m.frames)
+    # A home is where a mechanism starts from, and nothing in a call depends on it.
+    joints = tuple(replace(joint, home=None) for joint in m.joints)
+    items = (m.gravity, m.bodies, joints, m.loops, m.couplings, m.springs, m.wrenches, m.frames)
     margins = [LARGEST - abs(x) for x in leaves(items) if is_symbolic(x)]
     margins += [x for x, *_ in requirements(m)] + [x for body in m.bodies for x in _inertia_margins(body)]
     least = casadi.SX(1.0)

@@ -1,7 +1,7 @@
 """The numbers of a mechanism by path, "link2.mass" or "theta1.at.x", and parameters made of them.
 
 A path is the item's name, the field's as the Builder has it, and the component's. What bounds a motion (limits) or only starts
-one (home, modes), and what is only drawn, is no property of a design and has no path.
+one (home, modes), and what is only drawn, is no property of a design and has no path. "tool.payload" is a point mass at a frame.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 from eslabon.errors import ModelError, shown, suggest
+from eslabon.model.changes import with_payload
 from eslabon.model.expressions import Expression, check_parameter_name, parameter
-from eslabon.model.items import Body, Coupling, Description, Frame, Joint, Loop, Spring, Wrench
+from eslabon.model.items import GROUND, Body, Coupling, Description, Frame, Joint, Loop, Spring, Wrench
 from eslabon.model.memory import Table, per_model
 from eslabon.model.model import Model
 from eslabon.model.units import inferred_units
@@ -27,6 +28,8 @@ WORDS = {
 }  # fmt: skip
 # Of a joint's data, what a joint that does not say has; without it there is nothing to make a parameter of.
 UNSAID = {"viscous": 0.0, "coulomb": 0.0, "stiffness": 0.0, "rest": 0.0, "motor_inertia": 0.0, "gear_ratio": 1.0}
+
+PAYLOAD = ".payload"  # of a frame: a point mass there, which may come to be a parameter too
 
 Steps = tuple[str | int, ...]
 Found = Iterator[tuple[str, Steps, str]]  # what a number is called in its item, how to get there, its unit
@@ -93,10 +96,10 @@ def _pose(label: str, steps: Steps) -> Found:
 def _kind(kind: Any) -> Found:
     """The axes, and the pitch, length, angle or offset, of a kind of joint or constraint."""
     for key in (f.name for f in fields(kind)):
-        if isinstance(getattr(kind, key), tuple):
-            yield from _several(key if key == "axis" else f"{key}_axis", ("kind", key), XYZ, "")
-        else:
+        if not isinstance(getattr(kind, key), tuple):
             yield key, ("kind", key), KIND_UNITS.get(key, "")
+        elif kind.axes_from_parameters:
+            yield from _several(key if key == "axis" else f"{key}_axis", ("kind", key), XYZ, "")
 
 
 def _joint_data(j: Joint) -> Found:
@@ -139,8 +142,17 @@ def put(item: Any, steps: Steps, value: Any) -> Any:
 
 
 def free_numbers(m: Model) -> Mapping[str, float]:
-    """The numbers that are no parameter yet and follow from none, by their paths."""
-    return Table({path: x.value for path, x in places(m).items() if isinstance(x.value, float)})
+    """The numbers that are no parameter yet and follow from none, by their paths, and payloads of frames, which are zero."""
+    found = {path: x.value for path, x in places(m).items() if isinstance(x.value, float)}
+    loads = {f"{frame.name}{PAYLOAD}": 0.0 for frame in m.description.frames if frame.body != GROUND}
+    return Table({**found, **{path: x for path, x in loads.items() if not _loaded(m, path)}})
+
+
+def _loaded(m: Model, path: str) -> bool:
+    """Whether the body of a frame has its payload already as a parameter."""
+    body = m.frame(path.removesuffix(PAYLOAD)).body
+    mass = next((b.mass for b in m.description.bodies if b.name == body), 0.0)
+    return isinstance(mass, Expression) and free_name(path) in mass.names()
 
 
 def place_of(m: Model, path: str) -> Place:
@@ -165,15 +177,18 @@ def free_name(path: str) -> str:
 
 
 def with_free(m: Model, paths: Iterable[str]) -> Description:
-    """Numbers made parameters of today's values."""
+    """Numbers made parameters of today's values; payloads at last, for then masses follow from them."""
     d = m.description
-    for path in dict.fromkeys(paths):
+    for path in sorted(dict.fromkeys(paths), key=lambda path: str(path).endswith(PAYLOAD)):
+        if isinstance(path, str) and path.endswith(PAYLOAD):
+            d = _with_load(m, d, path)
+            continue
         place = place_of(m, path)
         name = free_name(path)
-        if place.value == parameter(name):
-            continue  # it is that parameter already
         if isinstance(place.value, Expression):
             made_of = sorted({*place.value.names()})
+            if name in made_of:
+                continue  # it has that parameter already
             raise ModelError(
                 f"{m.name}: {path} is '{place.value}', which follows from {', '.join(map(repr, made_of))}; "
                 f"vary {'that' if len(made_of) == 1 else 'those'}, or give it a number of its own first."
@@ -182,11 +197,22 @@ def with_free(m: Model, paths: Iterable[str]) -> Description:
     return d
 
 
+def _with_load(m: Model, d: Description, path: str) -> Description:
+    """A point mass at a frame, whose mass is a parameter that is zero."""
+    if _loaded(m, path):
+        return d
+    return with_payload(Model(_with_parameter(d, name := free_name(path), 0.0)), path.removesuffix(PAYLOAD), parameter(name))  # fmt: skip
+
+
 def with_number(d: Description, steps: Steps, name: str, value: float, number: Any) -> Description:
     """The description with a parameter more, and a number that depends on it."""
+    return put(_with_parameter(d, name, value), steps, number)
+
+
+def _with_parameter(d: Description, name: str, value: float) -> Description:
     if name in dict(d.parameters):
         raise ModelError(f"{d.name} has a parameter '{name}' already, which stands elsewhere; rename it first.")
-    return put(replace(d, parameters=(*d.parameters, (name, value))), steps, number)
+    return replace(d, parameters=(*d.parameters, (name, value)))
 
 
 @per_model

@@ -285,7 +285,10 @@ class Model:
         'link2'
         """
         self.check_parameters(symbols)
-        return type(self)(self.description, symbols)
+        made = type(self)(self.description, symbols)
+        if symbols:
+            vars(made)["plain"] = self.plain  # with what is already known of it
+        return made
 
     @property
     def symbols(self) -> Mapping[str, Any]:

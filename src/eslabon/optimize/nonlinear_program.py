@@ -26,6 +26,7 @@ import numpy as np
 from eslabon.arguments import Floats, choice, count, finite, floats, known_words, positive
 from eslabon.displays import displayed
 from eslabon.errors import InputError, OptimizationError
+from eslabon.optimize.repeated_function import Block, Repeated, derivatives, substituted
 from eslabon.progress import Progress
 
 SOLVED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
@@ -35,6 +36,8 @@ QUIET: dict[str, Any] = {
     "ipopt.honor_original_bounds": "yes", "ipopt.constr_viol_tol": FEASIBLE / 10,
     "ipopt.acceptable_constr_viol_tol": FEASIBLE,
 }  # fmt: skip
+NEAR = {"ipopt.mu_init": 1e-4, "ipopt.bound_push": 1e-6, "ipopt.bound_frac": 1e-6, "ipopt.slack_bound_push": 1e-6,
+    "ipopt.slack_bound_frac": 1e-6}  # starts that are all but optimal are not to be pushed away  # fmt: skip
 HESSIANS = {"exact": "exact", "approximate": "limited-memory"}
 
 
@@ -159,6 +162,7 @@ class NonlinearProgram:
         self.title, self.noun = title, noun
         self.variables: dict[str, Variable] = {}
         self.constraints: list[Constraint] = []
+        self.blocks: list[Block] = []
         self.objective: Any = 0.0
         self.objective_scale = 1.0
 
@@ -204,6 +208,15 @@ class NonlinearProgram:
             )
         self.constraints.append(Constraint(name, column, lower, upper, size))
 
+    def repeated(self, function: Repeated, inputs: Any) -> Any:
+        """The outputs of a function at many instants, a column each, of columns of inputs that are affine in the variables; for
+        objectives and constraints that are affine in it. So derivatives are those of one instant, repeated."""
+        import casadi
+
+        symbol = casadi.MX.sym(f"block_{len(self.blocks) + 1}", function.outputs, inputs.shape[1])
+        self.blocks.append(Block(function, inputs, symbol))
+        return symbol
+
     def minimize(self, expression: Any, scale: float = 1.0) -> None:
         """The objective, and the size of it that counts as one."""
         self.objective, self.objective_scale = expression, positive(scale, "scale")
@@ -214,7 +227,7 @@ class NonlinearProgram:
         """CasADi functions of the scaled variables: (objective, constraints), both scaled, and their gradients."""
         import casadi
 
-        x, f, g = self._scaled()
+        x, f, g = self._expanded()
         return (
             casadi.Function("values", [x], [f, g], ["x"], ["f", "g"]),
             casadi.Function("derivatives", [x], [casadi.gradient(f, x), casadi.jacobian(g, x)], ["x"], ["f_x", "g_x"]),
@@ -242,6 +255,11 @@ class NonlinearProgram:
         g = [c.expression / casadi.DM(c.scale) for c in self.constraints]
         return x, casadi.MX(self.objective) / self.objective_scale, casadi.vertcat(casadi.MX(0, 1), *g)
 
+    def _expanded(self) -> tuple[Any, Any, Any]:
+        """The same, with what is repeated put in."""
+        x, f, g = self._scaled()
+        return (x, *substituted(x, f, g, self.blocks)) if self.blocks else (x, f, g)
+
     # -- the search -------------------------------------------------------------------------------------------------
 
     def solve(
@@ -254,26 +272,28 @@ class NonlinearProgram:
         hessian: str = "exact",
         progress: bool | None = None,
         strict: bool = True,
+        near: bool = False,
     ) -> Solution:
         """The best optimum from several starts, each a mapping of variables' names to where they begin.
 
         `verify(values, value)` is called with each optimum that IPOPT claims, and says in a sentence why it is none, or gives
         None. `hessian` is "exact" or "approximate" (L-BFGS), which is better where second derivatives cost more than steps.
         Without an accepted start that is an `OptimizationError`; with strict=False a solution without a value, whose starts say
-        why.
+        why. `near` says that the starts are optima of nearly the same program.
         """
-        x, f, g = self._scaled()
+        x, f, g = self._expanded()
         lower, upper = (np.concatenate([getattr(v, side).ravel() / v.scale for v in self.variables.values()]) for side in ("lower", "upper"))  # fmt: skip
         least, most = (np.concatenate([np.zeros(0), *(getattr(c, side) / c.scale for c in self.constraints)]) for side in ("lower", "upper"))  # fmt: skip
-        options = {**QUIET, "ipopt.max_iter": count(iterations, "iterations", 1), "ipopt.tol": positive(tolerance, "tolerance"),
+        options = {**QUIET, **(NEAR if near else {}), "ipopt.max_iter": count(iterations, "iterations", 1), "ipopt.tol": positive(tolerance, "tolerance"),
             "ipopt.hessian_approximation": HESSIANS[choice(hessian, "hessian", HESSIANS)]}  # fmt: skip
         made: list[Start] = []
         with Progress(self.title, progress) as bar, _interrupts() as interrupted:
             import casadi
 
             watch = _watch(x.numel(), g.numel(), interrupted, lambda: bar.update(len(made) / max(len(starts), 1)))
+            own = derivatives(*self._scaled(), self.blocks) if self.blocks else {}
             solver = casadi.nlpsol(
-                "search", "ipopt", {"x": x, "f": f, "g": g}, {**options, "iteration_callback": watch}
+                "search", "ipopt", {"x": x, "f": f, "g": g}, {**options, **own, "iteration_callback": watch}
             )
             for number, start in enumerate(starts, 1):
                 x0 = self.begun(start)

@@ -23,7 +23,7 @@ from eslabon.simulate import motion_equations
 from eslabon.simulate.called import Called, ask
 from eslabon.simulate.control import Control, Table
 from eslabon.simulate.memory import Memory, within
-from eslabon.simulate.projection import condition, project
+from eslabon.simulate.projection import condition
 from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.simulated_motion import Outcome
 from eslabon.simulate.singular_passages import Passages
@@ -99,7 +99,7 @@ class Run:
 
     def integrate(self) -> None:
         """From the first time to the last."""
-        start, x = self.span[0], project(self.system.m, self.x0, self.span[0])
+        start, x = self.span[0], self.system.projected(self.x0, self.span[0])
         self._sample(start, x)
         f = self._functions(start)[0]
         self._keep(start, x)
@@ -123,7 +123,7 @@ class Run:
         m = self.system.m
 
         def states(t: list[float], rows: list[Floats]) -> tuple[Floats, Floats]:
-            return np.array(t), project(m, np.reshape(rows, (-1, len(self.x0))), np.array(t))
+            return np.array(t), self.system.projected(np.reshape(rows, (-1, len(self.x0))), np.array(t))
 
         events = {name: states([t for t, _ in own], [x for _, x in own]) for name, own in self.found.items()}
         t, x = states(self.t, self.x)
@@ -150,7 +150,7 @@ class Run:
         due = self.control.agenda(self.span[-1]) if t == self.span[0] else self._agenda
         near, slack = min(due, key=lambda s: abs(s - t)), 1e-9 * (self.span[-1] - self.span[0])
         if abs(near - t) <= slack:
-            x = project(self.system.m, x, t)
+            x = self.system.projected(x, t)
             self.memory = self.control.at(self.system.m, float(t), x, self.memory, due[near], self.system.limit)
             if self.t and self.t[-1] >= t - slack:  # reported already, as it was before
                 self.remembered[-1] = self.memory.joined()
@@ -176,7 +176,7 @@ class Run:
             if self._after(solver, events):
                 return x
             solver = self._renewed(solver, functions, end)
-        return project(self.system.m, x, end)
+        return self.system.projected(x, end)
 
     def _solver(
         self, functions: tuple[Function, Function | None], t: float, x: Floats, end: float, first: Any = None
@@ -197,21 +197,24 @@ class Run:
         """The solver; or another one, where it has drifted off the manifold, or tolerances are loosened or hold again."""
         if solver.status != "running" or not self.system.m.closed or self.steps < self._begun + OFTEN:
             return solver
-        y, first, leap = project(self.system.m, solver.y, solver.t), solver.step_size, LEAP * self._longest
+        y, first, leap = self.system.projected(solver.y, solver.t), solver.step_size, LEAP * self._longest
         drift = DRIFT_MULTISTEP if self.settings.method in MULTISTEP else DRIFT
         allowed = drift * self.looser * (self.settings.atol + self.settings.rtol * np.abs(y))
         if (
             self._crawls(solver.t, leap)
             and self.settings.rtol * self.looser * LOOSER <= LOOSEST
-            and condition(self.system.m, y, solver.t) < SINGULAR
+            and self._condition(solver.t, y) < SINGULAR
         ):
             self.looser, first = self.looser * LOOSER, max(first, leap)
             self.loosened.append(solver.t)
         elif self.looser > 1 and first > leap:
             self.looser = 1.0
-        elif not np.any(np.abs(y - solver.y) > allowed) or condition(self.system.m, y, solver.t) < SINGULAR:
+        elif not np.any(np.abs(y - solver.y) > allowed) or self._condition(solver.t, y) < SINGULAR:
             return solver  # near a singularity a projection moves a state by more than it has drifted
         return self._solver(functions, solver.t, y, end, first)
+
+    def _condition(self, t: float, x: Floats) -> float:
+        return condition(self.system.m, x, t, self.system.designs)
 
     def _crawls(self, t: float, leap: float) -> bool:
         """Whether so many evaluations did not bring the run ahead."""
@@ -260,7 +263,7 @@ class Run:
         if self.t and t <= self.t[-1]:
             return
         if isinstance(self.control, Called):
-            y, nq = project(self.system.m, x, t), self.system.m.nq
+            y, nq = self.system.projected(x, t), self.system.m.nq
             asked = self.control(float(t), y[:nq], y[nq:])
             acting = within(asked, self.system.limit)
             self.memory = Memory(acting, acting, asked, self.memory.state)
@@ -320,9 +323,9 @@ class Runs:
         for k, index in enumerate(np.ndindex(batch)):
             own = control.pick(batch, index) if isinstance(control, Table) else control
             own = own.pick(index) if isinstance(own, Sampler) else own
-            passed = Passages(system.m, passages.wanted)
-            part = partial(lambda k, done: update((k + done) / count), k)
-            self.runs[index] = Run(system.pick(batch, index), own, x0[index], span, settings, passed, part)
+            part, picked = partial(lambda k, done: update((k + done) / count), k), system.pick(batch, index)
+            passed = Passages(system.m, passages.wanted, designs=picked.designs)
+            self.runs[index] = Run(picked, own, x0[index], span, settings, passed, part)
 
     @property
     def loosened(self) -> list[float]:
@@ -361,12 +364,12 @@ class _Event:
     """A user's function of t, q and v whose zeros are looked for, from where an interval begins."""
 
     def __init__(self, system: System, name: str, function: Event, t: float, x: Floats) -> None:
-        self._m, self._name, self._function = system.m, name, function
+        self._system, self._name, self._function = system, name, function
         self._direction = getattr(function, "direction", 0)
         self._value = self(t, x)
 
     def __call__(self, t: float, x: Floats) -> float:
-        x, nq, n = project(self._m, x, t), self._m.nq, self._m.nq + self._m.nv
+        x, nq, n = self._system.projected(x, t), self._system.m.nq, self._system.m.nq + self._system.m.nv
         value = float(ask(self._function, f"the event '{self._name}'", (), t, x[:nq], x[nq:n]))
         if math.isnan(value):
             raise InputError(f"the event '{self._name}' is NaN at t = {t:g} s; its zero cannot be looked for.")

@@ -21,7 +21,6 @@ from eslabon.simulate import motion_equations, step_formulas
 from eslabon.simulate.called import Called, asked, fitted
 from eslabon.simulate.control import Control, Table
 from eslabon.simulate.memory import Memory, within
-from eslabon.simulate.projection import project
 from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.simulated_motion import Outcome
 from eslabon.simulate.singular_passages import Passages
@@ -262,7 +261,7 @@ class Run:
                 return made
 
             made = step_formulas.rk4(f, x[..., :n], h)
-            following[..., :n] = project(m, made, t + h) if projects else made
+            following[..., :n] = self.system.projected(made, t + h) if projects else made
 
         return advance
 

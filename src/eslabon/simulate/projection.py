@@ -14,6 +14,7 @@ import casadi
 import numpy as np
 
 from eslabon.coordinates.closing import CLOSURE
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.massless import row_sizes, stiffening
 from eslabon.coordinates.partition import partition, redundancy_is_constant, retained_rows
 from eslabon.dynamics.trees import mass_matrix
@@ -88,24 +89,26 @@ PROJECTED = Formula("projected", projected, (_X,), (_X,), seldom=True)
 VIOLATIONS = Formula("violations", violations, (_X,), (Argument("position", ()), Argument("velocity", ())), seldom=True)
 
 
-def at_time(m: Model, formula: Formula, t: Any, *arrays: Floats, **options: Any) -> Any:
-    """What a formula says of the constraints at times, which broadcast like everything else."""
+def at_time(m: Model, formula: Formula, t: Any, *arrays: Floats, designs: Designs = DESCRIBED, **options: Any) -> Any:
+    """What a formula says of the constraints at times and in designs, which broadcast like everything else."""
     if not m.rheonomic:
-        return evaluate(m, formula)(*arrays, **options)
-    return evaluate(m, formula, parameters=(TIME,))(*arrays, np.asarray(t, dtype=float), **options)
+        return evaluate(m, formula, designs.names)(*arrays, *designs.inputs, **options)
+    timed = evaluate(m, formula, (TIME, *designs.names))
+    return timed(*arrays, np.asarray(t, dtype=float), *designs.inputs, **options)
 
 
-def project(m: Model, x: Floats, t: Any = 0.0) -> Floats:
-    """States (..., n) on the constraint manifold of their times; those that are not finite stay so."""
+def project(m: Model, x: Floats, t: Any = 0.0, designs: Designs = DESCRIBED) -> Floats:
+    """States (..., n) on the constraint manifold of their times and designs; those that are not finite stay so."""
     x, n = np.concatenate([normalize(m, x[..., : m.nq]), x[..., m.nq :]], axis=-1), m.nq + m.nv
     good = np.isfinite(x).all(axis=-1)
     if m.closed and good.any():
-        x[good, :n] = at_time(m, PROJECTED, np.broadcast_to(t, good.shape)[good], x[good, :n])
+        own = designs.over(*good.shape)[good]
+        x[good, :n] = at_time(m, PROJECTED, np.broadcast_to(t, good.shape)[good], x[good, :n], designs=own)
     return x
 
 
-def condition(m: Model, x: Floats, t: float = 0.0) -> float:
+def condition(m: Model, x: Floats, t: float = 0.0, designs: Designs = DESCRIBED) -> float:
     """The reciprocal condition number of the constraints at a state: the least singular value of J against the largest."""
-    J = at_time(m, CLOSURE, t, x[: m.nq])[1]
+    J = at_time(m, CLOSURE, t, x[: m.nq], designs=designs)[1]
     size = np.linalg.svd(J, compute_uv=False)[: len(partition(m.plain).rows)]
     return float(size[-1] / size[0])

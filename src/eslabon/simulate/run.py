@@ -86,7 +86,8 @@ def simulate(
         SciPy; for one trajectory by an adaptive method. They are looked at four times a step: what changes its sign twice
         between two looks is not seen, and a shorter `step` helps.
     external : wrenches (..., 6) on bodies or frames in their own axes, constant in time.
-    parameters : values in place of the model's own; with loops such as do not move them, as masses.
+    parameters : values in place of the model's own, by name, lengths too; arrays are many designs, each with a trajectory of its
+        own, which starts from a configuration that closes in it (`m.assemble(..., parameters=...)`).
     singular : what becomes of a motion that passes a singular configuration, where branches of the loops meet: "warn",
         "error" or "ignore". Momentum carries it on, but another branch would be as good.
     progress : whether to show a bar; if left out, on a terminal and after two seconds.
@@ -102,7 +103,7 @@ def simulate(
     >>> simulate(m, [[0.5, 0.0], [0.6, 0.0]], None, 2.0, method="rk4", step=1e-3, every=100).q.shape
     (2, 21, 2)
     """
-    run_options.check_words(m, method, singular, hold, progress, threads, parameters)
+    run_options.check_words(m, method, singular, hold, progress, threads)
     times, report = run_options.times_of(t)
     longest = run_options.step_of(step, times)
     stopped = stops_of(m, stops, longest)
@@ -116,7 +117,7 @@ def simulate(
     forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces
     size = m.nq + m.nv + (forces.size if isinstance(forces, Law) else 0)
     named, tolerances = run_options.events_of(events, method), run_options.tolerances(rtol, atol, size)
-    passages = Passages(m, singular != "ignore", x0.shape[:-1])
+    passages = Passages(m, singular != "ignore", x0.shape[:-1], system.designs)
     run: fixed.Run | adaptive.Run | adaptive.Runs
     with Progress(f"simulate {m.name}", progress) as bar:
         if method in step_formulas.METHODS:
@@ -169,7 +170,8 @@ def _motion(system: System, control: Control, method: str, made: Outcome, second
     if asked is None or tau is None:
         asked = forces_along(m, None if isinstance(control, Called | Sampler) else control, made.t, q, v, state)
         tau = within(asked, system.limit)
-    closure = at_time(m, VIOLATIONS, made.t, made.x)[0] if m.closed else np.zeros(q.shape[:-1])
+    own = system.designs.along()
+    closure = at_time(m, VIOLATIONS, made.t, made.x, designs=own)[0] if m.closed else np.zeros(q.shape[:-1])
     events = {
         name: Occurrences(t, x[:, : m.nq], x[:, m.nq : m.nq + m.nv]) for name, (t, x) in made.events.items()
     }  # fmt: skip

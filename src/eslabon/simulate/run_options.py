@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite, flag, mapping, positive, states
 from eslabon.coordinates.closing import ROUND_OFF
+from eslabon.coordinates.designs import designs_of
 from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
 from eslabon.dynamics.applied import check_external
@@ -21,12 +22,11 @@ from eslabon.formulations.constrained import METHODS
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
-from eslabon.model.memory import per_model
 from eslabon.simulate import adaptive, step_formulas
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.control import Control, Table
-from eslabon.simulate.projection import VIOLATIONS, at_time, project
+from eslabon.simulate.projection import VIOLATIONS, at_time
 from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.system import System
 from eslabon.simulate.traced_laws import Law
@@ -40,7 +40,7 @@ def refuse(condition: bool, sentence: str) -> None:
         raise InputError(sentence)
 
 
-def check_words(m: Model, method: Any, singular: Any, hold: Any, progress: Any, threads: Any, parameters: Any) -> None:
+def check_words(m: Model, method: Any, singular: Any, hold: Any, progress: Any, threads: Any) -> None:
     """Refuse words that are none, and methods that do not suit the mechanism."""
     if not m.nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to simulate.")
@@ -55,23 +55,6 @@ def check_words(m: Model, method: Any, singular: Any, hold: Any, progress: Any, 
         m.closed and method == "symplectic",
         f"{m.name} has {'driving constraints' if m.rheonomic else 'loops'}, which the symplectic method does not keep; use rk4.",
     )
-    if m.closed and (given := tuple(mapping(parameters, "parameters"))):
-        m.check_parameters(given)
-        moving = moves_loops(m, given)
-        refuse(bool(moving), f"{m.name} has loops, which {', '.join(moving)} moves; simulate m.with_parameters(...) instead.")  # fmt: skip
-
-
-@per_model
-def moves_loops(m: Model, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of some parameters that the closure of the loops depends on; masses and inertias are none."""
-    import casadi
-
-    from eslabon.kinematics.closure import constraint
-
-    q, t = casadi.SX.sym("q", m.nq), casadi.SX.sym("t")
-    values = {name: casadi.SX.sym(name) for name in names}
-    phi = casadi.SX(constraint(m.with_symbols(values).with_time(t), q))
-    return tuple(name for name, x in values.items() if casadi.depends_on(phi, x))
 
 
 def times_of(t: ArrayLike) -> tuple[Floats, bool]:
@@ -159,12 +142,9 @@ def wrenches(m: Model, external: Any) -> dict[str, Floats]:
 
 def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
     """Values of parameters by name, such as the mechanism can have and with which every motion moves some mass."""
+    designs_of(m, parameters)
     given = mapping(parameters, "parameters")
-    m.check_parameters(tuple(given))
     made = {name: frozen(finite(p, f"parameter '{name}'")) for name, p in sorted(given.items())}
-    for name, values in made.items():
-        for value in {float(values.min()), float(values.max())} if values.size else ():
-            m.with_parameters(**{name: value})
     if made and not m.closed:
         refuse_massless_values(m, made)
     else:
@@ -225,19 +205,32 @@ def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None,
     refuse(not x.size, f"q0 and v0 hold no trajectory at all: their leading axes are {batch}.")
     x[..., : m.nq] = normalize(m, x[..., : m.nq])
     # What needs no projection does not wait for one to be compiled.
-    return project(m, x, t) if m.closed and _violation(m, x, t, v0 is None) > ROUND_OFF else x
+    return system.projected(x, t) if m.closed and _violation(system, x, t, v0 is None) > ROUND_OFF else x
 
 
-def _violation(m: Model, x: Floats, t: float, resting: bool) -> float:
+def _violation(system: System, x: Floats, t: float, resting: bool) -> float:
     """By how much starts violate loop closure, as a share of what they move by; refused where that is too much."""
-    when, how = (f" at t = {t:g} s", f"m.project(..., t={t:g})") if m.rheonomic else ("", "m.project")
-    violation, across = (float(np.max(y)) for y in at_time(m, VIOLATIONS, t, x[..., : m.nq + m.nv]))
+    m, designs = system.m, system.designs.over(*x.shape[:-1])
+    words = [*([f"t={t:g}"] if m.rheonomic else []), *(["parameters=..."] if designs.names else [])]
+    when, how = (
+        f" at t = {t:g} s" if m.rheonomic else "",
+        f"m.project(..., {', '.join(words)})" if words else "m.project",
+    )
+    both = at_time(m, VIOLATIONS, t, x[..., : m.nq + m.nv], designs=designs)
+    violation, across = (float(np.max(y)) for y in both)
+
+    def worst(of: Floats) -> str:
+        """Whose the largest violation is."""
+        at = np.unravel_index(int(np.argmax(of)), np.shape(of))
+        number = f" (trajectory {', '.join(map(str, at))})" if at else ""
+        return f"{m.name}{designs[at].told}{number}" if designs.names else m.name
+
     if not violation <= CLOSURE_TOLERANCE:
-        raise AssemblyError(f"q0 violates loop closure of {m.name} by {violation:.3g} (m or rad){when}; assemble it from the actuated "
-            f"joints, or project it with {how}.")  # fmt: skip
+        raise AssemblyError(f"q0 violates loop closure of {worst(both[0])} by {violation:.3g} (m or rad){when}; assemble it from the "
+            f"actuated joints, or project it with {how}.")  # fmt: skip
     speed = max(1.0, float(np.abs(x[..., m.nq : m.nq + m.nv]).max(initial=0.0)))
     if not (resting or across <= CLOSURE_TOLERANCE * speed):
-        raise AssemblyError(f"v0 violates loop closure of {m.name} by {across:.3g} (m or rad a second){when}; "
+        raise AssemblyError(f"v0 violates loop closure of {worst(both[1])} by {across:.3g} (m or rad a second){when}; "
             f"take it from m.complete, project it with {how}, or give v0=None for as little motion as the loops allow.")  # fmt: skip
     return max(violation, across / speed)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.coordinates.closing import CLOSURE
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, symmetric
@@ -54,8 +55,8 @@ class Passages:
     States come step by step with `add`, or many at once with `look`.
     """
 
-    def __init__(self, m: Model, wanted: bool, batch: tuple[int, ...] = ()) -> None:
-        self._m, self._steps = m, list[tuple[float, Floats]]()
+    def __init__(self, m: Model, wanted: bool, batch: tuple[int, ...] = (), designs: Designs = DESCRIBED) -> None:
+        self._m, self._steps, self._designs = m, list[tuple[float, Floats]](), designs.along()
         self.wanted = wanted and m.closed
         self.first = np.full(batch, np.inf)
 
@@ -81,16 +82,17 @@ class Passages:
     def look(self, t: Floats, x: Floats, threads: int | None = None) -> None:
         """Look at the states (..., steps, n) at times (steps,), each some steps after the one before."""
         q = x[..., : self._m.nq]
-        suspect = at_time(self._m, TURN, t[1:], q[..., :-1, :], q[..., 1:, :], threads=threads) < 0
+        ends = q[..., :-1, :], q[..., 1:, :]
+        suspect = at_time(self._m, TURN, t[1:], *ends, designs=self._designs, threads=threads) < 0
         suspect &= np.isinf(self.first)[..., None]
         if suspect.any():
-            ends, found = np.stack([x[..., :-1, :][suspect], x[..., 1:, :][suspect]]), np.full(suspect.shape, np.inf)
-            k = np.nonzero(suspect)[-1]
-            found[suspect] = _passages(self._m, np.stack([t[k], t[k + 1]]), ends)
+            pairs, found = np.stack([x[..., :-1, :][suspect], x[..., 1:, :][suspect]]), np.full(suspect.shape, np.inf)
+            k, own = np.nonzero(suspect)[-1], self._designs.over(*suspect.shape)[suspect]
+            found[suspect] = _passages(self._m, np.stack([t[k], t[k + 1]]), pairs, own)
             self.first = np.minimum(self.first, found.min(axis=-1))
 
 
-def _passages(m: Model, t: Floats, x: Floats) -> Floats:
+def _passages(m: Model, t: Floats, x: Floats, designs: Designs) -> Floats:
     """When singular configurations are passed between pairs of states (2, pairs, n) at times (2, pairs), infinite where none
     is. Between near states a motion is nearly a cubic."""
     from scipy.interpolate import CubicHermiteSpline
@@ -102,18 +104,22 @@ def _passages(m: Model, t: Floats, x: Floats) -> Floats:
     between = np.moveaxis(CubicHermiteSpline([0.0, 1.0], q, rates)(s), 0, 1)
     before, after = between[:, :-1], between[:, 1:]
     when = np.broadcast_to(t[1][:, None], before.shape[:-1])
-    turned = (at_time(m, TURN, when, before, after) < 0) & (np.abs(after - before).max(axis=-1) < NEAR)
-    turned[turned] = _turned(m, when[turned], before[turned], after[turned])
+    each = designs.along()
+    turned = at_time(m, TURN, when, before, after, designs=each) < 0
+    turned &= np.abs(after - before).max(axis=-1) < NEAR
+    own = each.over(*turned.shape)[turned]
+    turned[turned] = _turned(m, when[turned], before[turned], after[turned], own)
     return np.where(turned.any(axis=-1), t[0] + h * s[turned.argmax(axis=-1)], np.inf)
 
 
-def _turned(m: Model, t: Floats, before: Floats, after: Floats) -> Floats:
+def _turned(m: Model, t: Floats, before: Floats, after: Floats, designs: Designs) -> Floats:
     """Whether a singular value of J goes through zero between configurations (pairs, nq).
 
     On the other side the directions that J = U S V^T takes for its rows, P = U V^T, are turned over, and P P'^T, else near
     one, has an eigenvalue near -1. Of redundant rows only the rank counts.
     """
-    U, _, V = np.linalg.svd(at_time(m, CLOSURE, t, np.stack([before, after]))[1], full_matrices=False)
+    J = at_time(m, CLOSURE, t, np.stack([before, after]), designs=designs)[1]
+    U, _, V = np.linalg.svd(J, full_matrices=False)
     rank = len(partition(m.plain).rows)
     P = U[..., :rank] @ V[..., :rank, :]
     change = P[0] @ np.swapaxes(P[1], -1, -2)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError
 from eslabon.graph.evaluator import Formula, evaluate, requested
 from eslabon.kinematics.closure import Partition
@@ -45,6 +47,17 @@ class System:
         """The leading axes of all that was given."""
         wrenches = [w.shape[:-1] for w in self.external.values()]
         return np.broadcast_shapes(*wrenches, *(p.shape for p in self.parameters.values()))
+
+    @cached_property
+    def designs(self) -> Designs:
+        """The values of its parameters, a design for each trajectory."""
+        if not self.parameters:
+            return DESCRIBED
+        return Designs(tuple(self.parameters), np.stack(np.broadcast_arrays(*self.parameters.values()), axis=-1))
+
+    def projected(self, x: Floats, t: Any) -> Floats:
+        """States (..., n) on the constraint manifold, each trajectory on that of its design."""
+        return project(self.m, x, t, self.designs)
 
     def pick(self, batch: Shape, index: Any) -> System:
         """The system of some trajectories of a batch."""
@@ -85,7 +98,7 @@ class System:
         accelerations = checked(m, requested(m, quantity(m, "forward_dynamics"), words, inputs, names), np.inf)
 
         def rates(t: float, x: Floats, tau: Floats) -> Floats:
-            x = project(m, x, t)
+            x = self.projected(x, t)
             q, v, own = x[..., : m.nq], x[..., m.nq : m.nq + m.nv], x[..., m.nq + m.nv :]
             given, own = (0.0, own) if law is None else law_at(m, law, t, q, v, own)
             forces, time = within(tau + given, self.limit), (t,) * len(timed)

@@ -21,14 +21,19 @@ def flattened(**given: tuple[Floats, int]) -> tuple[tuple[int, ...], list[Floats
     >>> lead, q.shape, v.shape
     ((2, 4), (8, 3), (8, 2))
     """
+    lead = leading(**given)
+    cores = [x.shape[x.ndim - own :] for x, own in given.values()]
+    pairs = zip(given.values(), cores, strict=True)
+    return lead, [np.broadcast_to(x, (*lead, *core)).reshape(prod(lead), *core) for (x, _), core in pairs]
+
+
+def leading(**given: tuple[Floats, int]) -> tuple[int, ...]:
+    """The leading axes that arrays have together."""
     leads = [x.shape[: x.ndim - own] for x, own in given.values()]
     try:
-        lead = np.broadcast_shapes(*leads)
+        return np.broadcast_shapes(*leads)
     except ValueError:
         told = " and ".join(f"{name} {shape}" for name, shape in zip(given, leads, strict=True))
         raise InputError(
             f"the leading axes of {told} do not fit together; give one of each for all, or one for each."
         ) from None
-    cores = [x.shape[x.ndim - own :] for x, own in given.values()]
-    pairs = zip(given.values(), cores, strict=True)
-    return lead, [np.broadcast_to(x, (*lead, *core)).reshape(prod(lead), *core) for (x, _), core in pairs]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import choice, states, text
+from eslabon.arguments import choice, text
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
@@ -19,7 +19,7 @@ from eslabon.model import Model
 from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.plotting import saved
 from eslabon.quantities import evaluate
-from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, reachable_twists
+from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, in_designs, reachable_twists
 
 Floats = np.ndarray
 
@@ -102,14 +102,15 @@ class Manipulability:
         return f"<Manipulability: semi-axes {lengths}, measure {self.measure:.3g}>"
 
 
-def manipulability(m: Model, q: Any, frame: str | None = None, part: str = "all") -> Manipulability:
-    """The ellipsoids of configurations `(..., nq)`."""
-    q = states(q, "q", m.nq, m.name)
+def manipulability(
+    m: Model, q: Any, frame: str | None = None, part: str = "all", *, parameters: Any = None
+) -> Manipulability:
+    """The ellipsoids of configurations `(..., nq)`, with `parameters` each in its own design."""
     chosen = chosen_frame(m, frame if frame is None else text(frame, "frame")).name
     rows = PARTS[choice(part, "part", PARTS)]
-    lead, flat = q.shape[:-1], q.reshape(prod(q.shape[:-1]), m.nq)
-    check_closed(m, flat, "manipulability")
-    made = driven_motions(m, flat)
+    lead, flat, designs = in_designs(m, q, parameters)
+    check_closed(m, flat, "manipulability", designs)
+    made = driven_motions(m, flat, designs)
     bad = np.flatnonzero(made.parallel <= RANK)
     if len(bad):
         at = f" (configuration {bad[0]})" if len(flat) > 1 else ""
@@ -124,8 +125,10 @@ def manipulability(m: Model, q: Any, frame: str | None = None, part: str = "all"
     driven = list(m.actuated_velocities)
     if len(driven) > inputs.shape[-1]:  # actuators beyond the degrees of freedom share the unit of speed
         inputs = inputs @ np.linalg.pinv(inputs[:, driven])
-    T = evaluate(m, "jacobian", frame=chosen, axes="aligned")(flat)[:, rows] @ inputs
+    own: dict[str, Any] = {"frame": chosen, "parameters": designs.names}
+    T = evaluate(m, "jacobian", axes="aligned", **own)(flat, *designs.inputs)[:, rows] @ inputs
+    position = evaluate(m, "pose", **own)(flat, *designs.inputs)[:, :3, 3]
     U, lengths, _ = np.linalg.svd(T)
     axes = np.swapaxes(U, -1, -2)[:, :k]
-    axes, lengths, T = (x.reshape(*lead, *x.shape[1:]) for x in (axes, lengths[:, :k], T))
-    return Manipulability(axes, lengths, T, part, chosen, m.name, evaluate(m, "pose", frame=chosen)(q)[..., :3, 3])
+    axes, lengths, T, position = (x.reshape(*lead, *x.shape[1:]) for x in (axes, lengths[:, :k], T, position))
+    return Manipulability(axes, lengths, T, part, chosen, m.name, position)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats, flag, known_options
+from eslabon.coordinates.designs import each_design, one_design
 from eslabon.errors import ModelError
 from eslabon.model import Model
 
@@ -28,7 +29,7 @@ def inverse_kinematics(
     axis = words["axis"]
     partial = _given({**words, "axis": axis if pose is None else None})
     several = _are_targets(pose)
-    if partial or several or (m.closed and (report or axis is not None or set(options) - {"limits"})):
+    if partial or several or (m.closed and (report or axis is not None or set(options) - {"limits", "parameters"})):
         from eslabon.solvers.targets import Target, reach
 
         if several and (partial or axis is not None or frame is not None):
@@ -52,8 +53,11 @@ def inverse_kinematics(
     return found if report else _found(found, options)
 
 
-def follow(m: Model, path: Any, guess: Any, frame: str | None, part: str, options: dict[str, Any]) -> JointMotion:
+def follow(
+    m: Model, path: Any, guess: Any, frame: str | None, part: str, options: dict[str, Any], parameters: Any = None
+) -> JointMotion:
     """Of an arm that its pose determines by its own continuation, of all else by targets."""
+    m = one_design(m, parameters, "follow")
     if part == "pose" and options.get("axis") is not None:
         part = "axis"
     if m.closed or part != "pose" or _is_redundant(m, frame):
@@ -70,6 +74,7 @@ def follow(m: Model, path: Any, guess: Any, frame: str | None, part: str, option
 def assemble(
     m: Model, actuated: Any, guess: Any, joints: tuple[str, ...] | None, pose: Any, frame: str | None, words: Words,
     t: Any = None, *, strict: bool = True, continuation: bool = False, singular: str = "warn", limits: bool = True,
+    parameters: Any = None,
 ) -> Floats:  # fmt: skip
     """Full coordinates that close the loops."""
     if _given(words):
@@ -79,22 +84,25 @@ def assemble(
             raise ModelError("assemble takes joint values or a target of a frame, not both.")
         target = Target(frame, pose, **words)
         if flag(continuation, "continuation"):
-            return reach_along(m, [target], guess, limits=limits, strict=strict, singular=singular).q
-        return reach(m, [target], guess, limits=limits, strict=strict).q
+            return reach_along(
+                m, [target], guess, limits=limits, strict=strict, singular=singular, parameters=parameters
+            ).q
+        return reach(m, [target], guess, limits=limits, strict=strict, parameters=parameters).q
     if m.rheonomic or t is not None:
         from eslabon.solvers.assembly.driven import assemble_at
 
         return assemble_at(m, actuated, guess, t, joints, continuation, pose=pose, frame=frame,
-            strict=strict, singular=singular, limits=limits)  # fmt: skip
+            strict=strict, singular=singular, limits=limits, parameters=parameters)  # fmt: skip
     from eslabon.solvers import assembly
 
     return assembly.assemble(m, actuated, guess, joints=joints, pose=pose, frame=frame, strict=strict,
-        continuation=continuation, singular=singular, limits=limits)  # fmt: skip
+        continuation=continuation, singular=singular, limits=limits, parameters=parameters)  # fmt: skip
 
 
 def complete(
     m: Model, motion: tuple[Any, Any, Any], guess: Any, joints: tuple[str, ...] | None, pose: Any, frame: str | None,
     words: Words, rates: Words, t: Any, *, passive: str, singular: str | None, limits: bool, continuation: bool,
+    parameters: Any = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Full q, v, a from the motion of joints, or of a frame with its `rates`."""
     if pose is not None or _given(words):
@@ -106,23 +114,32 @@ def complete(
         if passive != "refuse":
             raise ModelError("what a frame leaves open moves as little as it can by itself; leave passive out.")
         return complete_target(m, [Target(frame, pose, **words)], guess, **rates,
-            continuation=continuation, singular=singular or "error", limits=limits)  # fmt: skip
+            continuation=continuation, singular=singular or "error", limits=limits, parameters=parameters)  # fmt: skip
     if frame is not None or _given(rates):
         raise ModelError("frame, twist, velocity and acceleration go with a target, such as pose= or position=.")
     if m.rheonomic or t is not None:
         from eslabon.solvers.assembly.driven import complete_at
 
-        return complete_at(m, *motion, guess, t, joints, continuation, limits, passive, singular or "error")
+        return complete_at(m, *motion, guess, t, joints, continuation, limits, passive, singular or "error", parameters)
     from eslabon.solvers import assembly
 
     return assembly.complete(m, *motion, guess, joints=joints, continuation=continuation,
-        passive=passive, singular=singular, limits=limits)  # fmt: skip
+        passive=passive, singular=singular, limits=limits, parameters=parameters)  # fmt: skip
 
 
 def assembly_modes(
-    m: Model, actuated: Any, joints: tuple[str, ...] | None, pose: Any, frame: str | None, words: Words, limits: bool
-) -> Floats:
-    """The assembly modes for values of joints, or for a target of a frame."""
+    m: Model, actuated: Any, joints: tuple[str, ...] | None, pose: Any, frame: str | None, words: Words, limits: bool,
+    parameters: Any = None,
+) -> Floats:  # fmt: skip
+    """The assembly modes for values of joints, or for a target of a frame; of many designs with as many places as the one
+    with the most of them has, NaN where there are fewer."""
+    if parameters is not None:
+        lead, mechanisms = each_design(m, parameters)
+        each = [assembly_modes(own, actuated, joints, pose, frame, words, limits) for own in mechanisms]
+        made = np.full((len(each), max((len(q) for q in each), default=0), m.nq), np.nan)
+        for place, q in zip(made, each, strict=True):
+            place[: len(q)] = q
+        return made.reshape(*lead, *made.shape[1:])
     if _given(words):
         from eslabon.solvers.targets import Target, modes_of
 

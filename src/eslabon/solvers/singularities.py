@@ -9,13 +9,13 @@ size.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eslabon.arguments import choice, renamed, states, text
 from eslabon.coordinates.closing import jacobian_at, residuals_at
+from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import (
     CLOSURE_TOLERANCE,
     RANK,
@@ -33,7 +33,8 @@ from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model
 from eslabon.quantities import evaluate
-from eslabon.solvers.assembly.prescription import scales, size
+from eslabon.solvers.assembly.prescription import scales, sizes
+from eslabon.solvers.batches import flattened
 
 Floats = np.ndarray
 
@@ -172,21 +173,21 @@ def _sign_changes(sign: Floats) -> Floats:
     return np.flatnonzero(np.diff(sign[last]) != 0)
 
 
-def conditions(m: Model, q: Any, frame: str | None = None, part: str = "all") -> Conditions:
-    """The conditions of configurations `(..., nq)`; `part` of the frame's twist: "all", "translation" or "rotation".
+def conditions(m: Model, q: Any, frame: str | None = None, part: str = "all", *, parameters: Any = None) -> Conditions:
+    """The conditions of configurations `(..., nq)`, with `parameters` each in its own design; `part` of the frame's twist:
+    "all", "translation" or "rotation".
 
     `serial` judges the way from the actuators to the twist, which goes to pieces at a parallel singular configuration too:
     where `parallel` is near zero, `m.singularity` tells what is lost and what is gained.
     """
-    q = states(q, "q", m.nq, m.name)
     chosen, rows = frame_if_any(m, frame), PARTS[choice(part, "part", PARTS)]
-    lead, flat = q.shape[:-1], q.reshape(prod(q.shape[:-1]), m.nq)
-    check_closed(m, flat, "conditions")
-    made = driven_motions(m, flat)
+    lead, flat, designs = in_designs(m, q, parameters)
+    check_closed(m, flat, "conditions", designs)
+    made = driven_motions(m, flat, designs)
     serial, serial_sign = np.ones((2, len(flat)))
     if chosen is not None and m.nv:
         span = reachable_twists(m, chosen, part)
-        twists = scaled_twists(m, flat, chosen)[:, rows] @ made.motions
+        twists = scaled_twists(m, flat, chosen, designs)[:, rows] @ made.motions
         serial = _reciprocal_condition(twists, span.rank)
         if span.basis.shape[1] == span.rank == twists.shape[-1]:
             serial_sign = np.where(serial > RANK, np.sign(np.linalg.det(span.basis.T @ twists)), 0.0)
@@ -195,6 +196,13 @@ def conditions(m: Model, q: Any, frame: str | None = None, part: str = "all") ->
         steps = np.linalg.norm(difference(m, flat[1:], flat[:-1]) * scales(m), axis=-1)
     found = [x.reshape(lead)[()] for x in (made.parallel, serial, made.mobility, made.sign, serial_sign)]
     return Conditions(*[*found, steps])
+
+
+def in_designs(m: Model, q: Any, parameters: Any) -> tuple[tuple[int, ...], Floats, Designs]:
+    """The leading axes that configurations and designs have together, configurations (k, nq), and the design of each."""
+    designs = designs_of(m, parameters)
+    lead, (flat, own) = flattened(q=(states(q, "q", m.nq, m.name), 1), parameters=(designs.values, 1))
+    return lead, flat, Designs(designs.names, own)
 
 
 def frame_if_any(m: Model, frame: str | None) -> str | None:
@@ -212,13 +220,13 @@ class Driven(NamedTuple):
     sign: Floats
 
 
-def driven_motions(m: Model, q: Floats) -> Driven:
+def driven_motions(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Driven:
     """How all joints move with the actuated ones, at configurations (k, nq)."""
     parallel, sign = np.ones((2, len(q)))
     mobility, motions = np.full(len(q), m.nv), np.broadcast_to(np.eye(m.nv), (len(q), m.nv, m.nv))
     p = partition(m)
     if m.closed:
-        J = jacobian_at(m, q)
+        J = jacobian_at(m, q, designs)
         kept = J[:, list(retained_rows(m))]
         parallel = _reciprocal_condition(kept[:, :, list(p.dependent)])
         if redundancy_is_constant(m):
@@ -255,10 +263,11 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
     return Span(U[:, : int((sizes > nothing).sum())], int(ranks.max()))
 
 
-def scaled_twists(m: Model, q: Floats, frame: str) -> Floats:
+def scaled_twists(m: Model, q: Floats, frame: str, designs: Designs = DESCRIBED) -> Floats:
     """The frame's Jacobian in the ground's axes at its origin, lengths in units of the mechanism's size."""
-    J = evaluate(m, "jacobian", frame=frame, axes="aligned")(q)
-    return J / np.repeat([1.0, size(m)], 3)[:, None]
+    J = np.array(evaluate(m, "jacobian", parameters=designs.names, frame=frame, axes="aligned")(q, *designs.inputs))
+    J[..., 3:, :] /= np.asarray(sizes(m, designs))[..., None, None]
+    return J
 
 
 def independent_coordinates(m: Model, q: Any = None) -> tuple[str, ...]:
@@ -276,18 +285,19 @@ def one_configuration(m: Model, q: Any, verb: str) -> Floats:
     return q
 
 
-def check_closed(m: Model, q: Floats, verb: str) -> None:
+def check_closed(m: Model, q: Floats, verb: str, designs: Designs = DESCRIBED) -> None:
     """Refuse configurations (k, nq) that violate loop closure."""
     if not m.closed:
         return
     if m.rheonomic:
         raise ModelError(f"the constraints of {m.name} depend on the time; ask {verb} of m.at_time(t).")
-    left = np.abs(residuals_at(m, q)).max(axis=-1, initial=0.0)
+    left = np.abs(residuals_at(m, q, designs)).max(axis=-1, initial=0.0)
     if not np.all(left <= CLOSURE_TOLERANCE):
         k = int(np.argmax(np.where(np.isfinite(left), left, np.inf)))
         at = f" (configuration {k})" if len(q) > 1 else ""
+        name = f"{m.name}{designs[k].told if designs.names else ''}"
         raise AssemblyError(
-            f"{verb}: the configuration violates loop closure of {m.name} by {left[k]:.3g} (m or rad){at}; assemble it, or "
+            f"{verb}: the configuration violates loop closure of {name} by {left[k]:.3g} (m or rad){at}; assemble it, or "
             "project it onto the constraint manifold with m.project."
         )
 

@@ -206,7 +206,7 @@ def _reached(m: Model, begin: Floats, values: Floats, given: Prescription, bar: 
     """Closed configurations on the branch of the start."""
     from scipy.spatial import cKDTree
 
-    started = Assembly(m, given, Ranges.of(m).unlimited).started(begin[None])[0]
+    started, _ = Assembly(m, given, Ranges.of(m).unlimited).started(begin[None])
     q = np.broadcast_to(started, (len(values), m.nq)).copy()
     there = np.zeros(len(values), dtype=bool)
     for turn in range(ROUNDS):

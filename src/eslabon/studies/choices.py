@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ class Choices:
     tip : the frame or body that is followed.
     sections : names of sections; all that apply if left out.
     language : "en" or "es".
+    sweep : many designs to show: a table that `es.sweep` gave, or what to ask of it, as a mapping or a `[sweep]` of a file.
     """
 
     motion: Any = None
@@ -34,6 +35,7 @@ class Choices:
     tip: str | None = None
     sections: tuple[str, ...] | None = None
     language: str = "en"
+    sweep: Any = None
 
     def check(self, m: Mechanism, known: tuple[str, ...]) -> Choices:
         """The same, if a mechanism can be asked so."""
@@ -46,7 +48,7 @@ class Choices:
         known_words(chosen, known, "a study has no section", InputError)
         if not chosen:
             raise InputError(f"a study has at least one section (known: {', '.join(known)}).")
-        return Choices(self.motion, self.at, self.tip, chosen, self.language)
+        return replace(self, sections=chosen)
 
 
 def configuration(m: Mechanism, at: Any) -> np.ndarray:

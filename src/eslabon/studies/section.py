@@ -23,6 +23,20 @@ LABELS = (
     "reciprocal condition number, {kind} kind, of its {part}",
     "reciprocal condition number, {kind} kind",
     "singular, {kind} kind",
+    "sweep of {name}",
+    "{n} of {all} curves",
+    "{n} of {all} columns; of= chooses others",
+    "means in {n} x {m} cells",
+    "failed ({n})",
+    "nominal: {value}",
+    "mean of {value}",
+    "state = {n}",
+    "{n} designs",
+    "{n} design",
+    "{n} rows drawn",
+    "{n} rows",
+    "{n} failed",
+    "{n} outside",
 )
 FOLD = 16  # rows of a table, above which it opens by a click
 
@@ -112,10 +126,12 @@ class Section:
 
     def label(self, text: str) -> str:
         """A text of a drawing in the study's language; names of joints and bodies stay."""
+        if text in catalogue(self.language):
+            return catalogue(self.language)[text]
         for pattern in LABELS:
             if found := re.fullmatch(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(pattern)), text):
                 return translated(phrase(pattern, **found.groupdict()), self.language)
-        return catalogue(self.language).get(text, text)
+        return text
 
     def foreign(self, drawn: Any) -> None:
         """Say the labels of a figure that another room drew in the study's language."""

@@ -7,6 +7,9 @@ tip = "centre"
 sections = ["what_it_is", "what_drives_it"]
 language = "es"
 output = "studies"                 # a folder, or a page .html
+[sweep]                            # many designs: see `sweep_request`
+quantity = "peak_torque"
+over = { L = ["180 mm", "220 mm"] }
 """
 
 from __future__ import annotations
@@ -20,9 +23,11 @@ from eslabon.arguments import known_words
 from eslabon.errors import ReadError, shown
 from eslabon.files import write
 from eslabon.read import names_library
+from eslabon.studies.sweep_request import FILES, beside, checked_table
 
 KEYS = {
     "mechanism": (str,), "motion": (str,), "at": (list, dict, str), "tip": (str,), "sections": (list,), "language": (str,), "output": (str,),
+    "sweep": (dict,),
 }  # fmt: skip
 WORDS = {str: "a text", list: "a list", dict: "a table"}
 
@@ -77,6 +82,8 @@ def read_study(path: str | Path) -> StudyFile:
         mechanism = str(path.parent / mechanism)
     if str(said.get("motion", "")).lower().endswith((".csv", ".npz")):
         said["motion"] = str(path.parent / said["motion"])
+    if "sweep" in said:
+        said["sweep"] = beside(checked_table(said["sweep"], f"{path}: [sweep]", ReadError), path.parent, path.stem)
     output = said.pop("output", None)
     return StudyFile(mechanism, None if output is None else str(path.parent / output), said)
 
@@ -92,11 +99,19 @@ def save_study(path: str | Path, mechanism: str, output: str | None, choices: di
     made["mechanism"] = mechanism if names_library(mechanism) else _from(path, mechanism)
     for key in KEYS:
         value = choices.get(key)
-        if value is not None and key != "mechanism":
-            made[key] = _from(path, value) if key == "motion" and str(value).endswith((".csv", ".npz")) else value
+        if value is not None and key not in ("mechanism", "sweep"):
+            made[key] = _from(path, value) if key == "motion" and str(value).endswith(FILES) else value
     if output is not None:
         made["output"] = _from(path, output)
+    if "sweep" in choices:
+        made["sweep"] = _sweep_from(path, choices["sweep"])
     return write(path, tomlkit.dumps(made))
+
+
+def _sweep_from(path: Path, sweep: dict[str, Any]) -> dict[str, Any]:
+    """A sweep with its files named as they are found from a file."""
+    named = {key: _from(path, x) if str(x).endswith(FILES) else x for key, x in sweep["options"].items()}
+    return {**sweep, "folder": _from(path, sweep["folder"]), "options": named}
 
 
 def _from(path: Path, other: str) -> str:

@@ -22,6 +22,8 @@ from eslabon.studies.choices import Choices
 from eslabon.studies.section import Section
 from eslabon.studies.sections import SECTIONS
 from eslabon.studies.subject import Subject
+from eslabon.studies.sweep_request import SweepRequest
+from eslabon.sweeps.sweep_table import SweepTable
 
 Watcher = Callable[[Section], None]  # is told of each section as it is finished
 
@@ -116,7 +118,7 @@ def _file_name(name: str) -> str:
 
 def study(
     m: Mechanism | str | Path, *, motion: Any = None, at: Any = None, tip: str | None = None, sections: Any = None,
-    language: str = "en", output: str | Path | None = None, watch: Watcher | None = None,
+    language: str = "en", sweep: Any = None, output: str | Path | None = None, watch: Watcher | None = None,
 ) -> Study:  # fmt: skip
     """Everything the library says of a mechanism, in one page: what it is, how it moves, what drives it, how it behaves near a
     point, how to control it, its bond graph, its equations, and how long each computation took.
@@ -132,6 +134,9 @@ def study(
     tip : the frame or body to follow.
     sections : names of sections, in their order; all if left out.
     language : "en" or "es".
+    sweep : many designs to show beside it: a table that `es.sweep` gave, or what to ask of it, such as
+        {"quantity": "peak_torque", "over": {"L2": (0.03, 0.06)}, "samples": 200}; measures along a motion follow that of the study
+        unless their "options" give another one.
     output : where to write it: a page .html, or a folder.
     watch : is called with each section as it is finished.
 
@@ -147,7 +152,7 @@ def study(
     m = load(m) if isinstance(m, str | Path) else m
     if not isinstance(m, Mechanism):
         raise ModelError(f"a study is of a mechanism, its name or its file; it was given {shown(m)}.")
-    chosen = Choices(motion, at, tip, sections, text(language, "language")).check(m, (*SECTIONS, "timings"))
+    chosen = Choices(motion, at, tip, sections, text(language, "language"), sweep).check(m, (*SECTIONS, "timings"))
     if output is not None:
         check_writable(page_path(output, m.name))
     made = Study(m.name, chosen.language, tuple(_written(Subject(m, chosen), watch)), _about(m, chosen))
@@ -179,9 +184,11 @@ def _written(subject: Subject, watch: Watcher | None) -> Iterator[Section]:
         subject.start  # noqa: B018 a choice that cannot be is told at once
     if subject.choices.motion is not None and subject.moves:
         subject.movement  # noqa: B018
+    if subject.choices.sweep is not None and not isinstance(subject.choices.sweep, SweepTable):
+        SweepRequest.of(subject.choices.sweep).check(subject)
     finished = []
     for name, (title, function) in SECTIONS.items():
-        if asked is None or name in asked:
+        if name in asked if asked is not None else name != "many_designs" or subject.choices.sweep is not None:
             section = _one(subject, name, title, function)
             finished.append(section)
             if watch is not None:

@@ -43,13 +43,10 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
         raise InputError(
             f'cluster is "local", the address of a Dask scheduler such as "tcp://10.0.0.5:8786", or a distributed.Client; it is {shown(cluster)}.'
         )
-    own = cluster == "local"
+    if cluster == "local":
+        return stack.enter_context(local_client())
     try:
-        address = stack.enter_context(local_cluster()) if own else cluster
-        client = stack.enter_context(distributed.Client(address, timeout=PATIENCE, set_as_default=False))
-        if own:
-            client.register_plugin(_paths())
-        return client
+        return stack.enter_context(distributed.Client(cluster, timeout=PATIENCE, set_as_default=False))
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(f"no Dask scheduler answers at {shown(cluster)} ({error}); start one, or use cluster=\"local\".") from None  # fmt: skip
 
@@ -62,18 +59,22 @@ def _dask() -> Any:
     return distributed
 
 
-def local_cluster() -> Any:
-    """A worker for each core of this machine, each in a process of its own that takes nothing from this one: a script needs no
-    guard around what it does."""
+@contextmanager
+def local_client() -> Iterator[Any]:
+    """A client of a worker for each core of this machine, each in a process of its own that takes nothing from this one: a script
+    needs no guard around what it does."""
     import logging
 
     from distributed.deploy import subprocess
 
     start: Any = subprocess.SubprocessCluster
-    return start(
-        n_workers=cores(), threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR,
-        worker_kwargs={"dashboard_address": None},
-    )  # fmt: skip
+    workers = {"n_workers": cores(), "threads_per_worker": 1, "worker_kwargs": {"dashboard_address": None}}
+    with (
+        start(dashboard_address=None, silence_logs=logging.ERROR, **workers) as cluster,
+        _dask().Client(cluster, timeout=PATIENCE, set_as_default=False) as client,
+    ):
+        client.register_plugin(_paths())
+        yield client
 
 
 def _paths() -> Any:

@@ -50,7 +50,7 @@ def mark_nominal(ax: Any, x: float, y: float | None = None, unit: str = "") -> N
     if y is None:
         low, high = sorted(ax.get_xlim())
         if low <= x <= high:
-            label = plain(f"nominal: {x:.4g} {unit}".rstrip())
+            label = plain(f"nominal: {x:.5g} {unit}".rstrip())
             ax.axvline(x, color=theme.ink, linewidth=0.9, linestyle=(0, (4, 3)), label=label, zorder=1.5)
         return
     rim, ring = (theme.paper, 3.6, "_nolegend_"), (theme.ink, 1.5, "nominal")  # seen on any colour

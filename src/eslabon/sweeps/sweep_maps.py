@@ -64,6 +64,8 @@ def _draw_rows(ax: Any, table: SweepTable, rows: Rows, request: Request, name: s
         _draw_grid(ax, x, y, np.where(known, z, np.nan), request.log, label if alone else f"mean of {label}")
         return
     mark_failed(ax, x[rows.failed], y[rows.failed])
+    ax.use_sticky_edges = False  # samples reach to the edge
+    ax.margins(0.02)
     if not known.any():
         return
     shade = _shades(ax, z[known], request.log)
@@ -129,7 +131,8 @@ def _draw_triangles(ax: Any, x: Floats, y: Floats, z: Floats, known: np.ndarray,
     filled = np.where(known, z, z[known].mean())
     levels = np.asarray(shade["norm"].inverse(np.linspace(0, 1, SHADES + 1)))
     levels[[0, -1]] = shade["norm"].vmin, shade["norm"].vmax
-    ax.tricontourf(net, filled, levels, extend=shade["cmap"].colorbar_extend, **shade)
+    made = ax.tricontourf(net, filled, levels, extend=shade["cmap"].colorbar_extend, **shade)
+    made.set_edgecolor("face")  # no light seams between the shades
     _contours(ax, shade, lambda some: ax.tricontour(net, filled, some, **_line(ax)))
     dot = float(np.clip(2000 / len(x), 0.5, 5))
     ax.scatter(x[known], y[known], s=dot, color=theme_at(ax).paper, alpha=0.7, linewidths=0, rasterized=len(x) > HEAVY)

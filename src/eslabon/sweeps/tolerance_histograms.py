@@ -58,7 +58,7 @@ def _draw_one(ax: Any, rows: Rows, name: str, log: bool) -> None:
     ax.set_xlim(low, high)
     values = np.percentile(x, PERCENTILES)
     for percent, value, style in zip(PERCENTILES, values, (":", "-", ":"), strict=True):
-        ax.axvline(value, color=theme.curves[1], linestyle=style, linewidth=1.3, label=f"{percent} %: {value:.4g}")
+        ax.axvline(value, color=theme.curves[1], linestyle=style, linewidth=1.3, label=f"{percent} %: {value:.5g}")
     outside = int(((x < low) | (x > high)).sum())
     if outside:
         ax.plot([], [], " ", label=f"{outside:,} outside")

@@ -25,7 +25,7 @@ from eslabon.arguments import Floats, count, finite, floats, mapping
 from eslabon.errors import InputError, ModelError, shown, suggest
 from eslabon.mechanism import Mechanism
 from eslabon.model.clearances import clearance_names
-from eslabon.model.free_numbers import free_name, parameter_units
+from eslabon.model.free_numbers import PAYLOAD, free_name, parameter_units
 from eslabon.model.units import unit_of
 from eslabon.sweeps.distributions import (
     Distribution,
@@ -141,7 +141,9 @@ def variables_of(m: Mechanism, over: Mapping[str, Any]) -> tuple[Mechanism, tupl
     if not mapping(over, "over"):
         raise InputError("over is empty; say what is to vary, as in over={'L2': (0.1, 0.3)}.")
     freed = m
-    for key in over:
+    for key in sorted(
+        over, key=lambda key: key.endswith((CLEARANCE, PAYLOAD))
+    ):  # of which other numbers come to depend
         freed = _freed(freed, key)
     made = tuple(x for key, said in over.items() for x in _variables(freed, key, said))
     for k, x in enumerate(made):

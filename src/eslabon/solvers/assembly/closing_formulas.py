@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition, redundancy_is_constant
 from eslabon.graph.calls import subroutine
 from eslabon.graph.evaluator import Formula, Seldom, evaluate
@@ -26,6 +28,7 @@ from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
 from eslabon.solvers.ranges import SLACK, Ranges
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+Names = tuple[str, ...]
 ANY_POSE = np.eye(4)
 
 # Of the way from one closed configuration, a knot, to the next: radians, or lengths in units of the mechanism's size.
@@ -61,18 +64,19 @@ def _largest(m: Model, v: Any) -> Any:
     return casadi.mmax(casadi.fabs(v * casadi.DM(scales(m.plain)))) if m.nv else casadi.SX(0)
 
 
-def predicted(m: Model, q: Any, dx: Any, given: Prescription) -> tuple[Any, Any]:
+def predicted(m: Model, q: Any, dx: Any, given: Prescription, opened: Any = 0.0) -> tuple[Any, Any]:
     """The configuration that the tangent leads to when what is prescribed moves by dx, and the largest motion on the way.
-    The tangent is J_free v_free = -J_fixed dx, or [J; J_frame] v = [0; dx], of minimum norm."""
+    The tangent is J_free v_free = -J_fixed dx, or [J; J_frame] v = [0; dx], of minimum norm; with another design it also
+    makes up for what this has opened the loops by."""
     import casadi
 
     fixed, free = given.velocities(m), given.free(m)
     v, J = casadi.SX.zeros(m.nv), _held(m, q, given)
     if given.frame is None:
         v[fixed] = dx
-        right = casadi.mtimes(J, v)
+        right = casadi.mtimes(J, v) + opened
     else:
-        right = casadi.vertcat(casadi.SX.zeros(J.shape[0] - 6), -dx)
+        right = casadi.vertcat(casadi.SX.zeros(J.shape[0] - 6) + opened, -dx)
     if free:
         v[free] = -Damped(J[:, free], LEAST_DAMPING).solve_exactly(right)
     return integrate(m, q, v), _largest(m, v)
@@ -86,8 +90,9 @@ def _held(m: Model, q: Any, given: Prescription, rows: tuple[int, ...] | None = 
     return J if given.frame is None else casadi.vertcat(J, jacobian(m, q, given.frame, axes="aligned"))
 
 
-def changed(m: Model, q: Any, to: Any, given: Prescription) -> Any:
-    """How far the equations are from singular anywhere between two configurations, as seen from the first.
+def changed(m: Model, q: Any, after: Model, to: Any, given: Prescription) -> Any:
+    """How far the equations are from singular anywhere between two configurations, of a mechanism and the same after a
+    change of its parameters, as seen from the first.
 
     With A the Jacobian by the velocities that are not prescribed, B = A(q)^+ A(to) is 1 at the start. If its symmetric
     part has positive pivots, (1 - t) 1 + t B is regular for t from 0 to 1; the least pivot is given. Where degrees of
@@ -102,7 +107,7 @@ def changed(m: Model, q: Any, to: Any, given: Prescription) -> Any:
     rows = partition(m.plain).rows if open_rows else None
     if rows == ():
         return casadi.SX(1)
-    A, other = (casadi.sparsify(_held(m, x, given, rows)[:, free]) for x in (q, to))
+    A, other = (casadi.sparsify(_held(own, x, given, rows)[:, free]) for own, x in ((m, q), (after, to)))
     A, other = (A.T, other.T) if open_rows else (A, other)
     B = Damped(A, LEAST_DAMPING).solve(other)
     pivots = casadi.ldl(casadi.densify((B + B.T) / 2), False)[0]
@@ -117,9 +122,36 @@ def advance(m: Model, q: Any, x: Any, dx: Any, whole: Any, given: Prescription) 
     Where more is prescribed than the mechanism can follow, values that are not a whole row need not fit together, and only
     the loops are closed there.
     """
+    knot, (q, motion) = q, predicted(m, q, dx, given)
+    return _corrected(m, m, knot, q, motion, x, whole, given)
+
+
+def advance_design(
+    m: Model, q: Any, x: Any, dx: Any, dp: Any, whole: Any, given: Prescription, changing: Names
+) -> list[Any]:
+    """The same where the parameters that are changing move by dp too, to those of m."""
+    knot, values = q, {name: m.symbols[name] - dp[k] for k, name in enumerate(changing)}
+    earlier = m.with_symbols({**m.symbols, **values})
+    opened = equations(m, q, None, tuple(range(len(row_names(m))))).phi if m.closed else 0.0
+    q, motion = predicted(earlier, q, dx if given.frame is None else _to_pose(m, q, x, given), given, opened)
+    return _corrected(earlier, m, knot, q, motion, x, whole, given)
+
+
+def _to_pose(m: Model, q: Any, pose: Any, given: Prescription) -> Any:
+    """The displacement of the prescribed frame from a configuration to a pose."""
     import casadi
 
-    knot, (q, motion) = q, predicted(m, q, dx, given)
+    R, p = placement(m, q, chosen_frame(m, given.frame))
+    turn = quaternion_from_rotation(casadi.mtimes(pose[:3, :3], R.T))
+    return casadi.vertcat(rotation_vector_from_quaternion(turn), pose[:3, 3] - p)
+
+
+def _corrected(
+    earlier: Model, m: Model, knot: Any, q: Any, motion: Any, x: Any, whole: Any, given: Prescription
+) -> list[Any]:
+    """What `advance` gives, from the configuration that the tangent predicts."""
+    import casadi
+
     if given.frame is None:
         q[given.coordinates(m)] = x
     exact = _newton(m, given)
@@ -139,7 +171,7 @@ def advance(m: Model, q: Any, x: Any, dx: Any, whole: Any, given: Prescription) 
         good = casadi.logic_and(good, moved <= casadi.fmax(CONTRACTS * before, CONVERGED))
         before, q = moved, following
     good = casadi.logic_and(good, before <= CONVERGED)
-    return [q, good, bent, pivot, changed(m, knot, q, given)]
+    return [q, good, bent, pivot, changed(earlier, knot, m, q, given)]
 
 
 def _newton(m: Model, given: Prescription) -> Any:
@@ -159,12 +191,7 @@ def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescr
     import casadi
 
     q = normalize(m, q)
-    if given.frame is None:
-        dx = x - q[given.coordinates(m)]
-    else:
-        R, p = placement(m, q, chosen_frame(m, given.frame))
-        turn = quaternion_from_rotation(casadi.mtimes(x[:3, :3], R.T))
-        dx = casadi.vertcat(rotation_vector_from_quaternion(turn), x[:3, 3] - p)
+    dx = x - q[given.coordinates(m)] if given.frame is None else _to_pose(m, q, x, given)
     after, good, _, pivot, change = advance(m, q, x, dx, casadi.SX(1), given)
     rows = tuple(range(len(row_names(m))))
     left = [equations(m, y, None, rows).phi for y in (q, after)]
@@ -183,16 +210,16 @@ def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescr
     return [after, casadi.mmin(casadi.vertcat(*sound))]
 
 
-def _values(m: Model, given: Prescription) -> tuple[int, ...]:
+def _values(m: Model, given: Prescription, **_: Any) -> tuple[int, ...]:
     return (4, 4) if given.frame is not None else (len(given.coordinates(m)),)
 
 
-def displacement_shape(m: Model, given: Prescription) -> tuple[int]:
+def displacement_shape(m: Model, given: Prescription, **_: Any) -> tuple[int]:
     return (6,) if given.frame is not None else (len(given.velocities(m)),)
 
 
 LIMITS = tuple(Argument(name, lambda m, given: (m.nq,)) for name in ("lower", "upper"))
-COORDINATES, X = Argument("q", lambda m, given: (m.nq,)), Argument("x", _values)
+COORDINATES, X = Argument("q", lambda m, given, **_: (m.nq,)), Argument("x", _values)
 CLOSING = Formula(
     "closing_step",
     closing_step,
@@ -209,6 +236,13 @@ ADVANCE = Formula(
     {"given": Prescription()},
     seldom=True,
 )
+ADVANCE_DESIGN = replace(
+    ADVANCE,
+    name="advance_design",
+    function=advance_design,
+    inputs=(*ADVANCE.inputs[:3], Argument("dp", lambda m, given, changing: (len(changing),)), ADVANCE.inputs[3]),
+    options={"given": Prescription(), "changing": ()},
+)
 NEAR_CLOSURE = Formula(
     "near_closure",
     near_closure,
@@ -220,17 +254,19 @@ NEAR_CLOSURE = Formula(
 
 
 def solve_closure(
-    m: Model, given: Prescription, ranges: Ranges, q: Floats, x: Floats | None = None, iterations: int = 60
-) -> tuple[Floats, Floats]:
-    """Closed configurations from a batch of starts (k, nq) that have the prescribed values, for poses x, and by how much
-    each violates closure or misses its pose."""
-    native = evaluate(m, CLOSING, given=given)
+    m: Model, given: Prescription, ranges: Ranges, q: Floats, x: Floats | None = None, designs: Designs = DESCRIBED,
+    iterations: int = 60,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Closed configurations from a batch of starts (k, nq) that have the prescribed values, for poses x and each in its
+    own design, and by how much each violates closure or misses its pose."""
+    native, count = evaluate(m, CLOSING, designs.names, given=given), len(designs.names)
 
-    def step(q: Floats, damping: Any, pose: Floats = ANY_POSE) -> Any:
-        return native(q, damping, pose, ranges.lower, ranges.upper)
+    def step(q: Floats, damping: Any, *others: Floats) -> Any:
+        pose = others[count] if len(others) > count else ANY_POSE
+        return native(q, damping, pose, ranges.lower, ranges.upper, *others[:count])
 
     poses = () if x is None or given.frame is None else (x,)
-    found = descent(step, q, *poses, goal=ROUND_OFF**2, iterations=iterations)
+    found = descent(step, q, *designs.inputs, *poses, goal=ROUND_OFF**2, iterations=iterations)
     return found.q, np.sqrt(found.error)
 
 
@@ -261,6 +297,6 @@ class NearClosure:
         return found
 
 
-def residual(m: Model, q: Any) -> Floats:
+def residual(m: Model, q: Any, designs: Designs = DESCRIBED) -> Floats:
     """The largest violation of closure in any loop or coupling, `(...)`."""
-    return np.abs(residuals_at(m, q)).max(axis=-1, initial=0.0)
+    return np.abs(residuals_at(m, q, designs)).max(axis=-1, initial=0.0)

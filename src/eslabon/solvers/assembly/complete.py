@@ -8,6 +8,7 @@ import numpy as np
 
 from eslabon.arguments import choice, states
 from eslabon.coordinates.closing import jacobian_at
+from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, SingularityError, tell_of_singularity
 from eslabon.graph.evaluator import Formula, evaluate
@@ -27,8 +28,9 @@ REGULAR = 1e-12  # of J J^T, on its diagonal
 def complete(
     m: Model, values: Any, va: Any, aa: Any, guess: Any = None, *, joints: tuple[str, ...] | None = None,
     continuation: bool = False, passive: str = "refuse", singular: str | None = None, limits: bool = True,
+    parameters: Any = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
-    """Full q, v, a from the prescribed joints' motion (Yime, eqs. 30-36).
+    """Full q, v, a from the prescribed joints' motion (Yime, eqs. 30-36), with `parameters` each in its own design.
 
     `singular` says what becomes of singular configurations: "error", "warn" (the minimum-norm velocities are given) or
     "ignore"; left out, a singular configuration is an error, and one that is passed between two rows a warning.
@@ -51,16 +53,21 @@ def complete(
         states(x, name, count, ", ".join(given.joints) or "no joint", "velocities")
         for x, name in ((va, "va"), (aa, "aa"))
     )
-    q = assemble(m, values, guess, joints=joints, continuation=continuation, singular=singular or "warn", limits=limits)
+    q = assemble(m, values, guess, joints=joints, continuation=continuation, singular=singular or "warn", limits=limits,
+        parameters=parameters)  # fmt: skip
     if not m.nv:
         return q, np.zeros_like(q), np.zeros_like(q)
-    lead, each = flattened(configurations=(q, 1), velocities=(va, 1), accelerations=(aa, 1))
-    v, a, left, condition = evaluate(m, COMPLETING, given=given)(*each)
+    designs = designs_of(m, parameters).moving(m)
+    lead, (*each, own) = flattened(
+        configurations=(q, 1), velocities=(va, 1), accelerations=(aa, 1), parameters=(designs.values, 1)
+    )
+    designs = Designs(designs.names, own)
+    v, a, left, condition = evaluate(m, COMPLETING, designs.names, given=given)(*each, *designs.inputs)
     if not np.nanmin(condition, initial=1.0) > SINGULAR_PIVOT:
         tell_of_singularity(
             singular or "error", f"{m.name} is at a singular configuration for {', '.join(given.joints)} (or so near that nothing can be said): "
             "the other joints' velocities do not follow from theirs; prescribe other joints or another configuration.")  # fmt: skip
-        v, a, left = _rank_by_rank(m, given, each, (v, a, left), ~(condition > SINGULAR_PIVOT))
+        v, a, left = _rank_by_rank(m, given, each, designs, (v, a, left), ~(condition > SINGULAR_PIVOT))
     _check_consistent(m, given, v, a, left, condition)
     return q, v.reshape(*lead, m.nv), a.reshape(*lead, m.nv)
 
@@ -102,7 +109,7 @@ def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[
     fixed, free = given.velocities(m), given.free(m)
     v = casadi.SX.sym("v", m.nv)
     open_ways = determinacy(m.plain, given).open
-    rows = partition(m).rows if open_ways else tuple(range(len(row_names(m))))
+    rows = partition(m.plain).rows if open_ways else tuple(range(len(row_names(m))))
     _, J, gamma, rate = equations(m, q, v, rows)
     A = J[:, free]
     # With open ways the least motion is sought: A A^T is invertible, not A^T A.
@@ -136,19 +143,20 @@ COMPLETING = Formula(
 
 
 def _rank_by_rank(
-    m: Model, given: Prescription, states: list[Floats], made: tuple[Floats, ...], bad: Floats
+    m: Model, given: Prescription, states: list[Floats], designs: Designs, made: tuple[Floats, ...], bad: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """At singular configurations: the minimum-norm velocities and accelerations that keep the loops closed, by singular values."""
     v, a, left = (np.array(x) for x in made)
     fixed, free = given.velocities(m), given.free(m)
-    rows = evaluate(m, ALL_ROWS)
+    rows = evaluate(m, ALL_ROWS, designs.names)
     for k in np.flatnonzero(bad):
         q, *own = (x[k] for x in states)
-        J = rows(q, np.zeros(m.nv))[0]
+        parameters = designs[k].inputs
+        J = rows(q, np.zeros(m.nv), *parameters)[0]
         inverse = np.linalg.pinv(J[:, free], rcond=1e-6)
         v[k][fixed], a[k][fixed] = own
         v[k][free] = -inverse @ J[:, fixed] @ own[0]
-        gamma = rows(q, v[k])[1]
+        gamma = rows(q, v[k], *parameters)[1]
         a[k][free] = inverse @ (gamma - J[:, fixed] @ own[1])
         left[k] = max(np.abs(J @ v[k]).max(initial=0.0), np.abs(J @ a[k] - gamma).max(initial=0.0))
     return v, a, left
@@ -165,24 +173,30 @@ ALL_ROWS = Formula(
     (Argument("J", lambda m: (len(row_names(m)), m.nv)), Argument("gamma", lambda m: (len(row_names(m)),))), seldom=True)  # fmt: skip
 
 
-def project(m: Model, q: Any, v: Any = None, a: Any = None, *, limits: bool = True) -> Floats | tuple[Floats, ...]:
-    """The nearest q that closes the loops, and the v and a nearest to the given ones that keep them closed."""
+def project(
+    m: Model, q: Any, v: Any = None, a: Any = None, *, limits: bool = True, parameters: Any = None
+) -> Floats | tuple[Floats, ...]:
+    """The nearest q that closes the loops, and the v and a nearest to the given ones that keep them closed, with
+    `parameters` each in its own design."""
     if v is None and a is not None:
         raise ModelError("project takes q, q and v, or q, v and a: accelerations make no sense without velocities.")
     rates = [states(x, name, m.nv, m.name, "velocities") for x, name in ((v, "v"), (a, "a")) if x is not None]
-    q = assemble(m, np.zeros(0), states(q, "q", m.nq, m.name), joints=(), limits=limits)
+    q = assemble(m, np.zeros(0), states(q, "q", m.nq, m.name), joints=(), limits=limits, parameters=parameters)
     if v is None:
         return q
-    names = ("configurations", "velocities", "accelerations")
-    lead, (flat, *rates) = flattened(**{name: (x, 1) for name, x in zip(names, (q, *rates), strict=False)})
-    near = nearest_rates(m, flat, *rates) if m.nv and m.closed else rates
+    designs, names = designs_of(m, parameters).moving(m), ("configurations", "velocities", "accelerations")
+    given = {name: (x, 1) for name, x in zip(names, (q, *rates), strict=False)}
+    lead, (flat, *rates, own) = flattened(**given, parameters=(designs.values, 1))
+    near = nearest_rates(m, flat, *rates, designs=Designs(designs.names, own)) if m.nv and m.closed else rates
     return tuple(np.array(x).reshape(*lead, x.shape[-1]) for x in (flat, *near))
 
 
-def nearest_rates(m: Model, q: Floats, v: Floats, a: Floats | None = None) -> tuple[Floats, ...]:
+def nearest_rates(
+    m: Model, q: Floats, v: Floats, a: Floats | None = None, *, designs: Designs = DESCRIBED
+) -> tuple[Floats, ...]:
     """v - J^+ J v, and a + J^+ (gamma - J a)."""
     rows = list(retained_rows(m))
-    J = jacobian_at(m, q)[..., rows, :]
+    J = jacobian_at(m, q, designs)[..., rows, :]
     back = np.swapaxes(J, -1, -2)
     sizes = (jacobian_at(m, generic(m))[rows] ** 2).sum(axis=1)
     # Rows may depend on others, at singular configurations or everywhere: a little regularization lets them all stay.
@@ -194,4 +208,7 @@ def nearest_rates(m: Model, q: Floats, v: Floats, a: Floats | None = None) -> tu
         return x
 
     speed = onto(v, np.zeros(len(rows)))
-    return (speed,) if a is None else (speed, onto(a, evaluate(m, ALL_ROWS)(q, speed)[1][..., rows]))
+    if a is None:
+        return (speed,)
+    gamma = evaluate(m, ALL_ROWS, designs.names)(q, speed, *designs.inputs)[1]
+    return speed, onto(a, gamma[..., rows])

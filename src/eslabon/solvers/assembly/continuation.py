@@ -10,14 +10,16 @@ with the distance to it, and it is passed, if at all, in one tiny stride, and to
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.graph.evaluator import evaluate
 from eslabon.model import Model
 from eslabon.solvers.assembly.closing_formulas import (
     ADVANCE,
+    ADVANCE_DESIGN,
     BALL,
     BENT,
     FALLEN,
@@ -25,7 +27,7 @@ from eslabon.solvers.assembly.closing_formulas import (
     SINGULAR_PIVOT,
     SMALLEST_BALL,
 )
-from eslabon.solvers.assembly.prescription import Prescription, determinacy
+from eslabon.solvers.assembly.prescription import Prescription, design_scales, determinacy
 
 Floats = np.ndarray
 STRIDE = 16 * SMALLEST_BALL  # over a singular configuration
@@ -49,19 +51,32 @@ class Continued:
     crossings: list[Crossing] = field(default_factory=list)
 
 
-def continued(m: Model, given: Prescription, begin: Floats, goals: Floats) -> Continued:
-    """From closed configurations (lanes, nq) along the straight ways from row to row of the goals (lanes, rows, ...)."""
-    return _Continuation(m, given, begin, goals).run()
+def continued(
+    m: Model,
+    given: Prescription,
+    begin: Floats,
+    goals: Floats,
+    designs: Designs = DESCRIBED,
+    start: Designs = DESCRIBED,
+) -> Continued:
+    """From closed configurations (lanes, nq) along the straight ways from row to row of the goals (lanes, rows, ...).
+
+    Where parameters change on the way too, `designs` are those of the rows, and `start` those in which the configurations
+    are closed, a design for each lane.
+    """
+    return _Continuation(m, given, begin, goals, designs, start).run()
 
 
 class _Tried(NamedTuple):
-    """Rows that were tried, motion by motion: of which motion and row, at which values, the configuration, whether it is
-    good, how much the path bends, whether it is a row or on the way to one, and whether it has a tangent."""
+    """Rows that were tried, motion by motion: of which motion and row, at which values and in which designs, the
+    configuration, whether it is good, how much the path bends, whether it is a row or on the way to one, and whether it has
+    a tangent."""
 
     lanes: Floats
     lane: Floats
     row: Floats
     x: Floats
+    designs: Designs
     q: Floats
     good: Floats
     bent: Floats
@@ -72,14 +87,19 @@ class _Tried(NamedTuple):
 class _Continuation:
     """All motions side by side: each has its knot, the size of its ball, and the next row it is to reach."""
 
-    def __init__(self, m: Model, given: Prescription, begin: Floats, goals: Floats) -> None:
+    def __init__(
+        self, m: Model, given: Prescription, begin: Floats, goals: Floats, designs: Designs, start: Designs
+    ) -> None:
         self.m, self.given, self.goals, self.rows = m, given, goals, goals.shape[1]
-        self.advance, self.scale = evaluate(m, ADVANCE, given=given), given.scales(m)
+        self.designs, self.names, self.scale = designs, designs.names, given.scales(m)
+        self.design_scale = design_scales(m, designs)
+        changing: dict[str, Any] = {"changing": self.names} if self.names else {}
+        self.advance = evaluate(m, ADVANCE_DESIGN if self.names else ADVANCE, self.names, given=given, **changing)
         found = determinacy(m, given)
         # More is prescribed than the mechanism can follow; else, unless something stays open, pivots tell of singularities.
         self.surplus = bool(found.surplus)
         self.pivots = not (found.open or found.surplus)
-        self.knot, self.x = begin.copy(), given.values(m, begin)
+        self.knot, self.x, self.p = begin.copy(), given.values(m, begin, start), start.values.copy()
         self.row, self.ball = np.zeros(len(begin), dtype=np.int64), np.full(len(begin), BALL)
         self.stride = np.zeros(len(begin), dtype=bool)
         self.motion = Continued(np.repeat(begin[:, None], self.rows, axis=1), np.zeros(goals.shape[:2], dtype=bool))
@@ -95,30 +115,35 @@ class _Continuation:
 
     def _advance(self, lanes: Floats) -> None:
         """Try what lies in the balls of these motions, and take what is good."""
-        lane, row, x, dx, whole = self._candidates(lanes)
-        q, good, bent, pivot, change = self.advance(self.knot[lane], x, dx, whole.astype(float))
+        lane, row, x, dx, whole, dp = self._candidates(lanes)
+        inputs = (self.knot[lane], x, dx, *dp, whole.astype(float))
+        designs = Designs(self.names, self.p[lane] + dp[0]) if dp else DESCRIBED
+        q, good, bent, pivot, change = self.advance(*inputs, *designs.inputs)
         good = (good > 0) & ((change >= FALLEN) | self.stride[lane])
         if self.surplus:
             good &= whole | (
-                self._far(self.goals[lane, row], self.given.values(self.m, q))
+                self._far(self.goals[lane, row], self.given.values(self.m, q, designs))
                 < self._far(self.goals[lane, row], self.x[lane])
             )
         firm = pivot > SINGULAR_PIVOT if self.pivots else np.ones(len(lane), dtype=bool)
-        self._take(_Tried(lanes, lane, row, x, q, good, bent, whole, firm))
+        self._take(_Tried(lanes, lane, row, x, designs, q, good, bent, whole, firm))
 
     def _far(self, to: Floats, start: Floats) -> Floats:
         """How far apart two prescribed values are."""
         return np.abs(self.given.displacement(self.m, to, start) * self.scale).max(axis=-1, initial=0.0)
 
-    def _candidates(self, lanes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """The rows in each ball, or else a point on the way to the next row: motion, row, values, displacement, and
-        whether it is a row."""
+    def _candidates(self, lanes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, list[Floats]]:
+        """The rows in each ball, or else a point on the way to the next row: motion, row, values, displacement, whether it
+        is a row, and by how much the parameters change, if there are such."""
         ball = np.where(self.stride[lanes], STRIDE, self.ball[lanes])
         width = max(1, min(self.rows - int(self.row[lanes].min()), AT_ONCE // len(lanes)))
         rows = np.minimum(self.row[lanes, None] + np.arange(width), self.rows - 1)
         goals = self.goals[lanes[:, None], rows]
         dx = self.given.displacement(self.m, goals, self.x[lanes][:, None])
         far = np.abs(dx * self.scale).max(axis=-1, initial=0.0)
+        dp = self.designs.values[lanes[:, None], rows] - self.p[lanes][:, None] if self.names else None
+        if dp is not None:
+            far = np.maximum(far, np.abs(dp * self.design_scale).max(axis=-1))
         inside = np.logical_and.accumulate(far <= ball[:, None], axis=1)
         inside &= self.row[lanes, None] + np.arange(width) < self.rows
         inside[:, 0] = True
@@ -128,7 +153,7 @@ class _Continuation:
         if not whole.all():
             dx[~whole] *= share[~whole, None]
             x[~whole] = self.given.along(self.m, self.x[lanes[which[~whole]]], dx[~whole])
-        return lanes[which], rows[which, k], x, dx, whole
+        return lanes[which], rows[which, k], x, dx, whole, [] if dp is None else [dp[which, k] * share[:, None]]
 
     # -- what becomes of it -----------------------------------------------------------------------------------------------
 
@@ -147,7 +172,10 @@ class _Continuation:
         for k in np.flatnonzero(self.stride[on] & (firm | (self.row[on] == self.rows))):
             self.motion.crossings.append(Crossing(int(on[k]), int(t.row[first[some][k]]), self.x[on[k]].copy()))
         self.knot[on[firm]] = t.q[knots[firm]]
-        self.x[on[firm]] = self.given.values(self.m, t.q[knots[firm]]) if self.surplus else t.x[knots[firm]]
+        if self.names:
+            self.p[on[firm]] = t.designs.values[knots[firm]]
+        reached = t.designs[knots[firm]] if self.names else DESCRIBED
+        self.x[on[firm]] = self.given.values(self.m, t.q[knots[firm]], reached) if self.surplus else t.x[knots[firm]]
         self.ball[on] = np.where(self.stride[on], 4 * SMALLEST_BALL, self.ball[on])
         grown = on[all_of_it & firm & (t.bent[knots] < 0.5 * BENT)]
         self.ball[grown] = np.minimum(2 * self.ball[grown], LARGEST_BALL)
@@ -159,7 +187,8 @@ class _Continuation:
         over = self.stride[lanes]
         self.ball[lanes[~over]] *= 0.5
         self.stride[lanes] = ~over & (self.ball[lanes] < SMALLEST_BALL)
-        for k in lanes[over]:
-            self.motion.lost[k, self.row[k] :] = True
-            self.motion.q[k, self.row[k] :] = self.knot[k]
-            self.row[k] = self.rows
+        ended = lanes[over]
+        lost = np.arange(self.rows) >= self.row[ended, None]
+        self.motion.lost[ended] |= lost
+        self.motion.q[ended] = np.where(lost[..., None], self.knot[ended][:, None], self.motion.q[ended])
+        self.row[ended] = self.rows

@@ -13,15 +13,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eslabon.arguments import choice, finite, states
+from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
+from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import PASSIVE
 from eslabon.solvers.assembly.prescription import by_joints, scales
+from eslabon.solvers.batches import leading
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 M = TypeVar("M", bound=Model)
@@ -31,6 +34,24 @@ LOST = 1e-9  # of the largest singular value
 def at_time(m: M, t: Any) -> M:
     """The mechanism with its constraints as they are at an instant."""
     return type(m)(replace(m.description, parameters=(*m.description.parameters, (TIME, float(t)))))
+
+
+def _instant(m: Model, t: Any, design: Designs) -> Model:
+    """The same of a design, of which all instants share their native code."""
+    return _started(m).variant(**{TIME: float(t)}, **dict(zip(design.names, design.values.tolist(), strict=True)))
+
+
+@per_model
+def _started(m: Model) -> Model:
+    return at_time(m, 0.0)
+
+
+def _timed(m: Model, t: Floats, parameters: Any) -> Designs:
+    """The designs with the time, on which constraints depend like on a parameter."""
+    designs = designs_of(m, parameters)
+    lead = leading(times=(t, 0), parameters=(designs.values, 1))
+    return Designs((TIME, *designs.names), np.concatenate(
+        [np.broadcast_to(t, lead)[..., None], designs.over(*lead).values], axis=-1))  # fmt: skip
 
 
 def instants(m: Model, t: Any) -> Floats:
@@ -43,29 +64,37 @@ def instants(m: Model, t: Any) -> Floats:
 
 
 def assemble_at(
-    m: Model, values: Any, guess: Any, t: Any, joints: tuple[str, ...] | None, continuation: bool, **options: Any
-) -> Floats:
-    """Configurations at instants; with continuation each starts from the one before."""
-    when = instants(m, t)
+    m: Model, values: Any, guess: Any, t: Any, joints: tuple[str, ...] | None, continuation: bool, parameters: Any = None,
+    **options: Any,
+) -> Floats:  # fmt: skip
+    """Configurations at instants, each in its own design; with continuation each starts from the one before."""
+    when, designs = instants(m, t), designs_of(m, parameters)
     if values is None and joints is None and not m.actuated and options.get("pose") is None:
         joints = ()
     if options.get("pose") is not None:
         raise ModelError(f"a pose of {m.name} belongs to an instant: ask m.at_time(t).assemble(pose=...).")
     values = np.zeros(0) if values is None else finite(values, "the array of prescribed values")
-    lead = np.broadcast_shapes(when.shape, values.shape[:-1], () if guess is None else np.shape(guess)[:-1])
-    when, values = np.broadcast_to(when, lead), np.broadcast_to(values, (*lead, values.shape[-1]))
+    lead = leading(
+        times=(when, 0), values=(values, 1), guess=(np.zeros(1) if guess is None else np.asarray(guess), 1),
+        parameters=(designs.values, 1),
+    )  # fmt: skip
+    when, values, designs = (
+        np.broadcast_to(when, lead),
+        np.broadcast_to(values, (*lead, values.shape[-1])),
+        designs.over(*lead),
+    )
     q = np.empty((*lead, m.nq))
     for k in np.ndindex(lead):
         begin = guess if guess is None or np.ndim(guess) == 1 else np.broadcast_to(guess, (*lead, m.nq))[k]
         before = (*k[:-1], k[-1] - 1) if continuation and k and k[-1] else None
         begin = q[before] if before is not None else begin
-        q[k] = assemble(at_time(m, when[k]), values[k], begin, joints=joints, **options)
+        q[k] = assemble(_instant(m, when[k], designs[k]), values[k], begin, joints=joints, **options)
     return q
 
 
 def complete_at(
     m: Model, values: Any, va: Any, aa: Any, guess: Any, t: Any, joints: tuple[str, ...] | None, continuation: bool,
-    limits: bool, passive: str, singular: str,
+    limits: bool, passive: str, singular: str, parameters: Any = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """q, v, a of all joints at instants, from the motion of prescribed ones; what they leave open as in `complete`."""
     choice(passive, "passive", PASSIVE)
@@ -76,15 +105,15 @@ def complete_at(
         states(np.zeros(count) if x is None else x, name, count, m.name, "velocities")
         for x, name in ((va, "va"), (aa, "aa"))
     ]
-    q = assemble_at(m, values, guess, t, joints, continuation, limits=limits)
-    chosen = np.eye(m.nv)[given.velocities(m)]
-    _tell_open(m, q, instants(m, t), chosen, passive, singular)
-    return q, *_rates(m, q, instants(m, t), chosen, own)
+    q = assemble_at(m, values, guess, t, joints, continuation, parameters, limits=limits)
+    chosen, times = np.eye(m.nv)[given.velocities(m)], _timed(m, instants(m, t), parameters)
+    _tell_open(m, q, times, chosen, passive, singular)
+    return q, *_rates(m, q, times, chosen, own)
 
 
-def _tell_open(m: Model, q: Floats, t: Floats, chosen: Floats, passive: str, singular: str) -> None:
+def _tell_open(m: Model, q: Floats, times: Designs, chosen: Floats, passive: str, singular: str) -> None:
     """Refuse what nothing determines, and tell of configurations where less is determined than elsewhere."""
-    J = evaluate(m, RATES, parameters=(TIME,))(q, np.zeros(m.nv), t)[0]
+    J = evaluate(m, RATES, times.names)(q, np.zeros(m.nv), *times.inputs)[0]
     A = np.concatenate([np.broadcast_to(chosen, (*q.shape[:-1], *chosen.shape)), J], axis=-2) / scales(m)
     size = np.linalg.svd(A, compute_uv=False)
     found = (size > 1e-7 * size.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
@@ -99,33 +128,30 @@ def _tell_open(m: Model, q: Floats, t: Floats, chosen: Floats, passive: str, sin
             "follow; take other times, or pass singular='warn' for the minimum-norm ones.")  # fmt: skip
 
 
-def project_at(m: Model, q: Any, v: Any, a: Any, t: Any, limits: bool) -> Floats | tuple[Floats, ...]:
-    """The nearest states that obey the constraints at instants."""
+def project_at(
+    m: Model, q: Any, v: Any, a: Any, t: Any, limits: bool, parameters: Any = None
+) -> Floats | tuple[Floats, ...]:
+    """The nearest states that obey the constraints at instants, each in its own design."""
     when, q = instants(m, t), states(q, "q", m.nq, m.name)
-    lead = np.broadcast_shapes(when.shape, q.shape[:-1])
-    q = np.broadcast_to(q, (*lead, m.nq))
-    found = np.empty((*lead, m.nq))
-    for k in np.ndindex(lead):
-        here = at_time(m, np.broadcast_to(when, lead)[k])
-        found[k] = assemble(here, np.zeros(0), q[k], joints=(), limits=limits)
+    found = assemble_at(m, np.zeros(0), q, t, (), False, parameters, limits=limits)
     if v is None:
         return found
     speeds = states(v, "v", m.nv, m.name, "velocities")
     change = np.zeros(m.nv) if a is None else states(a, "a", m.nv, m.name, "velocities")
-    made = _rates(m, found, when, near=(speeds, change))
+    made = _rates(m, found, _timed(m, when, parameters), near=(speeds, change))
     return (found, made[0]) if a is None else (found, *made)
 
 
 def _rates(
-    m: Model, q: Floats, t: Floats, chosen: Floats | None = None, own: Sequence[Floats] = (), near: Sequence[Floats] = ()
+    m: Model, q: Floats, times: Designs, chosen: Floats | None = None, own: Sequence[Floats] = (), near: Sequence[Floats] = ()
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """v and a with the constraints' own rates and those of chosen rows, the nearest to given ones; with chosen rows, exactly."""
     C = np.zeros((0, m.nv)) if chosen is None else chosen
     first, second = own or np.zeros((2, 0))
     v0, a0 = near or np.zeros((2, m.nv))
     lead, scale = q.shape[:-1], 1 / scales(m)
-    closure = evaluate(m, RATES, parameters=(TIME,))
-    J, _, ahead = closure(q, np.zeros(m.nv), t)
+    closure = evaluate(m, RATES, times.names)
+    J, _, ahead = closure(q, np.zeros(m.nv), *times.inputs)
     A = np.concatenate([np.broadcast_to(C, (*lead, *C.shape)), J], axis=-2)
     back = scale[:, None] * np.linalg.pinv(A * scale, rcond=LOST)
 
@@ -140,7 +166,7 @@ def _rates(
         return made
 
     v = onto(v0, first, -ahead)
-    _, gamma, _ = closure(q, v, t)
+    _, gamma, _ = closure(q, v, *times.inputs)
     return v, onto(a0, second, gamma)
 
 

@@ -12,8 +12,12 @@ from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotatio
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, states, text
 from eslabon.coordinates.closing import close, jacobian_at
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import generic, rank
 from eslabon.errors import ModelError
+from eslabon.graph.evaluator import Formula
+from eslabon.graph.evaluator import evaluate as evaluated
+from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
@@ -59,10 +63,10 @@ class Prescription:
         """What makes the prescribed velocities comparable."""
         return np.repeat([1.0, 1 / size(m)], 3) if self.frame is not None else scales(m)[self.velocities(m)]
 
-    def values(self, m: Model, q: Floats) -> Floats:
+    def values(self, m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
         """What configurations give for that which is prescribed."""
         if self.frame is not None:
-            return np.asarray(evaluate(m, "pose", frame=self.frame)(q))
+            return np.asarray(evaluate(m, "pose", frame=self.frame, parameters=designs.names)(q, *designs.inputs))
         return q[..., self.coordinates(m)]
 
     def displacement(self, m: Model, to: Floats, start: Floats) -> Floats:
@@ -101,10 +105,38 @@ def scales(m: Model) -> Floats:
 
 def size(m: Model) -> float:
     """A length typical of the mechanism: the longest reach between two joints of a body, or one metre."""
-    places = [j.at.position for j in m.joints]
-    places += [end.at.position for loop in m.loops for end in (loop.first, loop.second)]
-    longest = max((float(np.linalg.norm(np.asarray(p, dtype=float))) for p in places), default=0.0)
+    longest = max((float(np.linalg.norm(np.asarray(p, dtype=float))) for p in _places(m)), default=0.0)
     return longest if longest > 0 else 1.0
+
+
+def _places(m: Model) -> list[Any]:
+    places = [j.at.position for j in m.joints]
+    return places + [end.at.position for loop in m.loops for end in (loop.first, loop.second)]
+
+
+def sizes(m: Model, designs: Designs) -> Floats:
+    """The same of each design."""
+    if not designs.names:
+        return np.full(designs.lead, size(m))
+    return np.asarray(evaluated(m, SIZE, designs.names)(*designs.inputs))
+
+
+def symbolic_size(m: Model) -> Any:
+    """The same as a graph."""
+    import casadi
+
+    lengths = [casadi.norm_2(casadi.densify(casadi.vertcat(*(casadi.SX(x) for x in p)))) for p in _places(m)]
+    longest = casadi.mmax(casadi.vertcat(0.0, *lengths))
+    return casadi.if_else(longest > 0, longest, 1.0)
+
+
+SIZE = Formula("mechanism_size", symbolic_size, (), (Argument("size", ()),), seldom=True)
+
+
+def design_scales(m: Model, designs: Designs) -> Floats:
+    """What makes changes of parameters comparable: one over their own values, or over the size of the mechanism."""
+    own = np.abs(designs.own(m).values)
+    return 1 / np.where(own > 0, own, size(m))
 
 
 @dataclass(frozen=True)

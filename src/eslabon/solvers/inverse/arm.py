@@ -42,12 +42,14 @@ class Starts(NamedTuple):
 
 @dataclass(frozen=True)
 class Arm:
-    """A frame of a mechanism, ready to be moved to where a task wants it."""
+    """A frame of a mechanism, ready to be moved to where a task wants it. The values of `parameters`, if there are such, stand
+    behind the numbers of each target."""
 
     m: Model
     task: Task
     limited: Ranges
     moving: tuple[int, ...]
+    parameters: tuple[str, ...] = ()
     _starts: dict[bool, Starts] = field(default_factory=dict, compare=False)
 
     def ranges(self, limits: bool) -> Ranges:
@@ -59,7 +61,7 @@ class Arm:
 
         if limits not in self._starts:
             q = np.where(self.unmoved, self.m.home(), self.ranges(limits).spread(STARTS))
-            reached = self.task.of_pose(self.pose(q))
+            reached = self.task.of_pose(quantities.evaluate(self.m, "pose", frame=self.task.frame)(q))
             self._starts[limits] = Starts(q, cKDTree(reached * self.task.weights))
         return self._starts[limits]
 
@@ -71,19 +73,35 @@ class Arm:
             unmoved[self.m.coordinates[joint.name]] = False
         return unmoved
 
-    def pose(self, q: Floats) -> Floats:
+    def asked(self, x: Floats) -> Floats:
+        """The numbers of targets alone."""
+        return x[..., : self.task.size]
+
+    def _inputs(self, x: Floats) -> tuple[Floats, ...]:
+        """The values of parameters, as native code takes them."""
+        return tuple(x[..., self.task.size + k] for k in range(len(self.parameters)))
+
+    def pose(self, q: Floats, *values: Floats) -> Floats:
         """The pose of the frame."""
-        return quantities.evaluate(self.m, "pose", frame=self.task.frame)(q)
+        return quantities.evaluate(self.m, "pose", parameters=self.parameters, frame=self.task.frame)(q, *values)
 
     @cached_property
     def steps(self) -> Callable[..., Any]:
         """Steps towards targets, in native code."""
-        return evaluate(self.m, SEARCH_STEPS, task=self.task)
+        native = evaluate(self.m, SEARCH_STEPS, self.parameters, task=self.task)
+        if not self.parameters:
+            return native
+
+        def steps(q: Any, best: Any, error: Any, x: Any, *others: Any, **words: Any) -> Any:
+            return native(q, best, error, self.asked(x), *others, *self._inputs(x), **words)
+
+        return steps
 
     @cached_property
     def missed(self) -> Callable[..., tuple[Floats, Floats]]:
         """What configurations miss of targets, in metres and radians."""
-        return evaluate(self.m, MISSED, task=self.task)
+        native = evaluate(self.m, MISSED, self.parameters, task=self.task)
+        return (lambda q, x: native(q, self.asked(x), *self._inputs(x))) if self.parameters else native
 
     @cached_property
     def near_solution(self) -> Callable[..., Any]:
@@ -94,8 +112,9 @@ class Arm:
 
     def equations(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
         """The task's equations f and their Jacobian over the velocities that move the frame."""
-        f, S = self.task.equations(self.pose(q), x)
-        J = quantities.evaluate(self.m, "jacobian", frame=self.task.frame, axes="aligned")(q)
+        values, words = self._inputs(x), {"frame": self.task.frame, "axes": "aligned", "parameters": self.parameters}
+        f, S = self.task.equations(self.pose(q, *values), self.asked(x))
+        J = quantities.evaluate(self.m, "jacobian", **words)(q, *values)
         return f, S @ J[..., self.moving]
 
     def velocities(self, moving: Floats) -> Floats:
@@ -106,7 +125,7 @@ class Arm:
 
 
 @per_model
-def prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
+def prepared(m: Model, frame: str | None, points: Triples | None, parameters: tuple[str, ...] = ()) -> Arm:
     """The arm that moves a frame, or points of it."""
     if m.closed:
         raise ModelError(
@@ -120,10 +139,10 @@ def prepared(m: Model, frame: str | None, points: Triples | None) -> Arm:
     size = reach(m, chosen)
     task: Task = WholePose(chosen.name, size) if points is None else Points(chosen.name, size, points)
     ranges = Ranges.of(m, size)
-    return Arm(m, task, ranges, moving)
+    return Arm(m, task, ranges, moving, parameters)
 
 
-def arm_for(m: Model, frame: str | None, points: ArrayLike | None, axis: Any) -> Arm:
+def arm_for(m: Model, frame: str | None, points: ArrayLike | None, axis: Any, parameters: tuple[str, ...] = ()) -> Arm:
     """The arm for the points that are given, for the origin and a point on an axis, or for the whole frame."""
     if frame is not None:
         text(frame, "frame")
@@ -134,8 +153,8 @@ def arm_for(m: Model, frame: str | None, points: ArrayLike | None, axis: Any) ->
         # As far out as the arm is long, so that pointing and reaching weigh the same.
         points = [np.zeros(3), u * (reach(m, chosen_frame(m, frame)) / np.linalg.norm(u))]
     if points is None:
-        return prepared(m, frame, None)
+        return prepared(m, frame, None, parameters)
     array = floats(points, "points")
     if array.ndim != 2 or array.shape[1] != 3 or not len(array) or not np.isfinite(array).all():
         raise InverseKinematicsError(f"points of the frame are (k, 3) finite numbers; these have shape {array.shape}.")
-    return prepared(m, frame, tuple((float(a), float(b), float(c)) for a, b, c in array))
+    return prepared(m, frame, tuple((float(a), float(b), float(c)) for a, b, c in array), parameters)

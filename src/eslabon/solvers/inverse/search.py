@@ -132,7 +132,9 @@ class Search:
         """For each target starts in the order of their distances from it, from the first-th on, (targets, count, nq); what
         does not move the frame is as guessed."""
         starts = self.arm.starts(self.limits)
-        _, nearest = starts.reached.query(x * self.arm.task.weights, k=range(first + 1, first + count + 1))
+        _, nearest = starts.reached.query(
+            self.arm.asked(x) * self.arm.task.weights, k=range(first + 1, first + count + 1)
+        )
         q = starts.q[nearest]
         return q if guess is None else np.where(self.arm.unmoved, guess[:, None], q)
 

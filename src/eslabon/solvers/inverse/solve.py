@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import count, flag, positive, states
+from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import InverseKinematicsError
 from eslabon.solvers.batches import flattened
 from eslabon.solvers.configurations import Configurations
@@ -33,6 +34,7 @@ def inverse_kinematics(
     m: Model, target: ArrayLike, guess: ArrayLike | None = None, frame: str | None = None, *,
     points: ArrayLike | None = None, axis: Any = None, solutions: int = 1, limits: bool = True,
     tolerance: float = TOLERANCE, restarts: int = RESTARTS, strict: bool | None = None, threads: int | None = None,
+    parameters: Any = None,
 ) -> Configurations:  # fmt: skip
     """Configurations that bring a frame to given poses (Rojas, 3.3.1 and 3.5).
 
@@ -54,6 +56,7 @@ def inverse_kinematics(
     limits : whether the joints' limits count.
     tolerance : in metres and radians.
     restarts : how many other starts a target may have.
+    parameters : values in place of the model's own, by name; arrays are many designs, and broadcast with the targets.
     strict : whether a target not reached is an error. If left out it is one for a single target; in a batch
         `converged` tells.
 
@@ -76,14 +79,15 @@ def inverse_kinematics(
     threads = None if threads is None else count(threads, "threads", 1)
     if strict is not None:
         flag(strict, "strict")
-    arm = arm_for(m, frame, points, axis)
+    designs = designs_of(m, parameters, limits)
+    arm = arm_for(m, frame, points, axis, designs.names)
     search = Search(arm, limits, tolerance, threads)
-    one_each = solutions == 1 and points is None and type(target) is np.ndarray and target.shape == (4, 4)
+    one_each = solutions == 1 and points is parameters is None and type(target) is np.ndarray and target.shape == (4, 4)
     if one_each and (guess is None or (type(guess) is np.ndarray and guess.shape == (m.nq,))):
         near = search.near(target, guess, min(restarts + 1, TRIES))
         if near is not None:
             return Configurations(near[0], np.True_, *near[1:3], int(near[3]))
-    x, begin, lead = _aligned(arm, target, guess, np.inf if strict is False else tolerance, points is None)
+    x, begin, lead = _aligned(arm, target, guess, np.inf if strict is False else tolerance, points is None, designs)
     if solutions == 1:
         made = _one_each(search, x, begin, restarts)
     else:
@@ -93,21 +97,22 @@ def inverse_kinematics(
     parts = (part.reshape(lead)[()] for part in (good, distance, angle, made.steps))
     found = Configurations(made.q.reshape(*lead, m.nq), *parts)
     if strict or (strict is None and found.q.ndim == 1):
-        _refuse(arm, found, limits, solutions > 1)
+        _refuse(arm, found, limits, solutions > 1, x)
     return found
 
 
 def _aligned(
-    arm: Arm, target: ArrayLike, guess: ArrayLike | None, tolerance: float, poses: bool
+    arm: Arm, target: ArrayLike, guess: ArrayLike | None, tolerance: float, poses: bool, designs: Designs
 ) -> tuple[Floats, Floats | None, tuple[int, ...]]:
-    """Targets as the task sees them (k, n), guesses (k, nq), and the leading axes that were given."""
+    """Targets as the task sees them (k, n), each with its design behind, guesses (k, nq), and the leading axes that were
+    given."""
     task = arm.task
     x = task.of_pose(checked_poses(target)) if poses else checked_places(cast(Points, task), target, tolerance)
-    if guess is None:
-        lead, (x,) = flattened(targets=(x, 1))
-        return x, None, lead
-    lead, (x, q) = flattened(targets=(x, 1), guesses=(states(guess, "guess", arm.m.nq, arm.m.name), 1))
-    return x, q, lead
+    given = {"targets": (x, 1), "parameters": (designs.values, 1)}
+    if guess is not None:
+        given["guesses"] = states(guess, "guess", arm.m.nq, arm.m.name), 1
+    lead, (x, own, *q) = flattened(**given)
+    return np.concatenate([x, own], axis=-1) if designs.names else x, q[0] if q else None, lead
 
 
 class _Made(NamedTuple):
@@ -140,7 +145,7 @@ def _several_each(search: Search, x: Floats, guess: Floats | None, solutions: in
     return made._replace(arrived=made.arrived.astype(bool))
 
 
-def _refuse(arm: Arm, found: Configurations, limits: bool, several: bool) -> None:
+def _refuse(arm: Arm, found: Configurations, limits: bool, several: bool, x: Floats) -> None:
     """Raise if something was not reached, with the best that was."""
     reached = np.atleast_1d(found.converged)
     reached = reached.any(axis=-1, keepdims=True) | reached if several else reached  # of several, one is enough
@@ -150,8 +155,9 @@ def _refuse(arm: Arm, found: Configurations, limits: bool, several: bool) -> Non
     worst = tuple(missed[0])
     which = f"target {tuple(int(k) for k in worst)}" if found.q.ndim > 1 else "this target"
     distance, angle = (float(np.atleast_1d(a)[worst]) for a in (found.distance, found.angle))
-    free = ", limits=False" if limits else ""
+    free, lead = ", limits=False" if limits else "", reached.shape[: reached.ndim - several]
+    own = Designs(arm.parameters, x[np.ravel_multi_index(worst[: len(lead)], lead), arm.task.size :])
     raise InverseKinematicsError(
-        f"{arm.m.name} does not reach {which} with '{arm.task.frame}': the best configuration found misses it by "
+        f"{arm.m.name}{own.told} does not reach {which} with '{arm.task.frame}': the best configuration found misses it by "
         f"{distance:.3g} m and {angle:.3g} rad. Try another guess, more restarts{free}, or take it with strict=False."
     )

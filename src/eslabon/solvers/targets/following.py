@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from eslabon.arguments import choice, finite, flag, positive
 from eslabon.coordinates.closing import residuals_at
+from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (
     SINGULAR_WORDS,
     AssemblyError,
@@ -41,7 +42,7 @@ INSTANTS = 101
 
 def complete_target(
     m: Model, targets: list[Target], guess: Any = None, *, twist: Any = None, velocity: Any = None, acceleration: Any = None,
-    continuation: bool = False, singular: str = "error", limits: bool = True,
+    continuation: bool = False, singular: str = "error", limits: bool = True, parameters: Any = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """q, v, a of all joints from what targets ask and how it changes.
 
@@ -51,7 +52,12 @@ def complete_target(
     """
     choice(singular, "singular", SINGULAR_WORDS)
     asked = given(m, targets)
-    found = (reach_along if flag(continuation, "continuation") else reach)(m, targets, guess, limits=limits)
+    designs, found = (
+        designs_of(m, parameters),
+        (reach_along if flag(continuation, "continuation") else reach)(
+            m, targets, guess, limits=limits, parameters=parameters
+        ),
+    )
     if (twist is None) == (velocity is None):
         raise ModelError("complete takes the twist of the frame or the velocity of what is asked: one of the two.")
     count = 6 if velocity is None else rate_rows(m, asked.parts)
@@ -59,12 +65,13 @@ def complete_target(
     pair = [
         _rate(x, n, count) for x, n in ((twist if velocity is None else velocity, name), (acceleration, "acceleration"))
     ]
-    lead, (q, first, second) = flattened(
-        configurations=(found.q, 1), velocities=(pair[0], 1), accelerations=(pair[1], 1)
+    lead, (q, first, second, own) = flattened(
+        configurations=(found.q, 1), velocities=(pair[0], 1), accelerations=(pair[1], 1), parameters=(designs.values, 1)
     )
+    designs = Designs(designs.names, own)
     if velocity is None:
-        first, second = rates_of_twists(m, asked.parts, q, first, second)
-    made = rates(m, asked.parts, q, first, second)
+        first, second = rates_of_twists(m, asked.parts, q, first, second, designs)
+    made = rates(m, asked.parts, q, first, second, designs=designs)
     _tell(m, made, first, second, singular)
     return found.q, made.v.reshape(*lead, m.nv), made.a.reshape(*lead, m.nv)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
@@ -38,12 +39,15 @@ class Rates(NamedTuple):
     condition: Floats
 
 
-def rates(m: Model, parts: Parts, q: Floats, first: Floats, second: Floats, smooth: bool = False) -> Rates:
+def rates(
+    m: Model, parts: Parts, q: Floats, first: Floats, second: Floats, smooth: bool = False, designs: Designs = DESCRIBED
+) -> Rates:
     """From the rates of the parts' values and the rates of these, at configurations (..., nq).
 
     What they leave free is of least norm: v at each instant, and a too, or with `smooth` the rate of such a v along a motion.
     """
-    A, ahead = evaluate(m, ASKED, parts=parts)(q)
+    names, values = designs.names, designs.inputs
+    A, ahead = evaluate(m, ASKED, names, parts=parts)(q, *values)
     scale = 1 / scales(m)
     U, s, Vt = np.linalg.svd(A * scale, full_matrices=False)
     least = LOST * s.max(axis=-1, keepdims=True, initial=0.0)
@@ -53,12 +57,12 @@ def rates(m: Model, parts: Parts, q: Floats, first: Floats, second: Floats, smoo
         return scale * np.einsum("...ji,...j,...kj,...k->...i", Vt, gains, U, b)
 
     v = solved(np.concatenate([np.broadcast_to(first, (*ahead.shape[:-1], first.shape[-1])), -ahead], axis=-1))
-    drift, gamma = evaluate(m, DRIFT, parts=parts)(q, v)
+    drift, gamma = evaluate(m, DRIFT, names, parts=parts)(q, v, *values)
     a = solved(np.concatenate([second - drift, gamma], axis=-1))
     if smooth:
         # v = S^2 A^T mu is of least norm at every instant: a has the rate of that choice, in what A leaves free.
         mu = np.einsum("...ij,...j,...jk,...k->...i", U, gains, Vt, v / scale)
-        turned = scale * evaluate(m, TURNING, parts=parts)(q, v, mu)
+        turned = scale * evaluate(m, TURNING, names, parts=parts)(q, v, mu, *values)
         kept = Vt * (s > least)[..., None]
         a = a + scale * (turned - np.einsum("...ji,...jk,...k->...i", kept, kept, turned))
     slip = np.abs(np.einsum("...ij,...j->...i", A, v) - np.concatenate([np.broadcast_to(first, drift.shape), -ahead], axis=-1)).max(axis=-1, initial=0.0)  # fmt: skip
@@ -77,9 +81,12 @@ def freedom(m: Model, parts: Parts, q: Floats) -> int:
     return m.nv - int((size > 1e-7 * size.max(initial=0.0)).sum())
 
 
-def rates_of_twists(m: Model, parts: Parts, q: Floats, twist: Floats, acceleration: Floats) -> tuple[Floats, Floats]:
+def rates_of_twists(
+    m: Model, parts: Parts, q: Floats, twist: Floats, acceleration: Floats, designs: Designs = DESCRIBED
+) -> tuple[Floats, Floats]:
     """The rates of the parts' values, and of these, that twists of their frame mean, in the ground's axes at its origin."""
-    return evaluate(m, OF_TWISTS, parts=parts)(q, twist, acceleration)
+    first, second = evaluate(m, OF_TWISTS, designs.names, parts=parts)(q, twist, acceleration, *designs.inputs)
+    return first, second
 
 
 # Formulas ------------------------------------------------------------------------------------------------------------

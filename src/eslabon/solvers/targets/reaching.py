@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import choice, count, flag, positive
+from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (
     SINGULAR_WORDS,
     AssemblyError,
@@ -30,7 +31,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, difference, integrate, normalize
 from eslabon.model.memory import per_model
 from eslabon.solvers.assembly.prescription import scales, start
-from eslabon.solvers.batches import flattened
+from eslabon.solvers.batches import flattened, leading
 from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.damped_step import Damped
 from eslabon.solvers.ranges import Ranges, distinct
@@ -57,9 +58,10 @@ ROUND_OFF = 1e-14
 
 def reach(
     m: Model, targets: list[Target], guess: Any = None, *, solutions: int = 1, limits: bool = True,
-    tolerance: float = TOLERANCE, restarts: int = RESTARTS, strict: bool = True,
+    tolerance: float = TOLERANCE, restarts: int = RESTARTS, strict: bool = True, parameters: Any = None,
 ) -> Configurations:  # fmt: skip
-    """Configurations that bring frames where targets ask, from a guess (the closed home if left out).
+    """Configurations that bring frames where targets ask, from a guess (the closed home if left out), with `parameters` each in
+    its own design.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -69,46 +71,50 @@ def reach(
     """
     solutions, restarts = count(solutions, "solutions", 1), count(restarts, "restarts")
     limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
-    asked = given(m, targets)
-    lead, (x, begin) = flattened(targets=(asked.values, 1), guesses=(start(m, guess), 1))
-    search = Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance)
+    asked, designs = given(m, targets), designs_of(m, parameters, limits)
+    lead, (x, begin, own) = flattened(
+        targets=(asked.values, 1), guesses=(start(m, guess), 1), parameters=(designs.values, 1)
+    )
+    search = Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance, designs.names)
+    x = np.concatenate([x, own], axis=-1) if designs.names else x
     found = search.several(x, begin, solutions) if solutions > 1 else search.one(x, begin, restarts)
     lead = (*lead, solutions) if solutions > 1 else lead
     parts = (y.reshape(lead)[()] for y in (found.good, found.distance, found.angle, found.steps))
     made = Configurations(found.q.reshape(*lead, m.nq), *parts)
     if strict:
-        _refuse(m, asked, made, found.left, limits, solutions > 1)
+        _refuse(m, asked, made, found.left, limits, solutions > 1, Designs(designs.names, own))
     return made
 
 
 def reach_along(
     m: Model, targets: list[Target], guess: Any = None, *, limits: bool = True, tolerance: float = TOLERANCE,
-    strict: bool = True, singular: str = "ignore",
+    strict: bool = True, singular: str = "ignore", parameters: Any = None,
 ) -> Configurations:  # fmt: skip
-    """Configurations for targets (rows, ...) that are a motion: each follows from the one before on its branch.
+    """Configurations for targets (rows, ...) that are a motion: each follows from the one before on its branch. With
+    `parameters` the rows are of one design, or each of its own.
 
     Between two rows the errors are taken to zero in as many parts as keep every joint's motion small, so that what is
     reached does not depend on the spacing of rows.
     """
     limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
-    asked = given(m, targets)
-    if asked.values.ndim != 2 or not len(asked.values):
-        raise InputError(
-            f"a motion of targets has one axis for its rows; these have the leading axes {asked.values.shape[:-1]}."
-        )
-    search = Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance)
-    begin = start(m, guess)
+    asked, designs = given(m, targets), designs_of(m, parameters, limits)
+    lead = leading(targets=(asked.values, 1), parameters=(designs.values, 1))
+    if asked.values.ndim != 2 or len(lead) != 1 or not len(asked.values):
+        raise InputError(f"a motion of targets has one axis for its rows; these have the leading axes {lead}.")
+    search = Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance, designs.names)
+    begin, own = start(m, guess), designs.over(*lead)
     if begin.ndim != 1:
         raise InputError("a motion starts from one configuration; give one guess.")
-    found = [search.one(asked.values[:1], begin[None], RESTARTS)]
-    for x in asked.values[1:]:
+    rows = np.concatenate([np.broadcast_to(asked.values, (*lead, asked.values.shape[-1])), own.values], axis=-1)
+    found = [search.one(rows[:1], begin[None], RESTARTS)]
+    for x in rows[1:]:
         found.append(search.onward(found[-1].q, x[None]))
     lanes = _Found(*(np.concatenate(y) for y in zip(*found, strict=True)))
     made = Configurations(lanes.q, lanes.good, lanes.distance, lanes.angle, lanes.steps)
     if strict:
-        _refuse(m, asked, made, lanes.left, limits, False)
+        _refuse(m, asked, made, lanes.left, limits, False, own)
     if choice(singular, "singular", SINGULAR_WORDS) != "ignore" and m.closed and (lanes.left < CLOSED).all():
-        passed = conditions(m, lanes.q).crossings
+        passed = conditions(m, lanes.q, parameters=parameters).crossings
         if len(passed):
             tell_of_singularity(singular, f"between rows {passed[0]} and {passed[0] + 1} of the motion {m.name} passes a singular "
                 "configuration, where its branches meet; another way is as good.")  # fmt: skip
@@ -143,12 +149,16 @@ class _Found(NamedTuple):
 
 
 class Search:
-    """Targets for one mechanism within its ranges."""
+    """Targets for one mechanism within its ranges; the values of parameters, if some are given, stand behind each target's
+    numbers."""
 
-    def __init__(self, m: Model, asked: Given, ranges: Ranges, tolerance: float) -> None:
+    def __init__(
+        self, m: Model, asked: Given, ranges: Ranges, tolerance: float, parameters: tuple[str, ...] = ()
+    ) -> None:
         self.m, self.ranges, self.tolerance = m, ranges, tolerance
-        self.parts, self.missed = asked.parts, evaluate(m, MISSED, parts=asked.parts)
-        self._evaluated = evaluate(m, TERMS, parts=asked.parts)
+        self.parts, self.size = asked.parts, asked.values.shape[-1]
+        self._missed = evaluate(m, MISSED, parameters, parts=asked.parts)
+        self._evaluated = evaluate(m, TERMS, parameters, parts=asked.parts)
         self.rows = error_rows(m, asked.parts)
         self.scale = 1 / scales(m) if m.nv else np.ones(0)
         self.limited = np.array([k for j in m.joints if j.limits is not None for k in range(m.nv)[m.velocities[j.name]]], dtype=int)  # fmt: skip
@@ -157,7 +167,18 @@ class Search:
     def terms(self, q: Floats, x: Floats, shift: Floats | None = None) -> _Terms:
         """What steps are made of; with a shift of the errors, a target on the way."""
         shift = np.zeros((len(q), self.rows)) if shift is None else shift
-        return _Terms(*(np.array(y) for y in self._evaluated(q, x, shift)))
+        target, design = self._split(x)
+        return _Terms(*(np.array(y) for y in self._evaluated(q, target, shift, *design)))
+
+    def missed(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """The largest distance and angle that any part misses."""
+        target, design = self._split(x)
+        distance, angle = self._missed(q, target, *design)
+        return distance, angle
+
+    def _split(self, x: Floats) -> tuple[Floats, list[Floats]]:
+        """The numbers of targets, and the values of each parameter."""
+        return x[..., : self.size], list(np.moveaxis(x[..., self.size :], -1, 0))
 
     def one(self, x: Floats, begin: Floats, restarts: int) -> _Found:
         """From each guess, and where that does not reach the target from other starts: the nearest is kept."""
@@ -409,7 +430,9 @@ MISSED = Formula(
 )
 
 
-def _refuse(m: Model, asked: Given, made: Configurations, left: Floats, limits: bool, several: bool) -> None:
+def _refuse(
+    m: Model, asked: Given, made: Configurations, left: Floats, limits: bool, several: bool, designs: Designs
+) -> None:
     """A sentence where a target is not reached, with how near the nearest configuration comes."""
     good = np.atleast_1d(made.converged)
     good = good.any(axis=-1, keepdims=True) | good if several else good  # of several, one is enough
@@ -418,14 +441,15 @@ def _refuse(m: Model, asked: Given, made: Configurations, left: Floats, limits: 
     at = tuple(np.argwhere(~good)[0])
     which = f"target {tuple(int(k) for k in at)}" if made.q.ndim > 1 else "this target"
     frames = ", ".join(f"'{name}'" for name in dict.fromkeys(part.frame for part in asked.parts))
-    worst = float(left.reshape(good.shape)[at])
+    worst, rows = float(left.reshape(good.shape)[at]), good.shape[: good.ndim - several]
+    name = f"{m.name}{designs[int(np.ravel_multi_index(at[: len(rows)], rows))].told if designs.names else ''}"
     if not worst < CLOSED:
         raise AssemblyError(
-            f"{m.name} does not close on the way to {which}: loops are violated by {worst:.3g} (m or rad)."
+            f"{name} does not close on the way to {which}: loops are violated by {worst:.3g} (m or rad)."
         )
     distance, angle = (float(np.atleast_1d(y)[at]) for y in (made.distance, made.angle))
     within = " within its limits" if limits else ""
     raise InverseKinematicsError(
-        f"{m.name} does not reach {which} with {frames}{within}: the nearest configuration found misses it by {distance:.3g} m "
+        f"{name} does not reach {which} with {frames}{within}: the nearest configuration found misses it by {distance:.3g} m "
         f"and {angle:.3g} rad. Ask for less, give another guess, or take the nearest with strict=False."
     )

@@ -11,6 +11,7 @@ from eslabon.studies.sections.bond_graph_drawn import bond_graph
 from eslabon.studies.sections.control_design import control
 from eslabon.studies.sections.equations_typeset import equations
 from eslabon.studies.sections.how_it_moves import how_it_moves
+from eslabon.studies.sections.many_designs import many_designs
 from eslabon.studies.sections.near_a_point import near_a_point
 from eslabon.studies.sections.what_drives_it import what_drives_it
 from eslabon.studies.sections.what_it_is import what_it_is
@@ -22,6 +23,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Subject, Section], None]]] = Mapping
     "what_drives_it": ("What drives it", what_drives_it),
     "near_a_point": ("How it behaves near a point", near_a_point),
     "control": ("How to control it", control),
+    "many_designs": ("Many designs", many_designs),
     "bond_graph": ("Its bond graph", bond_graph),
     "equations": ("Its equations", equations),
 })  # fmt: skip

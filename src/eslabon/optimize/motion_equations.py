@@ -1,0 +1,236 @@
+"""An instant of a motion as CasADi functions: all velocities, accelerations and actuators' forces from the driven ones, what is kept
+within bounds, and the integrand of the objective. Mapped over the instants of a motion, each is in the program once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.coordinates.massless import structure
+from eslabon.coordinates.partition import generic
+from eslabon.dynamics import loops, trees
+from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.formulations.constrained import Square
+from eslabon.kinematics import closure
+from eslabon.model.configuration import lengths_of_quaternions
+from eslabon.optimize.motion_limits import (
+    ACCELERATION,
+    CONDITION,
+    FORCE,
+    JERK,
+    POSITION,
+    VELOCITY,
+    Demand,
+    Driven,
+    Row,
+    demand_rows,
+)
+from eslabon.optimize.repeated_function import Repeated
+
+OBJECTIVES = ("time", "energy", "effort", "jerk")
+ROUNDED = 1e-2  # of a usual power: how far its absolute value is rounded off, for it to have derivatives
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """The functions of one instant, of all joints:
+
+    * forces(q, v, a) -> tau, conditioning, by the formulas of inverse dynamics;
+    * bounded(q, v, a, tau, jerk, conditioning) -> the rows' values;
+    * cost(q, v, a, tau, jerk) -> the integrand;
+    * loop_terms(q, v, a) -> reactions of the loops, and for each of their equations below the size of its terms;
+    * whole(z) -> bounded, what the equations of the loops leave (Phi and the lengths of quaternions, J v, J v' - gamma, and of
+      the passive joints' forces f - J^T lambda), and T cost, in one column; z are the driven coordinates and their first three
+      derivatives over a unit of time, then passive coordinates, velocities, accelerations and reactions, and the duration T.
+
+    Velocities, accelerations and reactions that the loops determine are sought beside the configurations, so that the program
+    solves no equations inside: its graph is small, and so is that of its second derivatives.
+    """
+
+    driven: Driven
+    rows: tuple[Row, ...]
+    forces: Any
+    bounded: Any
+    cost: Any
+    loop_terms: Any
+    whole: Repeated
+
+
+def instant(
+    own: Driven,
+    rows: Sequence[Row],
+    demanded: Sequence[Demand],
+    objective: str | Callable[..., Any],
+    power: float = 1.0,
+) -> Instant:
+    """The functions of an instant; `power` is a usual one, of which the absolute value is rounded off."""
+    import casadi
+
+    m, sym, function = own.m, casadi.SX.sym, _function
+    q, v, a, tau = sym("q", m.nq), sym("v", m.nv), sym("a", m.nv), sym("tau", m.nu)
+    jerk, condition = sym("jerk", len(own.coordinates)), sym("conditioning")
+    asked = {each.name: _traced(each.function, (q, v, a, tau), f"'{each.name}' of subject_to") for each in demanded}
+    every = (*rows, *demand_rows(demanded, {name: x.numel() for name, x in asked.items()}))
+    known = {
+        FORCE: tau,
+        POSITION: q,
+        VELOCITY: v,
+        ACCELERATION: a[list(own.velocities), :],
+        JERK: jerk,
+        CONDITION: condition,
+    }
+    quantities = {**known, **asked}
+    values = casadi.vertcat(casadi.SX(0, 1), *(quantities[row.quantity][row.index] for row in every))
+    bounded = function("bounded", [q, v, a, tau, jerk, condition], [values])
+    integrand = _integrand(own, objective, q, v, a, tau, jerk, ROUNDED * power)
+    cost = function("cost", [q, v, a, tau, jerk], [integrand])
+    if not m.closed:
+        none, sought = casadi.SX(0, 1), sym("reactions", 0)
+        forces = function("forces", [q, v, a], [trees.inverse_dynamics(m, q, v, a), casadi.SX(1)])
+        acting, near, terms, left = forces(q, v, a)[0], casadi.SX(1), [none, none], none
+    else:
+        held = Loops(own, q, v, a)
+        forces = function("forces", [q, v, a], [held.forces(), held.conditioning])
+        sought = sym("reactions", held.unknown)
+        acting, near, terms, left = held.acting(sought), held.conditioning, held.terms(), held.left(sought)
+    values = [bounded(q, v, a, acting, jerk, near), left, cost(q, v, a, acting, jerk)]
+    whole = Repeated(_in_unit_time(own, function("whole", [q, v, a, sought, jerk], values)))
+    return Instant(own, every, forces, bounded, cost, function("loop_terms", [q, v, a], terms), whole)
+
+
+def _in_unit_time(own: Driven, whole: Any) -> Any:
+    """The same function of the column z."""
+    import casadi
+
+    m, n = own.m, len(own.coordinates)
+    sizes = (n, n, n, n, m.nq - n, m.nv - n, m.nv - n, whole.size1_in(3), 1)
+    parts = [casadi.SX.sym(f"z{k}", size) for k, size in enumerate(sizes)]
+    T = parts[-1]
+    *driven, jerk = (y / T**order for order, y in enumerate(parts[:4]))
+    others = (own.coordinates, own.passive, m.nq), *((own.velocities, own.dependent, m.nv),) * 2
+    moving = []
+    for x, y, (i, e, count) in zip(driven, parts[4:7], others, strict=True):
+        every = casadi.SX(count, 1)
+        every[list(i)], every[list(e)] = x, y
+        moving.append(every)
+    values, left, cost = whole(*moving, parts[7], jerk)
+    return _function("whole", [casadi.vertcat(*parts)], [casadi.vertcat(values, left, T * cost)])
+
+
+def _function(name: str, inputs: list[Any], outputs: list[Any]) -> Any:
+    import casadi
+
+    return casadi.Function(name, inputs, casadi.cse([casadi.densify(casadi.SX(x)) for x in outputs]))
+
+
+class Loops:
+    """The equations of the loops at an instant: Phi = 0, J v = 0, J v' = gamma, B u + J^T lambda = f."""
+
+    def __init__(self, own: Driven, q: Any, v: Any, a: Any) -> None:
+        self.m, self.q, self.v, self.a, known = own.m, q, v, a, structure(own.m)
+        self.partition = p = known.partition
+        self.phi, self.J, self.gamma, _ = closure.equations(own.m, q, v, p.rows)
+        self.needed = trees.joint_forces(own.m, q, v, a, None, {})
+        self.square = set(own.m.actuated_velocities) == set(p.independent)
+
+    @property
+    def unknown(self) -> int:
+        """How many reactions are sought; none where actuators share a load, which needs more than the reactions."""
+        return len(self.partition.rows) if self.square else 0
+
+    @property
+    def conditioning(self) -> Any:
+        """The reciprocal condition number of the loops, in parts of that of an ordinary configuration."""
+        import casadi
+
+        condition = Square(self.J[:, list(self.partition.dependent)]).condition
+        usual = float(casadi.Function("usual", [self.q], [condition])(generic(self.m)))
+        return casadi.sqrt(condition / usual)
+
+    def forces(self) -> Any:
+        """The actuators' forces by virtual work."""
+        return loops.inverse_dynamics(self.m, self.q, self.v, self.a, structure=structure(self.m))[0]
+
+    def acting(self, reactions: Any) -> Any:
+        """The actuators' forces beside reactions that are sought."""
+        return (
+            (self.needed - self.J.T @ reactions)[list(self.m.actuated_velocities), :] if self.square else self.forces()
+        )
+
+    def left(self, reactions: Any) -> Any:
+        """What the equations leave."""
+        import casadi
+
+        lengths = [x - 1 for x in lengths_of_quaternions(self.m, self.q).values()]
+        balance = (
+            (self.needed - self.J.T @ reactions)[list(self.partition.dependent), :] if self.square else casadi.SX(0, 1)
+        )
+        return casadi.vertcat(self.phi, *lengths, self.J @ self.v, self.J @ self.a - self.gamma, balance)
+
+    def terms(self) -> list[Any]:
+        """The reactions, and the size of the terms of each equation."""
+        import casadi
+
+        e = list(self.partition.dependent)
+        J, v, a, f = self.J[:, e], self.v[e, :], self.a[e, :], self.needed[e, :]
+        balance = f if self.square else casadi.SX(0, 1)
+        reactions = Square(J).solve_transposed(f) if self.square else casadi.SX(0, 1)
+        ones = casadi.SX.ones(self.phi.numel() + len(lengths_of_quaternions(self.m, self.q)))
+        return [reactions, casadi.fabs(casadi.vertcat(ones, J @ v, J @ a, balance))]
+
+
+def _integrand(
+    own: Driven, objective: str | Callable[..., Any], q: Any, v: Any, a: Any, tau: Any, jerk: Any, rounded: float
+) -> Any:
+    """What is integrated over the time."""
+    import casadi
+
+    if callable(objective):
+        made = _traced(objective, (q, v, a, tau), "the objective")
+        if made.numel() != 1:
+            raise InputError(f"the objective gives {made.numel()} numbers; it is to be one, whose integral is least.")
+        return made
+    if objective == "time":
+        return casadi.SX(1)
+    if objective == "energy":
+        power = tau * v[list(own.m.actuated_velocities), :]
+        return casadi.sum1(casadi.sqrt(power**2 + rounded**2) - rounded)
+    return casadi.sumsqr(tau if objective == "effort" else jerk)
+
+
+def _traced(function: Callable[..., Any], symbols: tuple[Any, ...], what: str) -> Any:
+    """What a function of users' gives for symbols, as a column."""
+    import casadi
+
+    try:
+        given = function(*symbols)
+        made = casadi.SX(casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given)
+    except Exception as error:
+        raise InputError(
+            f"{what} cannot be called with symbols q, v, a and tau ({type(error).__name__}: {str(error).splitlines()[0]}); "
+            "write it with arithmetic, casadi's functions and the mechanism's verbs."
+        ) from error
+    return casadi.vec(casadi.densify(made))
+
+
+def objective_of(objective: Any) -> str | Callable[..., Any]:
+    """A word, or a traced function."""
+    if callable(objective) or (isinstance(objective, str) and objective in OBJECTIVES):
+        return objective  # type: ignore[no-any-return]
+    hint = suggest(objective, OBJECTIVES) if isinstance(objective, str) else f" (known: {', '.join(OBJECTIVES)})."
+    raise ModelError(f"the objective is a word or a function of q, v, a and tau; it is {shown(objective)}{hint}")
+
+
+def mapped(function: Any, *arrays: Floats) -> list[Floats]:
+    """A function of an instant at many, (..., n) each: rows in, rows out."""
+    import casadi
+
+    lead = arrays[0].shape[:-1]
+    columns = [casadi.DM(x.reshape(-1, x.shape[-1]).T) for x in arrays]
+    count = columns[0].shape[1]
+    found = function.map(count).call(columns)
+    return [np.array(x, dtype=float).T.reshape(*lead, -1) for x in found]

@@ -1,0 +1,183 @@
+"""The search for a motion as a nonlinear program: coefficients of splines, durations and, with loops, the passive coordinates at the
+instants that are looked at. Limits hold at these instants; what happens between them is for the verification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.optimize.motion_equations import Instant, mapped
+from eslabon.optimize.motion_limits import POSITION
+from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
+from eslabon.optimize.motion_starts import Guess, reach
+from eslabon.optimize.nonlinear_program import NonlinearProgram
+
+SMALL = 1e-2  # of the largest: what a column of small numbers is taken to be
+SMOOTH = 3  # derivatives in which two stretches agree where they meet
+DURATIONS, SPLINE = "durations", "spline"
+LOOPS = PASSIVE, RATES, ACCELERATIONS, REACTIONS = (
+    "passive coordinates", "passive velocities", "passive accelerations", "reactions"
+)  # fmt: skip
+
+
+class Places(NamedTuple):
+    """The instants of a stretch, from 0 to 1, and their weights in integrals: zero for those that were added."""
+
+    s: Floats
+    weight: Floats
+
+    def with_more(self, s: Floats) -> Places:
+        """With more instants."""
+        every, first = np.unique(np.concatenate([self.s, s]), return_index=True)
+        return Places(every, np.concatenate([self.weight, np.zeros(len(s))])[first])
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is sought: the least objective of a motion through points, at rest at its ends, within limits.
+
+    `held` coefficients at either end are the first and the last point: two for zero velocity, three for zero acceleration too.
+    `bounds` are those of the driven positions, which a spline keeps where its coefficients do. `durations` are the shortest and
+    the longest that are allowed; `drawn_in` is the part of its range by which each limit is tightened.
+    """
+
+    title: str
+    at: Instant
+    basis: SplineBasis
+    points: Floats
+    held: int
+    bounds: tuple[Floats, Floats]
+    durations: tuple[float, float]
+    objective: str | Callable[..., Any]
+
+    @property
+    def stretches(self) -> int:
+        return len(self.points) - 1
+
+    def program(self, places: tuple[Places, ...], guess: Guess, drawn_in: float, scale: float) -> NonlinearProgram:
+        """The nonlinear program with limits at some places."""
+        made = NonlinearProgram(self.title, "motion")
+        T = self._durations(made, guess)
+        C = [self._coefficients(made, k, guess) for k in range(self.stretches)]
+        self._smooth(made, C, T, guess.spline)
+        total: Any = 0.0
+        for k, (own, c) in enumerate(zip(places, C, strict=True)):
+            total += self._stretch(made, k, own, c, T[k], guess, drawn_in)
+        made.minimize(_sum(T) if self.objective == "time" else total, scale)
+        return made
+
+    def begun(self, guess: Guess) -> dict[str, Floats]:
+        """The variables of a start."""
+        made = {DURATIONS: guess.spline.durations}
+        for k, c in enumerate(guess.spline.coefficients):
+            made[f"{SPLINE} {k + 1}"] = c
+            made |= {f"{name} {k + 1}": x for name, x in self._of_loops(guess, k)}
+        return made
+
+    def _of_loops(self, guess: Guess, k: int) -> Iterator[tuple[str, Floats]]:
+        """What of a stretch the loops determine, a row for each place."""
+        own, q, v, a = self.at.driven, guess.q[k], guess.v[k], guess.a[k]
+        if own.m.closed:
+            found = q[:, list(own.passive)], v[:, list(own.dependent)], a[:, list(own.dependent)]
+            yield from zip(LOOPS, (*found, mapped(self.at.loop_terms, q, v, a)[0]), strict=True)
+
+    def spline(self, values: Mapping[str, Floats]) -> MotionSpline:
+        """The motion of a solution."""
+        pieces = tuple(values[f"{SPLINE} {k + 1}"] for k in range(self.stretches))
+        return MotionSpline(self.basis, pieces, values[DURATIONS])
+
+    # -- pieces of the program --------------------------------------------------------------------------------------
+
+    def _durations(self, program: NonlinearProgram, guess: Guess) -> Any:
+        least, most = self.durations
+        T0 = guess.spline.durations
+        if self.stretches == 1:
+            return program.variable(DURATIONS, T0, least, most, scale=T0)
+        T = program.variable(DURATIONS, T0, 1e-6 * T0, most, scale=T0)
+        program.constrain("duration", _sum(T), least, most, scale=guess.spline.duration)
+        return T
+
+    def _coefficients(self, program: NonlinearProgram, k: int, guess: Guess) -> Any:
+        """The coefficients of a stretch; those that the points and rest determine have no room."""
+        c = guess.spline.coefficients[k]
+        lower, upper = (np.broadcast_to(x, c.shape).copy() for x in self.bounds)
+        for side in (lower, upper):
+            side[0], side[-1] = self.points[k], self.points[k + 1]
+            if k == 0:
+                side[: self.held] = self.points[0]
+            if k == self.stretches - 1:
+                side[-self.held :] = self.points[-1]
+        return program.variable(f"{SPLINE} {k + 1}", c, lower, upper, scale=reach(self.points))
+
+    def _smooth(self, program: NonlinearProgram, C: list[Any], T: Any, begun: MotionSpline) -> None:
+        """Where two stretches meet, velocity, acceleration and jerk are the same."""
+        import casadi
+
+        first, last = (self.basis.matrices(np.array([s]))[:, 0] for s in (0.0, 1.0))
+        for k in range(self.stretches - 1):
+            for order in range(1, min(SMOOTH, self.basis.degree - 1) + 1):
+                before, after = casadi.DM(last[order]).T @ C[k], casadi.DM(first[order]).T @ C[k + 1]
+                gap = before / T[k] ** order - after / T[k + 1] ** order
+                size = reach(self.points) * (self.basis.intervals / begun.durations.mean()) ** order
+                program.constrain(f"smoothness at via point {k + 1}", gap, scale=size)
+
+    def _stretch(
+        self, program: NonlinearProgram, k: int, own: Places, C: Any, T: Any, guess: Guess, drawn_in: float
+    ) -> Any:
+        """The limits and the closure at the places of a stretch; its part of the objective."""
+        import casadi
+
+        at, count = self.at, len(own.s)
+        driven = [_sparse(B) @ C for B in self.basis.matrices(own.s)]
+        sought = [program.variable(f"{name} {k + 1}", x, scale=_spread(x)) for name, x in self._of_loops(guess, k)]
+        z = casadi.vertcat(*(y.T for y in (*driven, *sought)), casadi.repmat(T, 1, count))
+        found = program.repeated(at.whole, z)
+        values, left, cost = found[: len(at.rows), :], found[len(at.rows) : -1, :], found[-1, :]
+        if left.numel():
+            program.constrain("loop closure", left, scale=np.tile(self._loop_scale(guess, k), count))
+        for quantity in dict.fromkeys(row.quantity for row in at.rows):
+            rows = [r for r, row in enumerate(at.rows) if row.quantity == quantity and not self._by_coefficients(r)]
+            lower, upper, scale = (
+                np.tile(y, count) for y in np.array([_drawn_in(at.rows[r], drawn_in) for r in rows]).reshape(-1, 3).T
+            )
+            if rows:
+                program.constrain(quantity, values[rows, :], lower, upper, scale)
+        return casadi.dot(cost.T, casadi.DM(own.weight))
+
+    def _loop_scale(self, guess: Guess, k: int) -> Floats:
+        """What of the equations of the loops counts as one: the largest of their terms along a start."""
+        terms = mapped(self.at.loop_terms, guess.q[k], guess.v[k], guess.a[k])[1]
+        return np.asarray(_spread(terms)[0])
+
+    def _by_coefficients(self, r: int) -> bool:
+        """Whether a row is a position that the coefficients' own bounds keep."""
+        row = self.at.rows[r]
+        return row.quantity == POSITION and row.index in self.at.driven.coordinates
+
+
+def _drawn_in(row: Any, part: float) -> tuple[float, float, float]:
+    """Its bounds, each drawn in by a part of its scale, and the scale."""
+    return row.lower + part * row.scale, row.upper - part * row.scale, row.scale
+
+
+def _spread(x: Floats) -> Floats:
+    """The size of each column, never zero, in the shape of the whole."""
+    size = np.abs(x).max(axis=0, initial=0.0)
+    size = np.maximum(size, SMALL * size.max(initial=0.0))
+    return np.broadcast_to(np.where(size > 0, size, 1.0), x.shape)
+
+
+def _sum(T: Any) -> Any:
+    import casadi
+
+    return casadi.sum1(T)
+
+
+def _sparse(B: Floats) -> Any:
+    import casadi
+
+    return casadi.sparsify(casadi.DM(np.where(np.abs(B) > 1e-12 * np.abs(B).max(), B, 0.0)))

@@ -1,0 +1,111 @@
+"""Where the search for a motion begins: the straight way through the points, and ways beside it, slow enough to keep limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.errors import AssemblyError, SingularityError
+from eslabon.optimize.motion_equations import Instant, mapped
+from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
+from eslabon.paths.splines import chords, interpolate
+
+ASIDE = 0.3  # of what a joint travels: how far a way beside the straight one goes from it, about
+STILL = 0.3  # of the largest travel: what a joint that hardly moves is taken to travel
+TRIES = 6  # where loops do not close on a way, it is tried nearer to the straight one
+SLOWER = (1.05, 1.5, 1.05, 2.0)  # times the least duration of the way
+DURATIONS = np.geomspace(1e-3, 1e3, 120)  # of the path, seconds
+Pieces = tuple[Floats, ...]
+
+
+class Guess(NamedTuple):
+    """A spline, and the coordinates, velocities and accelerations of all joints at the places of each stretch."""
+
+    spline: MotionSpline
+    q: Pieces
+    v: Pieces
+    a: Pieces
+
+
+def reach(points: Floats) -> Floats:
+    """How far each coordinate travels, about: a size for it, never zero."""
+    travel = np.ptp(points, axis=0)
+    return np.maximum(travel, STILL * travel.max())
+
+
+def straight(basis: SplineBasis, points: Floats, rests: bool) -> list[Floats]:
+    """The coefficients of each stretch of the spline through points, at times apart as they are."""
+    u = chords(points)
+    way = interpolate(u, points, 5, "clamped" if rests else "free")
+    s = np.linspace(0, 1, 6 * basis.count)
+    return [basis.fitted(s, way(a + (b - a) * s)) for a, b in pairwise(u)]
+
+
+def beside(basis: SplineBasis, coefficients: list[Floats], size: Floats, rng: np.random.Generator) -> list[Floats]:
+    """The way that goes aside between the points, at random, and meets each with the same velocity and acceleration."""
+    s = np.linspace(0, 1, 6 * basis.count)
+    bumps = np.stack([np.sin(np.pi * s) ** 3, np.sin(2 * np.pi * s) * np.sin(np.pi * s) ** 2], axis=1)
+    return [c + basis.fitted(s, bumps @ (rng.normal(size=(2, len(size))) * ASIDE * size)) for c in coefficients]
+
+
+def guesses(
+    at: Instant, basis: SplineBasis, points: Floats, q0: Floats, places: Pieces, held: int, bounds: tuple[Floats, Floats],
+    durations: tuple[float, float], starts: int, rng: np.random.Generator,
+) -> Iterator[Guess]:  # fmt: skip
+    """So many starts: the straight way, then ways beside it. A way on which the loops do not close is tried nearer to the
+    straight one, and left out should that not help."""
+    line = straight(basis, points, held > 1)
+    fractions = np.diff(chords(points))
+    for number in range(starts):
+        aside = [c - c0 for c, c0 in zip(beside(basis, line, reach(points), rng), line, strict=True)] if number else []
+        for nearer in 0.5 ** np.arange(TRIES if number else 1):
+            made = [c + nearer * d for c, d in zip(line, aside, strict=True)] if number else line
+            spline = MotionSpline(basis, tuple(_held(made, points, held, bounds)), fractions)
+            try:
+                found = _timed(at, spline, places, q0, durations, SLOWER[number % len(SLOWER)])
+            except (AssemblyError, SingularityError):
+                continue
+            yield found
+            break
+
+
+def _held(coefficients: list[Floats], points: Floats, held: int, bounds: tuple[Floats, Floats]) -> list[Floats]:
+    """Within the limits of positions, with the ends where they are to be."""
+    made = [np.clip(c, *bounds) for c in coefficients]
+    for c, a, b in zip(made, points[:-1], points[1:], strict=True):
+        c[0], c[-1] = a, b
+    made[0][:held], made[-1][-held:] = points[0], points[-1]
+    return made
+
+
+def _timed(
+    at: Instant, spline: MotionSpline, places: Pieces, q0: Floats, durations: tuple[float, float], slower: float
+) -> Guess:
+    """The way over a duration that keeps the limits, as far as any does, and its configurations."""
+    own = at.driven
+    counts = np.cumsum([len(s) for s in places])[:-1]
+    x, v, a, jerk = spline.at_places(places)
+    q, v, a = own.completed(x, v, a, q0)
+    least, most = durations
+    if least < most:
+        T = DURATIONS[:, None, None] / spline.duration
+        same = np.broadcast_to(q, (len(DURATIONS), *q.shape))
+        worst = excess(at, same, v / T, a / T**2, jerk / T**3).max(axis=(1, 2), initial=-np.inf)
+        keeps = np.flatnonzero(worst <= 0)
+        chosen = float(DURATIONS[keeps[0]] if len(keeps) else DURATIONS[np.argmin(worst)])
+        least = float(np.clip(slower * chosen, least, most))
+    slower = least / spline.duration
+    return Guess(spline.lasting(least), *(tuple(np.split(y, counts)) for y in (q, v / slower, a / slower**2)))
+
+
+def excess(at: Instant, q: Floats, v: Floats, a: Floats, jerk: Floats) -> Floats:
+    """By how much of their scale the rows are out of bounds, (..., rows)."""
+    if not at.rows:
+        return np.full((*q.shape[:-1], 1), -np.inf)
+    tau, condition = mapped(at.forces, q, v, a)
+    (values,) = mapped(at.bounded, q, v, a, tau, jerk, condition)
+    return np.stack([row.excess(values[..., k]) for k, row in enumerate(at.rows)], axis=-1)

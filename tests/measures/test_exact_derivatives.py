@@ -1,0 +1,51 @@
+"""Exact derivatives of measures against differences of the measures themselves, designs assembled anew."""
+
+import numpy as np
+import pytest
+
+import eslabon as es
+from eslabon.measures.exact_derivatives import exact_derivatives
+
+FIVE, ELBOW = es.load("five_bar"), es.load("elbow")
+SWING = es.paths.joint_path([[2.0, 1.0], [2.3, 0.8]], es.paths.quintic(0.2))
+LINE = es.paths.along(es.paths.line([0.05, 0.11, 0.0], [0.06, 0.12, 0.0]), es.paths.quintic(0.2))
+REACH = es.paths.joint_path([[0.0, 0.3], [0.5, 1.0]], es.paths.quintic(0.5))
+M = es.measures
+
+MEASURES = [
+    (FIVE, M.PeakTorque(SWING, 21)),
+    (FIVE, M.RmsTorque(SWING, 21)),
+    (FIVE, M.PeakPower(SWING, 21)),
+    (FIVE, M.EnergyConsumption(SWING, 21, regeneration=0.3)),
+    (FIVE, M.PeakReaction(SWING, 21, of=["theta2", "tip"])),
+    (FIVE, M.Condition(SWING, 21)),
+    (FIVE, M.Condition(SWING, 21, reduce="mean")),
+    (FIVE, M.Quantity("pose", q=[2.0, 1.0], frame="point")),
+    (FIVE, M.Quantity("energy", motion=SWING, samples=11, reduce="rms")),
+    (FIVE, M.Several({"tau": M.PeakTorque(SWING, 11), "close": M.Condition(SWING, 11)})),
+    (FIVE, M.PeakTorque(LINE, 11, frame="point", part="position")),
+    (FIVE, M.PeakPower(LINE, 11, frame="point", part="position")),
+    (ELBOW, M.PeakTorque(REACH, 21)),
+    (ELBOW, M.PeakPower(REACH, 21)),
+    (ELBOW, M.Quantity("inverse_dynamics", q=[0.1, 0.2], v=[1.0, 0.3], a=[0.2, 2.0])),
+    (ELBOW, M.Quantity("pose", q=[[0.1, 0.2], [0.3, 0.9]], frame="tool", reduce="least")),
+]
+
+
+@pytest.mark.parametrize(("m", "measure"), MEASURES, ids=lambda x: repr(x))
+def test_derivatives_are_those_of_differences(m, measure):
+    names = ("L2", "m3") if m is FIVE else ("a2", "m2")
+    exact = exact_derivatives(measure, m, names)
+    assert {*exact} == {*measure.columns(m)}
+    for k, name in enumerate(names):
+        value, step = m.parameters[name], 1e-4 * m.parameters[name]
+        found = measure.measured(m, {name: value + step * np.array([-1.0, 1.0])}).values
+        for column, slopes in exact.items():
+            difference = (found[column][1] - found[column][0]) / (2 * step)
+            scale = max(np.abs(found[column]).max() / value, 1e-9)
+            assert slopes[k] == pytest.approx(difference, rel=1e-4, abs=1e-5 * scale), (column, name)
+
+
+def test_a_function_and_rows_of_states_have_none():
+    assert exact_derivatives(M.Called(len), FIVE, ["L2"]) == {}
+    assert exact_derivatives(M.Quantity("pose", q=[[0.1, 0.2], [0.3, 0.9]], frame="tool"), ELBOW, ["a2"]) == {}

@@ -1,0 +1,170 @@
+"""Functions of one's own, several measures at once, names, and fingerprints."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+import eslabon as es
+from eslabon.measures import Called, Condition, Measure, NaturalFrequency, PeakTorque, Quantity, Several, measure_of
+
+ELBOW = es.load("elbow")
+SWING = es.paths.joint_path([[0.0, 0.0], [1.0, 0.5]], es.paths.quintic(1.0))
+DESIGNS = {"a1": np.array([0.5, 1.0, 1.5])}
+
+
+def reach(m, factor=1.0):
+    return factor * m.pose([0.0, 0.0], "tool")[0, 3]
+
+
+@pytest.mark.parametrize(
+    ("function", "columns"),
+    [
+        (reach, {"value": [1.5, 2.0, 2.5]}),
+        (partial(reach, factor=2.0), {"value": [3.0, 4.0, 5.0]}),
+        (lambda m: {"x": reach(m), "y": 1}, {"x": [1.5, 2.0, 2.5], "y": [1, 1, 1]}),
+        (lambda m: m.pose([0.0, 0.0], "tool")[:2, 3], {"value[1]": [1.5, 2.0, 2.5], "value[2]": [0, 0, 0]}),
+        (lambda m: np.float32(2.0), {"value": [2, 2, 2]}),
+    ],
+)
+def test_what_a_function_gives(function, columns: dict) -> None:
+    measure = measure_of(function)
+    assert dict(measure.columns(ELBOW)) == dict.fromkeys(columns, "")
+    found = measure.measured(ELBOW, DESIGNS)
+    assert not found.reasons
+    for name, expected in columns.items():
+        np.testing.assert_allclose(found.values[name], expected, atol=1e-15)
+
+
+def test_what_a_function_raises_is_a_reason() -> None:
+    def some(m):
+        if m.parameters["a1"] == 0.5:
+            return 1 / 0
+        if m.parameters["a1"] == 1.5:
+            return "long"
+        return m.inverse_kinematics(position=[9.0, 0, 0])
+
+    found = Called(some, columns="value").measured(ELBOW, DESIGNS)
+    assert found.reasons[0] == "ZeroDivisionError: division by zero"
+    assert "elbow does not reach this target" in found.reasons[1]
+    assert "gives 'long'; a number" in found.reasons[2]
+    assert np.isnan(found.values["value"]).all()
+
+    def stop(m):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Called(stop, columns="value").measured(ELBOW, DESIGNS)
+
+
+def test_other_columns_elsewhere_are_a_reason() -> None:
+    found = Called(lambda m: {"x": 1.0} if m.parameters["a1"] < 1.2 else {"y": 1.0}).measured(ELBOW, DESIGNS)
+    assert list(found.reasons) == [2]
+    assert "gives y here, and x elsewhere" in found.reasons[2]
+
+
+def test_several_at_once() -> None:
+    measure = measure_of(
+        {
+            "tau": PeakTorque(SWING),
+            "close": Condition(SWING, twist="translation"),
+            "reach": reach,
+            "xy": lambda m: {"x": 1.0},
+        }
+    )
+    assert dict(measure.columns(ELBOW)) == {
+        "tau": "N m", "tau.theta1": "N m", "tau.theta2": "N m", "close": "", "reach": "", "xy.x": ""
+    }  # fmt: skip
+    found = measure.measured(ELBOW, DESIGNS).values
+    alone = PeakTorque(SWING).measured(ELBOW, DESIGNS).values
+    np.testing.assert_array_equal(found["tau.theta2"], alone["peak_torque.theta2"])
+    np.testing.assert_array_equal(found["reach"], [1.5, 2.0, 2.5])
+
+
+def test_one_that_fails_leaves_the_others() -> None:
+    def broken(m):
+        raise ValueError("no")
+
+    found = Several({"a": broken, "b": reach}).measured(ELBOW, DESIGNS)
+    assert found.reasons == dict.fromkeys(range(3), "a: ValueError: no")
+    assert np.isfinite(found.values["b"]).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: measure_of("peak_torq", {}), "no measure or quantity 'peak_torq'; did you mean 'peak_torque'"),
+        (lambda: measure_of("enrgy", {}), "did you mean 'energy'"),
+        (lambda: measure_of("peak_torque", {}), "peak_torque needs motion"),
+        (lambda: measure_of("peak_torque", {"motion": SWING, "sampels": 5}), "no option 'sampels'; did you mean 'samples'"),
+        (lambda: measure_of("energy", {}), "'energy' needs states"),
+        (lambda: measure_of(PeakTorque(SWING), {"samples": 3}), "has its own already"),
+        (lambda: measure_of(reach, {"factor": 3}), "has its own already"),
+        (lambda: measure_of(PeakTorque), "is a kind of measure"),
+        (lambda: measure_of(5), "what is measured is a name"),
+        (lambda: measure_of({}), "there is none"),
+        (lambda: Several({"a": Quantity("energy", [[0, 0], [1, 1]], [[0, 0]]), "b": reach}), "as many rows a design: a 2, b 1"),
+        (lambda: Several({"a": lambda m: {"b": 1}, "a.b": reach}).columns(ELBOW), "two of the measures have a column 'a.b'"),
+        (lambda: Called(3), r"a function f\(mechanism\)"),
+    ],
+)  # fmt: skip
+def test_bad_input(make, sentence: str) -> None:
+    with pytest.raises(es.EslabonError, match=sentence):
+        make()
+
+
+# -- fingerprints -------------------------------------------------------------------------------------------------------
+
+
+def alike() -> list[Measure]:
+    """Measures of every kind, made anew."""
+    path = es.paths.joint_path([[0.0, 0.0], [1.0, 0.5]], es.paths.quintic(1.0))
+    law = es.control.computed_torque(ELBOW, path, frequency=5.0)
+    return [
+        PeakTorque(path), PeakTorque(path, samples=51), Condition([[0.1, 0.2]]), Condition([[0.1, 0.2]], reduce="mean"),
+        NaturalFrequency([0.0, 0.0]), NaturalFrequency([0.0, 0.0], mode=1), Quantity("energy", [0.0, 0.1]),
+        Quantity("energy", [0.0, 0.1], reduce="peak"), Quantity("pose", [0.0, 0.1], frame="tool"), Called(reach),
+        Called(partial(reach, factor=2.0)), Called(lambda m: 1.0), Called(lambda m: 2.0), closing_over(1.0), closing_over(2.0),
+        Several({"a": reach}), Several({"b": reach}), es.measures.TrackingError(law, path),
+        es.measures.ClosedLoopDamping([0.0, 0.0], "lqr", Q=1.0, R=1.0),
+    ]  # fmt: skip
+
+
+def closing_over(x: float) -> Called:
+    return Called(lambda m: x * m.nq)
+
+
+def test_fingerprints_tell_measures_apart_in_any_process() -> None:
+    own = [measure.fingerprint() for measure in alike()]
+    assert len(set(own)) == len(own)
+    assert own == [measure.fingerprint() for measure in alike()]
+    script = "from measures.test_functions import alike\nfor x in alike(): print(x.fingerprint())"
+    told = subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True, check=True)  # fmt: skip
+    assert told.stdout.split() == own
+
+
+def test_a_function_is_told_by_the_numbers_of_its_module() -> None:
+    text = "LIMIT = {}\ndef f(m):\n    return LIMIT * m.nq\n"
+    made = []
+    for limit in (1, 1, 2):
+        room: dict = {}
+        exec(text.format(limit), room)
+        made.append(Called(room["f"]).fingerprint())
+    assert made[0] == made[1] != made[2]
+
+
+def test_measures_can_be_sent_to_another_process() -> None:
+    for measure in (
+        PeakTorque(SWING),
+        NaturalFrequency([0.0, 0.0]),
+        Quantity("energy", [0.0, 0.1]),
+        Several({"a": reach}),
+    ):
+        again = pickle.loads(pickle.dumps(measure))
+        assert again == measure
+        assert hash(again) == hash(measure)
