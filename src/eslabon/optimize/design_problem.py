@@ -264,10 +264,12 @@ class DesignProblem:
         if self.given is not None and self.equations.moved:
             made |= {name: np.nan_to_num(x) for name, x in zip("qva", states, strict=True)}
         for quantity in self.quantities:
-            if (name := f"peak of {quantity.name}") in self.program.variables:
-                made[name] = min(1.1 * self.inside(quantity, p, states), 1e6 * self.program.variables[name].scale[0])
-            if (name := f"size of {quantity.name}") in self.program.variables:
-                made[name] = 1.1 * np.abs(np.nan_to_num(self.numbers(quantity, p, states).T))
+            for word in ("peak", "rms"):
+                if (name := f"{word} of {quantity.name}") in self.program.variables:
+                    most = 1e6 * self.program.variables[name].scale[0]
+                    made[name] = min(1.1 * self.inside(quantity, p, states), most)
+            if (name := f"part of {quantity.name}") in self.program.variables:
+                made[name] = np.maximum(np.nan_to_num(self.numbers(quantity, p, states).T), 0.0)
         return made
 
     # -- what is found, looked at again -------------------------------------------------------------------------------
@@ -330,7 +332,10 @@ def rows_of(quantity: Quantity, state: DesignState) -> Any:
 
     assert quantity.rows is not None
     try:
-        return casadi.densify(casadi.vec(casadi.SX(quantity.rows(state))))
+        made = casadi.densify(casadi.vec(casadi.SX(quantity.rows(state))))
+        if made.is_constant() and not np.isfinite(casadi.evalf(made).full()).all():
+            raise ValueError("a symbol has no number, which float(...) of it asks for")
+        return made
     except EslabonError:
         raise
     except Exception as error:

@@ -66,8 +66,8 @@ Rows = Callable[[DesignState], Any]
 class Quantity:
     """Rows of an instant, their summary, and the unit of that.
 
-    `absolute` rows count by their size, `root` says that the rows are squares of what is told, `moving` that it takes a motion,
-    and `sense` is -1 where more is better. Without `rows` it is a reciprocal condition number, of the kind that `conditions` of a
+    `absolute` rows count by their size, of `positive` ones what is below zero does not count, `root` says that the rows are squares
+    of what is told, `moving` that it takes a motion, and `sense` is -1 where more is better. Without `rows` it is a reciprocal condition number, of the kind that `conditions` of a
     mechanism tells.
     """
 
@@ -76,6 +76,7 @@ class Quantity:
     summary: str
     unit: str = ""
     absolute: bool = False
+    positive: bool = False
     root: bool = False
     moving: bool = True
     sense: int = 1
@@ -104,18 +105,19 @@ class Quantity:
             most = program.variable(f"peak of {self.name}", begun, scale=size)
             self.within(program, rows, most, size)
             return most
-        if self.absolute and self.summary in ("mean", "integral"):
-            bound = program.variable(f"size of {self.name}", np.full(rows.shape, size / len(t)), scale=size)
-            program.constrain(
-                f"size of {self.name}", casadi.vertcat(bound - rows, bound + rows), 0.0, np.inf, scale=size
-            )
-            rows = bound
+        if self.positive:
+            taken = program.variable(f"part of {self.name}", np.zeros(rows.shape), 0.0, np.inf, scale=size)
+            program.constrain(self.name, casadi.vec(taken - rows), 0.0, np.inf, scale=size)
+            rows = taken
+        weights = casadi.DM(_weights(t) if self.summary == "integral" else _weights(t) / _weights(t).sum())
         if self.summary == "rms":
-            rows = rows**2
-        each = casadi.sum1(rows)
-        return casadi.mtimes(
-            each, casadi.DM(_weights(t) if self.summary == "integral" else np.full(len(t), 1 / len(t)))
-        )
+            each = casadi.mtimes(rows**2, weights)
+            if each.numel() == 1:
+                return each
+            most = program.variable(f"rms of {self.name}", begun, 0.0, np.inf, scale=size)
+            program.constrain(self.name, most - each, 0.0, np.inf, scale=size)
+            return most
+        return casadi.mtimes(casadi.sum1(rows), weights)
 
     def within(self, program: NonlinearProgram, rows: Any, most: Any, size: float) -> None:
         """No row is to exceed a bound."""
@@ -128,13 +130,14 @@ class Quantity:
         """The same of numbers `(instants, rows)`."""
         if self.rows is None:
             return float(rows.min())
-        sized = np.abs(rows) if self.absolute else rows
+        sized = np.abs(rows) if self.absolute else np.maximum(rows, 0.0) if self.positive else rows
         if self.summary == "peak":
             return self.told(float(sized.max()))
+        weights = _weights(t)
         if self.summary == "rms":
-            return float(np.sqrt(np.square(rows).sum(axis=1).mean()))
+            return float(np.sqrt((weights @ rows**2).max() / weights.sum()))
         each = sized.sum(axis=1)
-        return float(each @ _weights(t) if self.summary == "integral" else each.mean())
+        return float(weights @ each) if self.summary == "integral" else float(weights @ each / weights.sum())
 
 
 def _weights(t: Floats) -> Floats:
@@ -176,7 +179,7 @@ QUANTITIES = {
         Quantity("rms_torque", _torques, "rms", "N m"),
         Quantity("peak_reaction", _forces_squared, "peak", "N", root=True),
         Quantity("peak_power", _power, "peak", "W", absolute=True),
-        Quantity("energy", _power, "integral", "J", absolute=True),
+        Quantity("energy_consumption", _power, "integral", "J", positive=True),
         Quantity("mass", _mass, "mean", "kg", moving=False),
         Quantity("condition", None, "peak", sense=-1, kind="parallel"),
         Quantity("dexterity", None, "peak", sense=-1, kind="serial"),

@@ -45,10 +45,10 @@ def design(
 
     Parameters
     ----------
-    objective : "peak_torque", "rms_torque" (over time, of all actuators), "peak_reaction" (the greatest force in a joint),
-        "peak_power", "energy" (what the actuators take without giving any back), "mass", "condition" (the least reciprocal
-        condition number of the loops, which is made as great as can be); or a function that is traced with a state of CasADi
-        symbols: `state.q`, `v`, `a`, `tau`, `reactions`, `parameters`, and the mechanism `m`.
+    objective : "peak_torque", "rms_torque", "peak_power" (of the actuator that has most), "energy_consumption" (what the
+        actuators take, without what they might give back), "peak_reaction" (the greatest force in a joint), "mass"; "condition"
+        and "dexterity", the least reciprocal condition numbers of the loops and of the frame's motion, which are made as great as
+        can be; or a function that is traced with a `DesignState` of CasADi symbols.
     over : the parameters that are sought, each with its range (least, most); texts such as "40*mm" are numbers too.
     motion : what every design does: a path of the actuated joints (`es.paths.joint_path`), or of a frame (`es.paths.along`), of
         which `part` ("position", "pose", "orientation") is followed by `frame`.
