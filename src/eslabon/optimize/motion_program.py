@@ -17,6 +17,7 @@ from eslabon.optimize.motion_starts import Guess, reach
 from eslabon.optimize.nonlinear_program import NonlinearProgram
 
 SMALL = 1e-2  # of the largest: what a column of small numbers is taken to be
+CALM = 1e-8  # of the time: what a joint's motion counts for that is as restless as a unit step in a unit of time
 SMOOTH = 3  # derivatives in which two stretches agree where they meet
 DURATIONS, SPLINE = "durations", "spline"
 LOOPS = PASSIVE, RATES, ACCELERATIONS, REACTIONS = (
@@ -67,8 +68,17 @@ class Task:
         total: Any = 0.0
         for k, (own, c) in enumerate(zip(places, C, strict=True)):
             total += self._stretch(made, k, own, c, T[k], guess, drawn_in)
-        made.minimize(_sum(T) if self.objective == "time" else total, scale)
+        calm = CALM * scale * sum(self._restless(own, c) for own, c in zip(places, C, strict=True))
+        made.minimize(_sum(T) + calm if self.objective == "time" else total, scale)
         return made
+
+    def _restless(self, own: Places, C: Any) -> Any:
+        """The mean square of the driven accelerations in a unit of time, in parts of what each coordinate travels: of motions that
+        take the same time the calmest is sought, for joints that do not matter are not to be thrown about."""
+        import casadi
+
+        weighted = np.sqrt(own.weight)[:, None] * self.basis.matrices(own.s)[2]
+        return casadi.sumsqr(_sparse(weighted) @ C @ casadi.diag(casadi.DM(1 / reach(self.points))))
 
     def begun(self, guess: Guess) -> dict[str, Floats]:
         """The variables of a start."""

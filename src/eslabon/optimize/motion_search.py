@@ -202,7 +202,7 @@ class Search:
         least, most = self.task.durations
         if least == most or now.worst > SLOWED:
             return None
-        for slower in 1 + now.worst * np.array([0.5, 0.75, 1.0, 1.5, 2.5]):
+        for slower in 1 + now.worst * np.array([0.5, 0.6, 0.75, 1.0, 1.5, 2.5]):
             duration = float(slower * now.spline.duration)
             if duration <= most and (made := self.looked_at(now.spline.lasting(duration))).worst <= 0:
                 return made
