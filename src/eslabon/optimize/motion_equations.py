@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from eslabon.dynamics import loops, trees
 from eslabon.errors import InputError, ModelError, shown, suggest
 from eslabon.formulations.constrained import Square
 from eslabon.kinematics import closure
+from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import lengths_of_quaternions
+from eslabon.optimize.design_quantities import DesignState
 from eslabon.optimize.motion_limits import (
     ACCELERATION,
     CONDITION,
@@ -43,7 +45,7 @@ class Instant:
     * bounded(q, v, a, tau, jerk, conditioning) -> the rows' values;
     * cost(q, v, a, tau, jerk) -> the integrand;
     * loop_terms(q, v, a) -> reactions of the loops, and for each of their equations below the size of its terms;
-    * whole(z) -> bounded, what the equations of the loops leave (Phi and the lengths of quaternions, J v, J v' - gamma, and of
+    * whole(z) -> of bounded the rows that are `sought` in the program, what the equations of the loops leave (Phi and the lengths of quaternions, J v, J v' - gamma, and of
       the passive joints' forces f - J^T lambda), and T cost, in one column; z are the driven coordinates and their first three
       derivatives over a unit of time, then passive coordinates, velocities, accelerations and reactions, and the duration T.
 
@@ -53,6 +55,7 @@ class Instant:
 
     driven: Driven
     rows: tuple[Row, ...]
+    sought: tuple[int, ...]
     forces: Any
     bounded: Any
     cost: Any
@@ -66,14 +69,17 @@ def instant(
     demanded: Sequence[Demand],
     objective: str | Callable[..., Any],
     power: float = 1.0,
+    conditioned: bool = False,
 ) -> Instant:
-    """The functions of an instant; `power` is a usual one, of which the absolute value is rounded off."""
+    """The functions of an instant; `power` is a usual one, of which the absolute value is rounded off, and `conditioned` says whether
+    the program is to keep away from singular configurations: second derivatives of that cost as much as all others."""
     import casadi
 
     m, sym, function = own.m, casadi.SX.sym, _function
     q, v, a, tau = sym("q", m.nq), sym("v", m.nv), sym("a", m.nv), sym("tau", m.nu)
     jerk, condition = sym("jerk", len(own.coordinates)), sym("conditioning")
-    asked = {each.name: _traced(each.function, (q, v, a, tau), f"'{each.name}' of subject_to") for each in demanded}
+    state = DesignState(cast(Mechanism, m), q, v, a, {}, {"tau": tau})
+    asked = {each.name: _traced(each.function, state, f"'{each.name}' of subject_to") for each in demanded}
     every = (*rows, *demand_rows(demanded, {name: x.numel() for name, x in asked.items()}))
     known = {
         FORCE: tau,
@@ -84,9 +90,9 @@ def instant(
         CONDITION: condition,
     }
     quantities = {**known, **asked}
-    values = casadi.vertcat(casadi.SX(0, 1), *(quantities[row.quantity][row.index] for row in every))
-    bounded = function("bounded", [q, v, a, tau, jerk, condition], [values])
-    integrand = _integrand(own, objective, q, v, a, tau, jerk, ROUNDED * power)
+    rows_of = casadi.vertcat(casadi.SX(0, 1), *(quantities[row.quantity][row.place] for row in every))
+    bounded = function("bounded", [q, v, a, tau, jerk, condition], [rows_of])
+    integrand = _integrand(objective, state, jerk, ROUNDED * power)
     cost = function("cost", [q, v, a, tau, jerk], [integrand])
     if not m.closed:
         none, sought = casadi.SX(0, 1), sym("reactions", 0)
@@ -97,9 +103,17 @@ def instant(
         forces = function("forces", [q, v, a], [held.forces(), held.conditioning])
         sought = sym("reactions", held.unknown)
         acting, near, terms, left = held.acting(sought), held.conditioning, held.terms(), held.left(sought)
-    values = [bounded(q, v, a, acting, jerk, near), left, cost(q, v, a, acting, jerk)]
+    own_rows = [k for k, row in enumerate(every) if _in_program(own, row, conditioned)]
+    values = [bounded(q, v, a, acting, jerk, near)[own_rows, :], left, cost(q, v, a, acting, jerk)]
     whole = Repeated(_in_unit_time(own, function("whole", [q, v, a, sought, jerk], values)))
-    return Instant(own, every, forces, bounded, cost, function("loop_terms", [q, v, a], terms), whole)
+    return Instant(own, every, tuple(own_rows), forces, bounded, cost, function("loop_terms", [q, v, a], terms), whole)
+
+
+def _in_program(own: Driven, row: Row, conditioned: bool) -> bool:
+    """Whether a row is bounded in the program: positions of driven coordinates are, by bounds of their coefficients."""
+    if row.quantity == CONDITION:
+        return conditioned
+    return not (row.quantity == POSITION and row.place in own.coordinates)
 
 
 def _in_unit_time(own: Driven, whole: Any) -> Any:
@@ -183,36 +197,34 @@ class Loops:
         return [reactions, casadi.fabs(casadi.vertcat(ones, J @ v, J @ a, balance))]
 
 
-def _integrand(
-    own: Driven, objective: str | Callable[..., Any], q: Any, v: Any, a: Any, tau: Any, jerk: Any, rounded: float
-) -> Any:
+def _integrand(objective: str | Callable[..., Any], state: DesignState, jerk: Any, rounded: float) -> Any:
     """What is integrated over the time."""
     import casadi
 
     if callable(objective):
-        made = _traced(objective, (q, v, a, tau), "the objective")
+        made = _traced(objective, state, "the objective")
         if made.numel() != 1:
             raise InputError(f"the objective gives {made.numel()} numbers; it is to be one, whose integral is least.")
         return made
     if objective == "time":
         return casadi.SX(1)
     if objective == "energy":
-        power = tau * v[list(own.m.actuated_velocities), :]
+        power = state.tau * state.v[list(state.m.actuated_velocities), :]
         return casadi.sum1(casadi.sqrt(power**2 + rounded**2) - rounded)
-    return casadi.sumsqr(tau if objective == "effort" else jerk)
+    return casadi.sumsqr(state.tau if objective == "effort" else jerk)
 
 
-def _traced(function: Callable[..., Any], symbols: tuple[Any, ...], what: str) -> Any:
+def _traced(function: Callable[..., Any], state: DesignState, what: str) -> Any:
     """What a function of users' gives for symbols, as a column."""
     import casadi
 
     try:
-        given = function(*symbols)
+        given = function(state)
         made = casadi.SX(casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given)
     except Exception as error:
         raise InputError(
-            f"{what} cannot be called with symbols q, v, a and tau ({type(error).__name__}: {str(error).splitlines()[0]}); "
-            "write it with arithmetic, casadi's functions and the mechanism's verbs."
+            f"{what} cannot be called with a state of symbols ({type(error).__name__}: {str(error).splitlines()[0]}); write it with "
+            "arithmetic, casadi's functions and the mechanism's verbs, as in lambda s: s.tau[0] ** 2."
         ) from error
     return casadi.vec(casadi.densify(made))
 
@@ -220,9 +232,9 @@ def _traced(function: Callable[..., Any], symbols: tuple[Any, ...], what: str) -
 def objective_of(objective: Any) -> str | Callable[..., Any]:
     """A word, or a traced function."""
     if callable(objective) or (isinstance(objective, str) and objective in OBJECTIVES):
-        return objective  # type: ignore[no-any-return]
+        return objective
     hint = suggest(objective, OBJECTIVES) if isinstance(objective, str) else f" (known: {', '.join(OBJECTIVES)})."
-    raise ModelError(f"the objective is a word or a function of q, v, a and tau; it is {shown(objective)}{hint}")
+    raise ModelError(f"the objective is a word or a function of the state; it is {shown(objective)}{hint}")
 
 
 def mapped(function: Any, *arrays: Floats) -> list[Floats]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import Floats, floats, known_words
+from eslabon.arguments import Floats, floats, known_words, mapping
 from eslabon.errors import InputError, ModelError, shown
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, limits, velocity_columns
@@ -24,7 +24,7 @@ class Row(NamedTuple):
     """One number that is kept within bounds: which component of which quantity."""
 
     quantity: str
-    index: int
+    place: int
     name: str
     unit: str
     lower: float
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """A traced function of q, v, a and the actuators' forces, each entry of which is to be within bounds."""
+    """A traced function of the state, each entry of which is to be within bounds."""
 
     name: str
     function: Callable[..., Any]
@@ -156,29 +156,26 @@ def _limits(given: Any, count: int, what: str) -> Floats:
 
 
 def demands(given: Any) -> tuple[Demand, ...]:
-    """What is asked for besides, by name: (function, least, most)."""
-    if given is None:
-        return ()
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise InputError(
-            "subject_to gives by name a traced function of q, v, a and tau with its bounds, as in "
-            f"subject_to={{'height': (lambda q, v, a, tau: ..., 0.1, np.inf)}}; it is {shown(given)}."
-        )
+    """What is asked for besides, by name: (function of the state, least, most); None is no bound."""
     made = []
-    for name, demand in given.items():
+    for name, asked in mapping(given, "subject_to").items():
         if name in QUANTITIES:
             raise InputError(
                 f"'{name}' of subject_to is the name of a limit that motion knows already; call it otherwise."
             )
-        if not isinstance(demand, tuple | list) or len(demand) != 3 or not callable(demand[0]):
-            raise InputError(f"subject_to['{name}'] is (function, least, most); it is {shown(demand)}.")
-        lower, upper = (np.atleast_1d(floats(x, f"a bound of '{name}'")) for x in demand[1:])
+        if not isinstance(asked, tuple | list) or len(asked) != 3 or not callable(asked[0]):
+            raise InputError(
+                f"subject_to['{name}'] is (function of the state, least, most), as in (lambda s: s.q[0], 0.1, None); it is "
+                f"{shown(asked)}."
+            )
+        sides = zip(asked[1:], (-np.inf, np.inf), strict=True)
+        lower, upper = (np.atleast_1d(floats(side if x is None else x, f"a bound of '{name}'")) for x, side in sides)
         if not (lower < upper).all():
             raise InputError(
-                f"'{name}' is to be between {shown(demand[1])} and {shown(demand[2])}, which leaves no room; between its points "
+                f"'{name}' is to be between {shown(asked[1])} and {shown(asked[2])}, which leaves no room; between its points "
                 "a spline keeps no equation, so give the range a width."
             )
-        made.append(Demand(name, demand[0], lower, upper))
+        made.append(Demand(name, asked[0], lower, upper))
     return tuple(made)
 
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.optimize.motion_equations import Instant, mapped
-from eslabon.optimize.motion_limits import POSITION
+from eslabon.optimize.motion_limits import Row
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
 from eslabon.optimize.motion_starts import Guess, reach
 from eslabon.optimize.nonlinear_program import NonlinearProgram
 
 SMALL = 1e-2  # of the largest: what a column of small numbers is taken to be
+CALM = 1e-8  # of the time: what a joint's motion counts for that is as restless as a unit step in a unit of time
 SMOOTH = 3  # derivatives in which two stretches agree where they meet
 DURATIONS, SPLINE = "durations", "spline"
 LOOPS = PASSIVE, RATES, ACCELERATIONS, REACTIONS = (
@@ -67,8 +68,17 @@ class Task:
         total: Any = 0.0
         for k, (own, c) in enumerate(zip(places, C, strict=True)):
             total += self._stretch(made, k, own, c, T[k], guess, drawn_in)
-        made.minimize(_sum(T) if self.objective == "time" else total, scale)
+        calm = CALM * scale * sum(self._restless(own, c) for own, c in zip(places, C, strict=True))
+        made.minimize(_sum(T) + calm if self.objective == "time" else total, scale)
         return made
+
+    def _restless(self, own: Places, C: Any) -> Any:
+        """The mean square of the driven accelerations in a unit of time, in parts of what each coordinate travels: of motions that
+        take the same time the calmest is sought, for joints that do not matter are not to be thrown about."""
+        import casadi
+
+        weighted = np.sqrt(own.weight)[:, None] * self.basis.matrices(own.s)[2]
+        return casadi.sumsqr(_sparse(weighted) @ C @ casadi.diag(casadi.DM(1 / reach(self.points))))
 
     def begun(self, guess: Guess) -> dict[str, Floats]:
         """The variables of a start."""
@@ -136,16 +146,14 @@ class Task:
         sought = [program.variable(f"{name} {k + 1}", x, scale=_spread(x)) for name, x in self._of_loops(guess, k)]
         z = casadi.vertcat(*(y.T for y in (*driven, *sought)), casadi.repmat(T, 1, count))
         found = program.repeated(at.whole, z)
-        values, left, cost = found[: len(at.rows), :], found[len(at.rows) : -1, :], found[-1, :]
+        bounded = [at.rows[r] for r in at.sought]
+        left, cost = found[len(bounded) : -1, :], found[-1, :]
         if left.numel():
             program.constrain("loop closure", left, scale=np.tile(self._loop_scale(guess, k), count))
-        for quantity in dict.fromkeys(row.quantity for row in at.rows):
-            rows = [r for r, row in enumerate(at.rows) if row.quantity == quantity and not self._by_coefficients(r)]
-            lower, upper, scale = (
-                np.tile(y, count) for y in np.array([_drawn_in(at.rows[r], drawn_in) for r in rows]).reshape(-1, 3).T
-            )
-            if rows:
-                program.constrain(quantity, values[rows, :], lower, upper, scale)
+        for quantity in dict.fromkeys(row.quantity for row in bounded):
+            rows = [r for r, row in enumerate(bounded) if row.quantity == quantity]
+            sides = np.array([_drawn_in(bounded[r], drawn_in) for r in rows]).T
+            program.constrain(quantity, found[rows, :], *(np.tile(side, count) for side in sides))
         return casadi.dot(cost.T, casadi.DM(own.weight))
 
     def _loop_scale(self, guess: Guess, k: int) -> Floats:
@@ -153,13 +161,8 @@ class Task:
         terms = mapped(self.at.loop_terms, guess.q[k], guess.v[k], guess.a[k])[1]
         return np.asarray(_spread(terms)[0])
 
-    def _by_coefficients(self, r: int) -> bool:
-        """Whether a row is a position that the coefficients' own bounds keep."""
-        row = self.at.rows[r]
-        return row.quantity == POSITION and row.index in self.at.driven.coordinates
 
-
-def _drawn_in(row: Any, part: float) -> tuple[float, float, float]:
+def _drawn_in(row: Row, part: float) -> tuple[float, float, float]:
     """Its bounds, each drawn in by a part of its scale, and the scale."""
     return row.lower + part * row.scale, row.upper - part * row.scale, row.scale
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from eslabon.errors import AssemblyError, SingularityError
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
 from eslabon.paths.splines import chords, interpolate
+
+if TYPE_CHECKING:
+    from eslabon.optimize.motion_program import Places, Task
 
 ASIDE = 0.3  # of what a joint travels: how far a way beside the straight one goes from it, about
 STILL = 0.3  # of the largest travel: what a joint that hardly moves is taken to travel
@@ -53,24 +56,31 @@ def beside(basis: SplineBasis, coefficients: list[Floats], size: Floats, rng: np
 
 
 def guesses(
-    at: Instant, basis: SplineBasis, points: Floats, q0: Floats, places: Pieces, held: int, bounds: tuple[Floats, Floats],
-    durations: tuple[float, float], starts: int, rng: np.random.Generator,
-) -> Iterator[Guess]:  # fmt: skip
+    task: Task, q0: Floats, places: Sequence[Places], starts: int, rng: np.random.Generator
+) -> list[Guess | None]:
     """So many starts: the straight way, then ways beside it. A way on which the loops do not close is tried nearer to the
-    straight one, and left out should that not help."""
-    line = straight(basis, points, held > 1)
-    fractions = np.diff(chords(points))
+    straight one; None where that does not help."""
+    line = straight(task.basis, task.points, task.held > 1)
+    made: list[Guess | None] = []
     for number in range(starts):
-        aside = [c - c0 for c, c0 in zip(beside(basis, line, reach(points), rng), line, strict=True)] if number else []
-        for nearer in 0.5 ** np.arange(TRIES if number else 1):
-            made = [c + nearer * d for c, d in zip(line, aside, strict=True)] if number else line
-            spline = MotionSpline(basis, tuple(_held(made, points, held, bounds)), fractions)
-            try:
-                found = _timed(at, spline, places, q0, durations, SLOWER[number % len(SLOWER)])
-            except (AssemblyError, SingularityError):
-                continue
-            yield found
-            break
+        aside = beside(task.basis, line, reach(task.points), rng) if number else line
+        made.append(_nearest(task, line, aside, q0, tuple(p.s for p in places), SLOWER[number % len(SLOWER)]))
+    return made
+
+
+def _nearest(
+    task: Task, line: list[Floats], aside: list[Floats], q0: Floats, places: Pieces, slower: float
+) -> Guess | None:
+    """A way beside the straight one, or one nearer to it, on which the loops close."""
+    fractions = np.diff(chords(task.points))
+    for nearer in 0.5 ** np.arange(TRIES if aside is not line else 1):
+        way = [c + nearer * (d - c) for c, d in zip(line, aside, strict=True)]
+        spline = MotionSpline(task.basis, tuple(_held(way, task.points, task.held, task.bounds)), fractions)
+        try:
+            return _timed(task.at, spline, places, q0, task.durations, slower)
+        except (AssemblyError, SingularityError):
+            continue
+    return None
 
 
 def _held(coefficients: list[Floats], points: Floats, held: int, bounds: tuple[Floats, Floats]) -> list[Floats]:

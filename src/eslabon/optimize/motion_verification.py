@@ -15,6 +15,7 @@ from eslabon.displays import displayed
 from eslabon.dynamics import loops, trees
 from eslabon.mechanism import Mechanism
 from eslabon.optimize.motion_equations import Instant, mapped
+from eslabon.optimize.motion_limits import POSITION
 from eslabon.optimize.motion_program import Places
 from eslabon.optimize.motion_spline import MotionSpline
 from eslabon.optimize.motion_starts import Guess
@@ -23,6 +24,8 @@ FINER = 10  # instants of the verification for one of the program
 ANOTHER = "lagrange"  # the formulation that forces are computed by a second time
 SAME = 1e-6  # of the largest force: how near the two are
 SOME = 40  # instants at which they are compared
+RESERVE = 1e-5  # of a bound: what is left of it, besides what peaks rise between instants
+ROUND_OFF = 1e-9  # of a bound
 CLOSED = 1e-8  # m or rad
 
 
@@ -90,7 +93,8 @@ def _bounds(c: LimitCheck) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A motion on the fine grid: times and what holds then, and by how much of their scale rows are out of bounds."""
+    """A motion on the fine grid: times and what holds then, and by how much of their scale rows are out of
+    bounds, less a reserve."""
 
     spline: MotionSpline
     places: tuple[Floats, ...]
@@ -151,18 +155,32 @@ def seen(m: Mechanism, at: Instant, spline: MotionSpline, places: tuple[Floats, 
     condition = mapped(at.forces, q, v, a)[1]
     (values,) = mapped(at.bounded, q, v, a, tau, jerk, condition)
     (cost,) = mapped(at.cost, q, v, a, tau, jerk)
-    excess = [row.excess(values[:, k]) for k, row in enumerate(at.rows)]
+    excess = [_peaked(row.excess(values[:, k])) + _reserve(at, k) for k, row in enumerate(at.rows)]
     made = np.stack(excess, axis=-1) if excess else np.zeros((len(q), 0))
     return Seen(spline, places, spline.times(places), q, v, a, jerk, tau, values, made, cost[:, 0])
+
+
+def _peaked(x: Floats) -> Floats:
+    """Values with the local maxima raised as far as a parabola through three of them can rise between."""
+    around = np.maximum(x[1:-1] - x[:-2], 0.0) + np.maximum(x[1:-1] - x[2:], 0.0)
+    top = (x[1:-1] >= x[:-2]) & (x[1:-1] >= x[2:])
+    return np.concatenate([x[:1], x[1:-1] + np.where(top, around / 8, 0.0), x[-1:]])
+
+
+def _reserve(at: Instant, k: int) -> float:
+    """What is to be left of a bound; nothing of positions, which coefficients keep at all times and which may rest on theirs."""
+    row = at.rows[k]
+    return -ROUND_OFF if row.quantity == POSITION and row.place in at.driven.coordinates else RESERVE
 
 
 def checks(at: Instant, own: Seen) -> LimitChecks:
     """The rows of a motion, with what is left of their bounds."""
     made = []
     for k, row in enumerate(at.rows):
-        worst = int(own.excess[:, k].argmax())
         x = own.values[:, k]
-        left = -float(own.excess[worst, k])
+        excess = row.excess(x)
+        worst = int(excess.argmax())
+        left = -float(excess[worst])
         made.append(LimitCheck(row.quantity, row.name, row.unit, float(x.min()), float(x.max()), row.lower, row.upper, left, float(own.t[worst])))  # fmt: skip
     return LimitChecks(made)
 

@@ -291,9 +291,9 @@ class NonlinearProgram:
             import casadi
 
             watch = _watch(x.numel(), g.numel(), interrupted, lambda: bar.update(len(made) / max(len(starts), 1)))
-            own = derivatives(*self._scaled(), self.blocks) if self.blocks else {}
+            exact = derivatives(*self._scaled(), self.blocks) if self.blocks else {}
             solver = casadi.nlpsol(
-                "search", "ipopt", {"x": x, "f": f, "g": g}, {**options, **own, "iteration_callback": watch}
+                "search", "ipopt", {"x": x, "f": f, "g": g}, {**options, **exact, "iteration_callback": watch}
             )
             for number, start in enumerate(starts, 1):
                 x0 = self.begun(start)

@@ -54,12 +54,12 @@ class Block(NamedTuple):
     symbol: Any
 
     @property
-    def count(self) -> int:
+    def instants(self) -> int:
         return int(self.inputs.shape[1])
 
     def values(self) -> Any:
         """The outputs, a column for each instant."""
-        return self.repeated.function.map(self.count)(self.inputs)
+        return self.repeated.function.map(self.instants)(self.inputs)
 
 
 def substituted(x: Any, f: Any, g: Any, blocks: Sequence[Block]) -> tuple[Any, Any]:
@@ -81,11 +81,11 @@ def derivatives(x: Any, f: Any, g: Any, blocks: Sequence[Block]) -> dict[str, An
     f, g = casadi.Function("outer", [x, *(b.symbol for b in blocks)], [f, g]).call([X, *Y], True, False)
     lagrangian = weight * f + casadi.dot(multipliers, g)
     maps = [_chain(x, X, b) for b in blocks]
-    outputs = [b.repeated.function.map(b.count)(z) for b, (_, z) in zip(blocks, maps, strict=True)]
+    outputs = [b.repeated.function.map(b.instants)(z) for b, (_, z) in zip(blocks, maps, strict=True)]
     H, J, slope = casadi.hessian(lagrangian, X)[0], casadi.jacobian(g, X), casadi.gradient(f, X)
     for b, y, (S, z) in zip(blocks, Y, maps, strict=True):
-        H += S.T @ _diagonal(b, b.repeated.hessian.map(b.count)(z, casadi.gradient(lagrangian, y)), square=True) @ S
-        along = _diagonal(b, b.repeated.jacobian.map(b.count)(z)) @ S
+        H += S.T @ _diagonal(b, b.repeated.hessian.map(b.instants)(z, casadi.gradient(lagrangian, y)), square=True) @ S
+        along = _diagonal(b, b.repeated.jacobian.map(b.instants)(z)) @ S
         J += casadi.jacobian(g, y) @ along
         slope += along.T @ casadi.vec(casadi.gradient(f, y))
     found = [f, slope, g, J, casadi.triu(H)]
@@ -117,4 +117,4 @@ def _diagonal(b: Block, stacked: Any, square: bool = False) -> Any:
     import casadi
 
     one = b.repeated.hessian.sparsity_out(0) if square else b.repeated.jacobian.sparsity_out(0)
-    return casadi.sparsity_cast(stacked, casadi.diagcat(*[one] * b.count))
+    return casadi.sparsity_cast(stacked, casadi.diagcat(*[one] * b.instants))
