@@ -27,6 +27,7 @@ SECTIONS = {
     "simulation": "Simulation",
     "drift": "Drift of loops",
     "steps": "Steps with loops",
+    "designs": "Many designs",
     "calls": "Cost of a call",
     "first_calls": "First calls and machine code",
     "counts": "Operations and batches",

@@ -409,9 +409,9 @@ class Mechanism(model.Model):
         configuration that the loops and the limits allow.
 
         Options: `solutions=n` for several configurations (the working modes of a target; NaN where there are fewer),
-        `limits=False`, `tolerance`,
-        `restarts`, `strict=False`; for the whole pose of an arm also `points`, or `axis="z"` of a tool whose spin does not
-        matter (see `eslabon.solvers.inverse`).
+        `limits=False`, `tolerance`, `restarts`, `strict=False`, and `parameters` of one design or of many, as in `assemble`; for
+        the whole pose of an arm also `points`, or `axis="z"` of a tool whose spin does not matter (see
+        `eslabon.solvers.inverse`).
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("puma560")
@@ -435,13 +435,15 @@ class Mechanism(model.Model):
         frame: str | None = None,
         *,
         part: str = "pose",
+        parameters: Mapping[str, ArrayLike] | None = None,
         **options: Any,
     ) -> JointMotion:
         """The joint motion that carries a frame along a path (see `es.paths`), with loops as without: an object with `t`, `q`,
         `v`, `a`, the rates exact.
 
         `part` says what of the path counts: "pose", "position", "orientation", "planar" or "axis". Options: `times`, `axis`,
-        `limits`, `tolerance`, `strict`, `singular`. Limits and singular configurations are told with their time.
+        `limits`, `tolerance`, `strict`, `singular`. Limits and singular configurations are told with their time. `parameters` are
+        those of one design.
 
         >>> import numpy as np
         >>> import eslabon as es
@@ -453,17 +455,18 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.requests import follow
 
-        return follow(self, path, guess, frame, part, options)
+        return follow(self, path, guess, frame, part, options, parameters)
 
     def inverse_motion(
         self, pose: ArrayLike, twist: ArrayLike, acceleration: ArrayLike, guess: ArrayLike | None = None,
-        frame: str | None = None, **options: Any,
+        frame: str | None = None, *, parameters: Mapping[str, ArrayLike] | None = None, **options: Any,
     ) -> JointMotion:  # fmt: skip
         """The joints' coordinates, velocities and accelerations for a pose, twist and acceleration of a frame (Rojas, 3.3): an
         object with `q`, `v`, `a`, what is missing, and the condition number. Twist and acceleration are world-aligned at the
         frame's origin, as with axes="aligned". With loops too; what the loops leave open moves as little as it can.
 
         Options: `singular` ("warn", "error", "ignore") and, as in `inverse_kinematics`, `limits`, `axis`, `tolerance`, `strict`.
+        `parameters` are those of one design.
 
         >>> import eslabon as es
         >>> m = es.load("planar_3rrr")
@@ -473,10 +476,13 @@ class Mechanism(model.Model):
         >>> bool(abs(found.v - v).max() < 1e-9), bool(abs(found.a - a).max() < 1e-9)
         (True, True)
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.inverse import inverse_motion
 
         known_options("inverse_motion", inverse_motion, options)
-        return inverse_motion(self, pose, twist, acceleration, guess, frame, **options)
+        return inverse_motion(
+            one_design(self, parameters, "inverse_motion"), pose, twist, acceleration, guess, frame, **options
+        )
 
     def newton_gauss(
         self, pose: ArrayLike, guess: ArrayLike | None = None, frame: str | None = None, **options: Any
@@ -662,9 +668,11 @@ class Mechanism(model.Model):
         self, actuated: ArrayLike | None = None, *, joints: tuple[str, ...] | None = None, pose: ArrayLike | None = None,
         frame: str | None = None, limits: bool = True, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
         axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats:  # fmt: skip
         """The assembly modes: the different ways the mechanism closes for the same actuated values, or for the same pose
-        of a frame or a part of it, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name.
+        of a frame or a part of it, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name. Where `parameters`
+        are those of many designs, those with fewer modes than others have NaN in their places.
 
         >>> import eslabon as es
         >>> es.load("five_bar").assembly_modes([2.0, 1.0]).round(3)
@@ -674,7 +682,7 @@ class Mechanism(model.Model):
         from eslabon.solvers.requests import assembly_modes
 
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
-        return assembly_modes(self, actuated, joints, pose, frame, words, limits)
+        return assembly_modes(self, actuated, joints, pose, frame, words, limits, parameters)
 
     def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
         """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
@@ -712,12 +720,13 @@ class Mechanism(model.Model):
         return conditions(self, q, frame, part, parameters=parameters)
 
     def singularity(
-        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5
-    ) -> Singularity:
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5,
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Singularity:  # fmt: skip
         """What is special about a singular configuration: twists that a frame has `.lost`, the wrenches `.carried` without
         the actuators, joint motions `.gained` that locked actuators do not hold, `.self_motions` that leave the frame at
         rest, and joints that are `.locked`; `.words` say it in sentences. `part` as in `conditions`. Singular values below
-        `tolerance` of a Jacobian's size count as zero: 0.05 tells what is nearly lost.
+        `tolerance` of a Jacobian's size count as zero: 0.05 tells what is nearly lost. `parameters` are those of one design.
 
         >>> import eslabon as es
         >>> print(es.load("elbow").singularity([0.0, 0.0], "tool", part="translation"))
@@ -725,9 +734,10 @@ class Mechanism(model.Model):
           'tool' has lost its translation along (1, 0, 0)
           theta1, theta2 can move without moving 'tool'
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.singular_motions import singularity
 
-        return singularity(self, q, frame, part, tolerance=tolerance)
+        return singularity(one_design(self, parameters, "singularity"), q, frame, part, tolerance=tolerance)
 
     def manipulability(
         self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None
@@ -747,18 +757,21 @@ class Mechanism(model.Model):
     def workspace(
         self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
         guess: ArrayLike | str | None = None, *, limits: bool = True, progress: bool | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Workspace:  # fmt: skip
         """Where a frame can go and how near to singular it is there: configurations `.q`, `.poses` and `.conditions`
         spread over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them. A bar shows
-        on a terminal after a second, unless progress=False.
+        on a terminal after a second, unless progress=False. `parameters` are those of one design.
 
         >>> import eslabon as es
         >>> es.load("five_bar").workspace(samples=200)
         <Workspace of five_bar: 200 of 200 samples reached, parallel from 0.11, serial from 0.00081>
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.workspace import workspace
 
-        return workspace(self, frame, ranges, samples, guess, limits=limits, progress=progress)
+        own = one_design(self, parameters, "workspace")
+        return workspace(own, frame, ranges, samples, guess, limits=limits, progress=progress)
 
     # -- dynamics -----------------------------------------------------------------------------------------------
 

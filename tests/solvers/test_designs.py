@@ -231,3 +231,78 @@ def test_bad_parameters_end_in_a_sentence(verb):
     many = np.broadcast_to(np.asarray(given[0]), (3, len(given[0])))
     with pytest.raises(es.EslabonError, match="do not fit together"):
         ask(many, *given[1:], parameters={"L2": [0.04, 0.041]})
+
+
+def test_modes_of_each_design():
+    """Where some designs have fewer modes than others, their places are NaN."""
+    m = es.load("five_bar")
+    parameters = {"L2": np.array([[0.04], [0.05]]), "L3": np.array([0.1, 0.095])}
+    modes = m.assembly_modes([2.0, 1.0], parameters=parameters)
+    assert modes.shape == (2, 2, 2, 4)
+    own = m.with_parameters(L2=0.05, L3=0.095)
+    np.testing.assert_allclose(modes[1, 1], own.assembly_modes([2.0, 1.0]), atol=1e-9)
+    m = es.load("slider_crank")
+    assert (
+        m.assembly_modes([0.4], parameters={"l": 0.31}).shape == m.with_parameters(l=0.31).assembly_modes([0.4]).shape
+    )
+
+
+def test_verbs_of_one_design_say_how_to_ask_for_many():
+    m = es.load("five_bar")
+    parameters, own = {"L2": 0.043}, m.with_parameters(L2=0.043)
+    q = m.assemble([2.0, 1.0], parameters=parameters)
+    way = es.paths.along(es.paths.line(own.pose(q)[:3, 3], [0.06, 0.1, 0]), es.paths.cycloidal(0.5))
+    frame = [own.velocity(q, np.zeros(4), axes="aligned"), np.zeros(6)]
+    asked = {
+        "follow": ((way, q), {"part": "position", "times": np.linspace(0, 0.5, 5)}, lambda x: x.q),
+        "workspace": ((), {"samples": 50, "progress": False}, lambda x: x.poses),
+        "singularity": ((q,), {}, lambda x: x.gained),
+        "inverse_motion": ((own.pose(q), *frame, q), {}, lambda x: x.q),
+    }
+    for verb, (given, options, result) in asked.items():
+        made = result(getattr(m, verb)(*given, parameters=parameters, **options))
+        np.testing.assert_allclose(made, result(getattr(own, verb)(*given, **options)), atol=1e-9)
+        with pytest.raises(es.ModelError, match=rf"one design at a time.*\[m.variant\(L2=x\).{verb}"):
+            getattr(m, verb)(*given, parameters={"L2": [0.04, 0.05]}, **options)
+
+
+def test_linear_models_and_equilibria_of_each_design():
+    m = es.load("slider_crank")
+    parameters = lengths(m, ("r", "l"))
+    q = m.assemble([0.6], parameters=parameters)
+    model, rest = m.linearize(q, parameters=parameters), m.equilibrium(guess=q, parameters=parameters)
+    assert np.ptp(rest.energy) > 0
+    for k in range(COUNT):
+        own = m.with_parameters(**design(parameters, k))
+        np.testing.assert_allclose(model.A[k], own.linearize(q[k]).A, rtol=1e-8, atol=1e-8)
+        alone = own.equilibrium(guess=q[k])
+        np.testing.assert_allclose(rest.q[k], alone.q, atol=1e-8)
+        np.testing.assert_allclose(rest.energy[k], alone.energy, rtol=1e-8)
+
+
+def driven():
+    """A crank of length r that a motor turns by the time, and a rod and a block that follow."""
+    b = es.Builder("press", gravity=(0, 0, 0))
+    r = b.parameter("r", 0.1)
+    for name in ("crank", "rod", "block"):
+        b.body(name, mass=1.0, inertia=(0.01, 0.01, 0.01))
+    b.joint("turn", "revolute", "ground", "crank").joint("pin", "revolute", "crank", "rod", at=(r, 0, 0))
+    b.joint("slide", "prismatic", "ground", "block", axis="x", home=0.4)
+    return b.loop("end", "revolute", "rod", "block", first=(0.3, 0, 0)).drive("motor", "turn", "0.5 + 2*t").build()
+
+
+def test_driven_mechanisms_take_designs_too():
+    m = driven()
+    r, t = np.array([0.09, 0.1, 0.12]), np.array([0.0, 0.1])[:, None]
+    q = m.assemble(t=t, parameters={"r": r}, joints=())
+    assert q.shape == (2, 3, m.nq)
+    x = r * np.cos(0.5 + 2 * t) + np.sqrt(0.3**2 - (r * np.sin(0.5 + 2 * t)) ** 2)  # of the block
+    np.testing.assert_allclose(q[..., m.index("slide")], x, atol=1e-9)
+    q, v, a = m.complete(t=0.1, parameters={"r": r}, joints=(), qa=[], va=[], aa=[])
+    h = 1e-4
+    before, after = (m.assemble(t=0.1 + s, parameters={"r": r}, joints=(), guess=q) for s in (-h, h))
+    np.testing.assert_allclose(v, (after - before) / (2 * h), atol=1e-7)
+    np.testing.assert_allclose(a, (after - 2 * q + before) / h**2, atol=1e-4)
+    np.testing.assert_allclose(m.project(q + 1e-3, t=0.1, parameters={"r": r})[:, 0], 0.7, atol=1e-9)
+    motion = m.simulate(q, v, (0.1, 0.3), method="rk4", step=1e-3, every=100, parameters={"r": r})
+    np.testing.assert_allclose(motion.q[:, -1], m.assemble(t=0.3, parameters={"r": r}, joints=()), atol=1e-9)

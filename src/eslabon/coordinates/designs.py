@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from eslabon.model import Model
 from eslabon.model.admissible import margin
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
+
+M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,7 @@ class Designs:
         """Those of the parameters that change a configuration: that the loops, or the place of a frame, depend on."""
         return self.chosen(depended_on(m, self.names, frame)) if self.names else self
 
-    def mechanism(self, m: Model) -> Model:
+    def mechanism(self, m: M) -> M:
         """The mechanism of a single design."""
         return m.variant(**dict(zip(self.names, self.values.tolist(), strict=True))) if self.names else m
 
@@ -110,6 +112,24 @@ def designs_of(m: Model, parameters: Any, limits: bool = False) -> Designs:
         )
     _refuse_inadmissible(m, made)
     return made
+
+
+def one_design(m: M, parameters: Any, verb: str) -> M:
+    """The mechanism with the parameters' values, for a verb that answers for one design at a time."""
+    designs = designs_of(m, parameters)
+    if designs.lead:
+        first = designs.names[0]
+        raise ModelError(
+            f"{verb} answers for one design at a time, and parameters has the leading axes {designs.lead}; ask it of each, as in "
+            f"[m.variant({first}=x).{verb}(...) for x in values]."
+        )
+    return designs.mechanism(m)
+
+
+def each_design(m: M, parameters: Any) -> tuple[tuple[int, ...], list[M]]:
+    """The leading axes of designs, and their mechanisms, which share their native code."""
+    designs = designs_of(m, parameters)
+    return designs.lead, [designs[at].mechanism(m) for at in np.ndindex(designs.lead)]
 
 
 def _refuse_inadmissible(m: Model, designs: Designs) -> None:

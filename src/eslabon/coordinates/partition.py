@@ -9,6 +9,7 @@ import numpy as np
 
 from eslabon.arguments import names as names_of
 from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError, suggest
 from eslabon.kinematics.closure import Partition, row_names
 from eslabon.model import Model
@@ -77,11 +78,11 @@ def around(m: Model) -> Iterator[np.ndarray]:
         yield beside(m, q, rng, far)
 
 
-def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...]) -> Partition:
-    """The same at a given closed configuration, by pivoting."""
+def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...], design: Designs = DESCRIBED) -> Partition:
+    """The same at a given closed configuration, of a design, by pivoting."""
     from scipy.linalg import qr
 
-    J = jacobian_at(m, q)
+    J = jacobian_at(m, q, design)
     rows = pivots(J.T)
     kept = J[rows]
     passive = [k for k in range(m.nv) if k not in preferred]

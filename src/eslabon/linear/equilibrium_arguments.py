@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from eslabon.arguments import finite, floats, mapping, states
 from eslabon.coordinates.closing import jacobian_at
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.dynamics.applied import check_external
 from eslabon.errors import InputError, ModelError, shown, suggest
 from eslabon.linear.steady_search import Steady
@@ -73,9 +74,10 @@ def asked(m: Model, q: Any, tau: Any, v: Any, guess: Any, external: Any, paramet
     begin[:, places] = flat(values)
     begin = np.asarray(normalize(m, begin))
     given = {name: flat(w) for name, w in wrenches.items()}, {name: flat(x, 0) for name, x in numbers.items()}
+    designs = Designs(tuple(numbers), np.stack([*given[1].values()], axis=-1)) if numbers else DESCRIBED
     if numbers:
-        evaluate(m, "gravity_forces", parameters=tuple(numbers))(begin, *given[1].values())  # refuses what cannot be
-    rates = flat(rates) if not isinstance(v, Mapping) else _completed(m, begin, flat(rates), moving)
+        evaluate(m, "gravity_forces", parameters=tuple(numbers))(begin, *designs.inputs)  # refuses what cannot be
+    rates = flat(rates) if not isinstance(v, Mapping) else _completed(m, begin, flat(rates), moving, designs)
     return Asked(lead, begin, Steady(m, rates, flat(forces), *given, held), free, whole)
 
 
@@ -138,11 +140,11 @@ def _rates(m: Model, v: Any) -> tuple[Floats, tuple[int, ...]]:
     return rates, tuple(moving)
 
 
-def _completed(m: Model, q: Floats, v: Floats, given: tuple[int, ...]) -> Floats:
+def _completed(m: Model, q: Floats, v: Floats, given: tuple[int, ...], designs: Designs) -> Floats:
     """Velocities with those of the other joints that loops ask for, the least ones."""
     if not m.closed or not given:
         return v
-    J = jacobian_at(m, q)
+    J = jacobian_at(m, q, designs)
     others = [k for k in range(m.nv) if k not in given]
     v = v.copy()
     v[:, others] -= np.einsum("lij,lj->li", np.linalg.pinv(J[:, :, others], rcond=1e-8), np.einsum("lij,lj->li", J, v))

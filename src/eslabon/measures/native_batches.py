@@ -67,14 +67,23 @@ def in_blocks(
             made = found if isinstance(found, Measured) else Measured({}, {0: str(found)})
             parts.append((own, made))
             reasons.update({int(own[k]): why for k, why in made.reasons.items()})
-    if len(parts) == 1 and parts[0][1].values:
-        return Measured(parts[0][1].values, reasons)
-    shape = (n,) if rows == 1 else (n, rows)
-    values = {name: np.full(shape, np.nan) for name in columns}
-    for own, made in parts:
-        for name, x in made.values.items():
-            values[name][own] = x
-    return Measured(values, reasons)
+    values = parts[0][1].values if len(parts) == 1 else {}
+    if not values:
+        values = {name: np.full((n,) if rows == 1 else (n, rows), np.nan) for name in columns}
+        for own, made in parts:
+            for name, x in made.values.items():
+                values[name][own] = x
+    return Measured(values, reasons | _not_finite(values, reasons))
+
+
+def _not_finite(values: Mapping[str, Floats], reasons: Mapping[int, str]) -> dict[int, str]:
+    """Numbers that are none, of designs of which nothing was said."""
+    found: dict[int, str] = {}
+    for name, x in values.items():
+        if not (good := np.isfinite(x)).all():
+            bad = np.flatnonzero(~good.reshape(len(x), -1).all(axis=1)).tolist()
+            found.update({k: f"{name} has no finite value." for k in bad if k not in reasons and k not in found})
+    return found
 
 
 def in_halves(

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
@@ -142,7 +143,7 @@ class SecondLook:
         if len(bad) and self._frames:
             self._refuse_held()
         if len(bad) and self.given is not None:
-            self._refuse_choice(states[0][bad[0]], self.given)
+            self._refuse_choice(states[0][bad[0]], self._design(states, bad[0]), self.given)
         if len(bad) and self.singular == "error":
             raise SingularityError(
                 f"{self.verb}: {self.m.name} is at a singular configuration, or too near one for an answer (reciprocal "
@@ -157,9 +158,14 @@ class SecondLook:
         for k in bad:
             values[0][k] = self._minimum_norm([x[k] for x in states])
 
-    def _refuse_choice(self, q: Floats, given: Partition) -> None:
+    def _design(self, states: list[Floats], k: int) -> Designs:
+        """The parameters of a state, which are the last of its inputs."""
+        names = self.request.parameters
+        return Designs(names, np.array([float(x[k]) for x in states[len(states) - len(names) :]]))
+
+    def _refuse_choice(self, q: Floats, design: Designs, given: Partition) -> None:
         """Refuse a state at which the caller's independent coordinates do not determine the others, but different ones do."""
-        suited = partition_at(self.m, q, given.independent).independent
+        suited = partition_at(self.m, q, given.independent, design).independent
         if set(suited) != set(given.independent):
             names = velocity_names(self.m)
             left = ", ".join(names[k] for k in suited if k not in given.independent)
@@ -252,7 +258,7 @@ class SecondLook:
         preferred = preferred if self.given is None else self.given.independent
         waiting = np.flatnonzero(~(conditions > POOR))
         while len(waiting):
-            options = self._choices(states[0][waiting[0]], preferred)
+            options = self._choices(states[0][waiting[0]], self._design(states, waiting[0]), preferred)
             if options is None:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
@@ -265,16 +271,16 @@ class SecondLook:
                 value[waiting[better]] = made[better]
             waiting = waiting[1:][~better[1:]]  # the first has had the partitioning that suits it
 
-    def _choices(self, q: Floats, preferred: tuple[int, ...]) -> dict[str, Any] | None:
+    def _choices(self, q: Floats, design: Designs, preferred: tuple[int, ...]) -> dict[str, Any] | None:
         """The request's options with a partitioning that suits a configuration; None where the caller's does not."""
         options = dict(self.request.options)
         if self._chosen == "held":
             if (held := held_at(self.m, q, options["held"])) is None:
                 return None
             if options.get("partition", "") is None and self.name not in LINEAR and self.m.closed:
-                options["partition"] = partition_at(self.m, q, self.m.actuated_velocities)
+                options["partition"] = partition_at(self.m, q, self.m.actuated_velocities, design)
             return {**options, "held": held}
-        chosen = partition_at(self.m, q, preferred)
+        chosen = partition_at(self.m, q, preferred, design)
         if self.given is not None and set(chosen.independent) != set(self.given.independent):
             return None
         return {**options, "partition": chosen}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats, flag, known_options
+from eslabon.coordinates.designs import each_design, one_design
 from eslabon.errors import ModelError
 from eslabon.model import Model
 
@@ -52,8 +53,11 @@ def inverse_kinematics(
     return found if report else _found(found, options)
 
 
-def follow(m: Model, path: Any, guess: Any, frame: str | None, part: str, options: dict[str, Any]) -> JointMotion:
+def follow(
+    m: Model, path: Any, guess: Any, frame: str | None, part: str, options: dict[str, Any], parameters: Any = None
+) -> JointMotion:
     """Of an arm that its pose determines by its own continuation, of all else by targets."""
+    m = one_design(m, parameters, "follow")
     if part == "pose" and options.get("axis") is not None:
         part = "axis"
     if m.closed or part != "pose" or _is_redundant(m, frame):
@@ -124,9 +128,18 @@ def complete(
 
 
 def assembly_modes(
-    m: Model, actuated: Any, joints: tuple[str, ...] | None, pose: Any, frame: str | None, words: Words, limits: bool
-) -> Floats:
-    """The assembly modes for values of joints, or for a target of a frame."""
+    m: Model, actuated: Any, joints: tuple[str, ...] | None, pose: Any, frame: str | None, words: Words, limits: bool,
+    parameters: Any = None,
+) -> Floats:  # fmt: skip
+    """The assembly modes for values of joints, or for a target of a frame; of many designs with as many places as the one
+    with the most of them has, NaN where there are fewer."""
+    if parameters is not None:
+        lead, mechanisms = each_design(m, parameters)
+        each = [assembly_modes(own, actuated, joints, pose, frame, words, limits) for own in mechanisms]
+        made = np.full((len(each), max((len(q) for q in each), default=0), m.nq), np.nan)
+        for place, q in zip(made, each, strict=True):
+            place[: len(q)] = q
+        return made.reshape(*lead, *made.shape[1:])
     if _given(words):
         from eslabon.solvers.targets import Target, modes_of
 

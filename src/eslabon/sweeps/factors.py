@@ -73,10 +73,20 @@ def factors_of(variables: Sequence[Variable]) -> tuple[Factor, ...]:
 
 @dataclass(frozen=True)
 class Regression:
-    """A linear model of samples: what a standard deviation of each factor changes, and the share of the variance it explains."""
+    """A linear model of samples: what a standard deviation of each factor changes, in each of its directions; and the variance of
+    the value, that of the model with the factors' known variances and of what it leaves."""
 
-    effects: tuple[tuple[float, ...], ...]  # of each factor in its directions
-    explained: float
+    effects: tuple[tuple[float, ...], ...]
+    left: float
+
+    @property
+    def variance(self) -> float:
+        return sum(x * x for own in self.effects for x in own) + self.left
+
+    @property
+    def explained(self) -> float:
+        """The share of the variance that is linear."""
+        return 1 - self.left / self.variance if self.variance else 1.0
 
 
 def regression(chosen: Sequence[Factor], designs: Mapping[str, Floats], y: Floats) -> Regression:
@@ -86,7 +96,6 @@ def regression(chosen: Sequence[Factor], designs: Mapping[str, Floats], y: Float
     if len(y) < 2 * A.shape[1]:
         raise InputError(f"{len(y)} designs are too few for a linear model of {A.shape[1] - 1} factors; take more samples.")  # fmt: skip
     coefficients = np.linalg.lstsq(A, y, rcond=None)[0]
-    left, whole = float(np.var(y - A @ coefficients)), float(np.var(y))
     rest = iter(coefficients[1:].tolist())
     effects = tuple(tuple(next(rest) for _ in own) for own in columns)
-    return Regression(effects, 1 - left / whole if whole > 0 else 1.0)
+    return Regression(effects, float(np.var(y - A @ coefficients)))

@@ -33,7 +33,7 @@ def exact_effects(m: Mechanism, measure: Measure, chosen: Sequence[Factor]) -> t
     except EslabonError as error:  # a design without derivatives, such as a singular one
         return {}, str(error)
     made = {column: signs[column] * np.sqrt(x) for column, x in squares.items() if np.isfinite(x).all()}
-    left = [column for column in measure.columns(m) if column not in made]
+    left = [column for column in measure.columns(m) if column not in made] if made else [measure.name]
     return made, f"{', '.join(left)} {'has' if len(left) == 1 else 'have'} none." if left else ""
 
 

@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 
 LEAST = 8  # samples from which indices say anything
 ROUND_OFF = 1e-12  # of a value: what varies by less does not vary
+LINEAR = 0.9  # of the variance: where a linear model explains less, it is said
 SHOWN = 3  # values of which a text has tables
 DERIVATIVES, REGRESSION = "derivatives", "regression"
 
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """The variance of one value: its unit and sampled standard deviation, and of each factor what one standard deviation of it
-    changes to first order, the share of the variance by that, and Sobol indices with the ends of their confidence intervals."""
+    """The variance of one value: its unit and standard deviation, how much of its variance a linear model explains, and of each factor
+    what one standard deviation of it changes to first order, the share of the variance by that, and Sobol indices with the ends
+    of their confidence intervals."""
 
     name: str
     unit: str
@@ -50,9 +52,8 @@ class Attribution:
 
     @property
     def shares(self) -> Floats:
-        """The first-order shares: squares of the effects, of their sum."""
-        whole = float((self.effects**2).sum())
-        return self.effects**2 / whole if whole else np.zeros(len(self.effects))
+        """The first-order shares: squares of the effects over the variance. They add up to 1 where the value is linear."""
+        return self.effects**2 / self.std**2 if self.std else np.zeros(len(self.effects))
 
 
 @displayed
@@ -106,13 +107,15 @@ class Sensitivities:
         if not own.std:
             return f"{value}: nothing that varies changes it."
         first, *others = np.argsort(-own.total, kind="stable").tolist()
+        bent = f" A linear model explains {own.explained:.0%} of the variance." if own.explained < LINEAR else ""
         rivals = [k for k in others if own.total_interval[1][k] >= own.total_interval[0][first]]
         if rivals:
             several = " and ".join(sorted(self.factors[k] for k in (first, *rivals)))
-            return f"{value}: {several} matter most; {self.samples:,} samples do not tell which of them more."
-        share = f"{own.shares[first]:.0%} by {own.source}"
-        told = f"{min(own.total[first], 1.0):.0%} of the variance (total Sobol index; {share})"
-        return f"{value}: {self.factors[first]} matters most, with {told}.".replace("%", " %")
+            told = f"{several} matter most; {self.samples:,} samples do not tell which of them more"
+        else:
+            share = f"{own.shares[first]:.0%} by {own.source}"
+            told = f"{self.factors[first]} matters most, with {min(own.total[first], 1.0):.0%} of the variance (total Sobol index; {share})"  # fmt: skip
+        return f"{value}: {told}.{bent}".replace("%", " %")
 
     def plot(self, of: Any = None, theme: str | Theme | None = None, path: str | Path | None = None) -> Any:
         """Bars of the first-order shares and of the Sobol indices for each factor, a panel for each value; `of` chooses some. A
@@ -226,6 +229,6 @@ def _attribution(
     effects = np.array([way[0] if len(way) == 1 else float(np.linalg.norm(way)) for way in fitted.effects])
     intervals = [tuple(x[k] for x in ends) for ends in (indices.first_interval, indices.total_interval)]
     return Attribution(
-        name, unit, float(own.std()), REGRESSION if exact is None else DERIVATIVES, effects if exact is None else exact,
+        name, unit, fitted.variance**0.5, REGRESSION if exact is None else DERIVATIVES, effects if exact is None else exact,
         fitted.explained, indices.first[k], indices.total[k], *intervals,
     )  # fmt: skip

@@ -59,8 +59,10 @@ def sweep(
     ----------
     quantity : the name of a measure or of a quantity, with its `options` (`es.measures` has them all); a measure; a Python
         function of a mechanism that gives a number, several by name, or an array; or several of these by name.
-    over : what is varied: a range (low, high), levels, a text with units or tolerances, or a distribution of SciPy for each
-        parameter.
+    over : what is varied, by parameter: a range (low, high); levels; a text with a unit, "10..30 cm"; a tolerance about what it is,
+        "±0.1 mm" or "±2 % normal" (3 sigma, cut off there); or a frozen distribution of SciPy. A number that is no parameter
+        goes by its path, "link2.mass" (`m.free_numbers` lists them), a point mass at a frame is "tool.payload", and play of a
+        pin or ball within a radius "tip.clearance".
     samples : how many designs; of a grid how many along each axis, one number or one for each.
     method : "grid", "random", "latin_hypercube", "sobol" or "halton"; if left out a grid where all variables have levels, else
         a Sobol sequence. "saltelli" draws what Sobol indices are made of (`es.sweeps.sensitivities`): 2 + d designs a sample.
