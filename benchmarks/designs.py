@@ -58,7 +58,7 @@ def _masses() -> list[Row]:
     )
     return [
         Row("five_bar: peaks of 1,000,000 inverse dynamics over masses", reduced, 0.5, "bare", per=DESIGNS * STATES),
-        Row("five_bar: 1,000,000 inverse dynamics over masses, all on disk", kept, 0.5, "bare", per=DESIGNS * STATES),
+        Row("five_bar: 1,000,000 inverse dynamics over masses, all on disk", kept, None, "bare", per=DESIGNS * STATES),
     ]
 
 

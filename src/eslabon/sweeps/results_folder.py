@@ -79,8 +79,13 @@ class ResultsFolder:
         """Write a chunk, whole or not at all."""
         import pyarrow.parquet
 
+        repeated = "parameter" if self.manifest["states"] > 1 else ""  # with every state of a design
+        split = [c["name"] for c in self.manifest["columns"] if c["role"] != repeated]
+        others = [name for name in rows.column_names if name not in split]
         with replacing(self.file(chunk)) as file:
-            pyarrow.parquet.write_table(rows, file, compression="zstd")
+            pyarrow.parquet.write_table(
+                rows, file, compression="zstd", use_dictionary=others, use_byte_stream_split=split
+            )
 
     def compare_with(self, nominal: Callable[[], dict[str, float]]) -> None:
         """Note the values of the description's own design, once all chunks are there."""
