@@ -13,6 +13,7 @@ import pytest
 
 import eslabon as es
 from eslabon.cli import main
+from test_docs import blocks
 
 sweep_module = import_module("eslabon.sweeps.sweep")
 FILE = """
@@ -178,6 +179,22 @@ def test_what_is_typed_wrong_is_said_in_a_sentence(typed, tmp_path, words, sente
     code, said, told = typed("sweep", *words)
     assert (code, said) == (2, "")
     assert sentence in " ".join(told.split())
+
+
+def test_the_file_of_the_how_to_page_runs(typed, tmp_path):
+    (tmp_path / "study.toml").write_text(blocks("docs/howto/many_designs.md", "toml")[0])
+    code, said, _ = typed("sweep", "study.toml", "--samples", "8", "--json")
+    assert code == 0
+    assert json.loads(said)["designs"] == 8
+
+
+def test_where_every_design_fails_the_exit_code_says_so(typed, tmp_path):
+    text = 'mechanism = "five_bar"\n[sweep]\nquantity = "condition"\nsamples = 5\n[sweep.over]\nL3 = [0.03, 0.04]\n'
+    (tmp_path / "study.toml").write_text(text + "[sweep.options]\nmotion = [[2.0, 1.0], [2.2, 0.9]]\n")
+    code, said, _ = typed("sweep", "study.toml", "--plot", "none.png")
+    assert code == 1
+    assert "5 designs, 5 failed" in said
+    assert "all 5 designs of the first chunk failed" in " ".join(said.split())
 
 
 def test_the_folder_of_another_sweep_is_refused(typed):

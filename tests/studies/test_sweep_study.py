@@ -16,14 +16,14 @@ from eslabon.language import watched
 from eslabon.studies.study_file import read_study, save_study
 
 MOTION = {"points": [[2.0, 1.0], [2.2, 0.9]], "time": 0.3}
-ASKED = {"quantity": "peak_torque", "over": {"L3": (0.05, 0.12)}, "samples": 16, "options": {"motion": MOTION}}
+ASKED = {"quantity": "peak_torque", "over": {"L3": (0.03, 0.12)}, "samples": 16, "options": {"motion": MOTION}}
 
 
 @pytest.fixture(scope="module")
 def table():
     """Some of its designs cannot be assembled."""
     motion = es.paths.joint_path(MOTION["points"], es.paths.quintic(MOTION["time"]))
-    return es.sweep(es.load("five_bar"), "peak_torque", {"L3": (0.05, 0.12)}, 16, motion=motion)
+    return es.sweep(es.load("five_bar"), "peak_torque", {"L3": (0.03, 0.12)}, 16, motion=motion)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +91,9 @@ def test_without_a_sweep_a_study_has_no_such_section():
         (3, "a study's sweep is a table that es.sweep gave, or what to ask of it"),
         ({"over": {"L2": (0.03, 0.05)}}, "a study's sweep needs 'quantity'"),
         ({"quantiy": "peak_torque"}, "a study's sweep has no key 'quantiy'; did you mean 'quantity'"),
+        ({**ASKED, "options": 3}, "options gives values by name"),
+        ({**ASKED, "over": {"L33": (1, 2)}}, "there is no parameter 'L33'; did you mean 'L3'"),
+        ({**ASKED, "quantity": ["peak_torque", 3]}, "a quantity of a sweep is a text; it is 3"),
         ({**ASKED, "options": {"motion": {"points": [[0, 1]]}}}, "a motion of a sweep has points and a time"),
     ],
 )

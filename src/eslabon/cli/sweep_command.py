@@ -133,4 +133,4 @@ def _told(
         **{key: sheet.records() for key, sheet in zip(("varied", "values", "ends"), sheets, strict=True)},
         "failures": failures_sheet(table).records(),
     }  # fmt: skip
-    return Answer(shown, data, [values_sheet(table)])
+    return Answer(shown, data, [values_sheet(table)], code=1 if found.failed == found.designs else 0)

@@ -23,7 +23,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from eslabon.arguments import finite, known_words, positive, text
+from eslabon.arguments import finite, known_words, mapping, positive, text
 from eslabon.errors import EslabonError, InputError, shown
 from eslabon.measures import Measure, measure_of
 from eslabon.measures.named_measures import MEASURES
@@ -104,7 +104,7 @@ class SweepRequest:
         """Refuse what cannot be asked, as far as that is known without the study's own motion."""
         varied, _ = variables_of(subject.m, self.over)
         several = self.quantity if isinstance(self.quantity, list) else [self.quantity]
-        if "motion" in self.options or not any("motion" in _needed(name) for name in several):
+        if "motion" in mapping(self.options, "options") or not any("motion" in _needed(name) for name in several):
             self._measure(subject).columns(varied)
 
     def run(self, subject: Subject, **how: Any) -> SweepTable:
@@ -123,7 +123,7 @@ class SweepRequest:
 
     def _options(self, subject: Subject, quantity: Any) -> dict[str, Any]:
         """Options of a quantity, a motion as arrays: the study's own, where the quantity needs one and none is given."""
-        options = dict(self.options)
+        options = dict(mapping(self.options, "options"))
         motion = options.get("motion")
         if isinstance(motion, Mapping):
             options["motion"] = _path(motion)
