@@ -70,7 +70,7 @@ def test_singular_values_and_signs_are_those_of_lapack(shape):
         np.testing.assert_array_equal(sign, np.linalg.slogdet(A)[0])
 
 
-@pytest.mark.parametrize("name, frame, part", [
+@pytest.mark.parametrize(("name", "frame", "part"), [
     ("five_bar", "point", "translation"), ("five_bar", "point", "all"), ("delta", "centre", "all"),
     ("puma560", "tool", "all"), ("planar_3rrr", "centre", "translation"),
 ])  # fmt: skip
@@ -348,7 +348,7 @@ def test_a_map_becomes_columns(five_bar):
     assert columns["closes"].to_numpy().sum() == found.closes.sum()
 
 
-@pytest.mark.parametrize("name, given, sentence", [
+@pytest.mark.parametrize(("name", "given", "sentence"), [
     ("five_bar", {}, "two or three coordinates in ranges"),
     ("five_bar", {"over": {"x": (0, 0.1), "yy": (0, 0.1)}}, "not 'yy'; did you mean 'y'"),
     ("five_bar", {"over": {"x": (0, 0.1), "theta22": (0, 0.1)}}, "did you mean 'theta2'"),
