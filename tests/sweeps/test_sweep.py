@@ -39,10 +39,10 @@ def whole(tmp_path_factory):
 
 def test_a_grid_is_every_combination_in_order():
     table = es.sweep(M, condition, {"L2": (0.03, 0.05), "L5": [0.03, 0.04, 0.05, 0.06]}, samples=3, method="grid")
-    assert (len(table), table.parameters, table.values) == (12, ("L2", "L5"), ("condition",))
+    assert (len(table), table.parameters, table.values) == (12, ("L2", "L5"), ("value",))
     np.testing.assert_allclose(table["L2"].reshape(3, 4)[:, 0], [0.03, 0.04, 0.05])
     np.testing.assert_allclose(table["L5"].reshape(3, 4)[1], [0.03, 0.04, 0.05, 0.06])
-    for L2, L5, found in zip(table["L2"], table["L5"], table["condition"], strict=True):
+    for L2, L5, found in zip(table["L2"], table["L5"], table["value"], strict=True):
         assert found == pytest.approx(condition(M.with_parameters(L2=L2, L5=L5)), abs=1e-9)
 
 
@@ -66,8 +66,8 @@ def test_a_design_that_fails_says_why_and_the_others_go_on():
     frame = table.to_pandas()
     good = frame["reason"].isna()
     assert 0 < good.sum() < 9
-    assert frame["condition"][good].notna().all()
-    assert frame["condition"][~good].isna().all()
+    assert frame["value"][good].notna().all()
+    assert frame["value"][~good].isna().all()
     assert frame["reason"][~good].str.len().min() > 10
 
 
@@ -77,7 +77,7 @@ def test_a_sweep_of_which_nothing_comes_says_so_at_once():
 
     with pytest.warns(es.ModelWarning, match="all 3 designs of the first chunk failed: ZeroDivisionError"):
         table = es.sweep(M, far, {"L2": (0.03, 0.039)}, samples=3)
-    assert np.isnan(table["far"]).all()
+    assert np.isnan(table["value"]).all()
 
 
 # -- where it runs ------------------------------------------------------------------------------------------------------

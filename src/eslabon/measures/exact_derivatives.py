@@ -239,7 +239,7 @@ class Linear(NamedTuple):
 
     @classmethod
     def of(cls, measure: Any, m: Mechanism, design: Design) -> Linear:
-        ((_, lm, why),) = measure.at.models(m, {name: np.array([x]) for name, x in design.at.items()})
+        _, lm, why = measure.at.models(m, {name: np.array([x]) for name, x in design.at.items()})
         if lm is None:
             raise AssemblyError(next(iter(why.values())))
         held = measure.at.at

@@ -15,6 +15,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, count, flag
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown
+from eslabon.graph.evaluator import settled_evaluation
 from eslabon.measures import Measure, measure_of
 from eslabon.mechanism import Mechanism
 from eslabon.progress import Progress
@@ -149,7 +150,8 @@ def _nominal(task: Task) -> dict[str, float]:
     if task.measure.states() > 1:
         return {}
     design = {c.name: np.array([c.nominal]) for c in task.columns if c.role == "parameter"}
-    found = measured(task, design, 1).values.items()
+    with settled_evaluation(task.m):
+        found = measured(task, design, 1).values.items()
     return {name: float(x) for name, value in found if np.isfinite(x := np.ravel(value)[0])}
 
 
