@@ -144,7 +144,7 @@ def test_figures_show_both_curves(linkage):
     ("change", "sentence"),
     [
         ({"over": {"cranck": (0.1, 0.2)}}, "did you mean 'crank'"),
-        ({"over": {"crank": (0.2, 0.1)}}, "empty range"),
+        ({"over": {"crank": (0.2, 0.1)}}, "goes from 0.2 down to 0.1"),
         ({"points": [[0.0, 1.0]]}, "two at least"),
         ({"points": np.zeros((3, 4))}, r"\(k, 2\) or \(k, 3\)"),
         ({"frame": "pencil"}, "did you mean 'pen'"),

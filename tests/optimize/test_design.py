@@ -9,6 +9,7 @@ import eslabon as es
 from eslabon.optimize.design_problem import DesignProblem
 from eslabon.optimize.design_quantities import demands_of, quantity_of
 from eslabon.optimize.instant_equations import conditioning
+from eslabon.optimize.optimal_design import ranges_of
 from eslabon.optimize.prescribed_motion import prescribed
 
 SWING = es.paths.joint_path([[2.0, 1.0], [1.7, 1.3]], es.paths.cycloidal(0.3))
@@ -85,6 +86,11 @@ def test_a_seed_determines_everything(five_bar):
     assert one.parameters == two.parameters
     assert [s.iterations for s in one.starts] == [s.iterations for s in two.starts]
     assert one.starts[1].begun["parameters"].tolist() == two.starts[1].begun["parameters"].tolist()
+
+
+@pytest.mark.parametrize("said", [(0.08, 0.12), ("80 mm", "12 cm"), "80..120 mm", ("80*mm", "12*cm")])
+def test_ranges_have_units_as_in_a_sweep(five_bar, said):
+    assert ranges_of(five_bar, {"L3": said})["L3"] == pytest.approx((0.08, 0.12))
 
 
 @pytest.mark.parametrize(
@@ -257,10 +263,12 @@ def test_what_no_design_can_do_is_said(five_bar):
     ("change", "sentence"),
     [
         ({"over": {"L33": (0.1, 0.2)}}, "no parameter 'L33'; did you mean 'L3'"),
-        ({"over": {"L3": (0.2, 0.1)}}, "at least 0.2 and at most 0.1: that is an empty range"),
+        ({"over": {"L3": (0.2, 0.1)}}, "goes from 0.2 down to 0.1"),
         ({"over": {"L3": 0.2}}, r"over\['L3'\] is a range"),
         ({"over": {}}, "over gives ranges of parameters"),
-        ({"over": {"L3": ("L2", 0.2)}}, "a bound of L3 is a number"),
+        ({"over": {"L3": ("L2", 0.2)}}, "no number with a unit"),
+        ({"over": {"L3": ("80 kg", "120 kg")}}, "is in kg, and the parameter is in m"),
+        ({"over": {"L3": (0.1, 0.1)}}, "is an empty range"),
         ({"objective": "peak_torqe"}, "did you mean 'peak_torque'"),
         ({"objective": 3}, "none called 3"),
         ({"objective": lambda s: float(s.tau[0])}, "is traced with CasADi symbols, and that failed"),

@@ -13,6 +13,8 @@ from eslabon.errors import EslabonError, InputError, ModelError, shown
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_columns
 from eslabon.model.expressions import Expression, number
+from eslabon.model.free_numbers import parameter_units
+from eslabon.model.numbers_with_units import number_in_si, ordered, range_in_si
 from eslabon.optimize.design_problem import FINER, DesignProblem
 from eslabon.optimize.design_quantities import demands_of, quantity_of
 from eslabon.optimize.optimum import Checks, Optimum
@@ -49,7 +51,7 @@ def design(
         actuators take, without what they might give back), "peak_reaction" (the greatest force in a joint), "mass"; "condition"
         and "dexterity", the least reciprocal condition numbers of the loops and of the frame's motion, which are made as great as
         can be; or a function that is traced with a `DesignState` of CasADi symbols.
-    over : the parameters that are sought, each with its range (least, most); texts such as "40*mm" are numbers too.
+    over : the parameters that are sought, each with its range: (least, most) in SI units, ("30 mm", "80 mm") or "30..80 mm".
     motion : what every design does: a path of the actuated joints (`es.paths.joint_path`), or of a frame (`es.paths.along`), of
         which `part` ("position", "pose", "orientation") is followed by `frame`.
     subject_to : named quantities within bounds, {"condition": (0.2, None), "mass": (None, 0.5)}, and functions of the state that
@@ -94,26 +96,30 @@ def design(
 
 
 def ranges_of(m: Mechanism, over: Any) -> dict[str, tuple[float, float]]:
-    """Ranges of parameters, checked."""
+    """Ranges of parameters in SI units, checked."""
     if not isinstance(over, Mapping) or not over:
         raise InputError(f"over gives ranges of parameters, as in over={{'L2': (0.03, 0.08)}}; it is {shown(over)}.")
     m.check_parameters(over)
-    made = {}
-    for name, pair in over.items():
-        if not isinstance(pair, list | tuple | np.ndarray) or len(pair) != 2:
-            raise InputError(f"over[{name!r}] is a range (least, most); it is {shown(pair)}.")
-        least, most = (_number(x, name) for x in pair)
-        if not least < most:
-            raise InputError(f"{name} is to be at least {least:.6g} and at most {most:.6g}: that is an empty range.")
-        made[name] = (least, most)
-    return made
+    return {name: _range(said, f"over[{name!r}]", parameter_units(m)[name]) for name, said in over.items()}
 
 
-def _number(x: Any, name: str) -> float:
-    made = number(x, f"a bound of {name}")
-    if isinstance(made, Expression):
-        raise InputError(f"a bound of {name} is a number, or a text such as '40*mm'; it is {shown(x)}.")
-    return float(made)
+def _range(said: Any, what: str, unit: str | None) -> tuple[float, float]:
+    if isinstance(said, str) and (ends := range_in_si(said, what, unit)):
+        return ordered(ends, what)
+    if not isinstance(said, list | tuple | np.ndarray) or len(said) != 2:
+        raise InputError(f"{what} is a range, (least, most) or '30..80 mm'; it is {shown(said)}.")
+    least, most = (_end(x, what, unit) for x in said)
+    return ordered((least, most), what)
+
+
+def _end(x: Any, what: str, unit: str | None) -> float:
+    """A number, one with a unit, or an expression as files have it, "40*mm"."""
+    if isinstance(x, str) and "*" in x:
+        made = number(x, what)
+        if isinstance(made, Expression):
+            raise InputError(f"{what} has the end {shown(x)}; it is to be a number, or a text such as '40 mm'.")
+        return float(made)
+    return number_in_si(x, what, unit)
 
 
 class Verified:
