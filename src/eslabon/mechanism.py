@@ -700,12 +700,15 @@ class Mechanism(model.Model):
         return independent_coordinates(self, q)
 
     def conditions(
-        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None,
+        length: float | None = None,
     ) -> Conditions:  # fmt: skip
         """How near configurations are to singular, of the parallel kind (locked actuators do not hold the loops) and of
         the serial kind (a frame loses a direction): reciprocal condition numbers from 1 to 0, the mobility at each, and
         the signs of the Jacobians' determinants. `part` is what counts of the frame: "all", "translation" or "rotation".
-        `parameters` are those of one design or of many, which broadcast with the configurations.
+        `parameters` are those of one design or of many, which broadcast with the configurations. `length` is the characteristic
+        length, m, by which translations and rotations are compared; left out, it is the size of each design, its longest reach
+        between two joints of a body.
 
         Along a motion `.crossings` are the rows after which a parallel singular configuration is passed, `.passages` where
         one of either kind is, `.closest` where the motion comes nearest to one, and `.distance` how far the joints go from
@@ -720,7 +723,7 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.singularities import conditions
 
-        return conditions(self, q, frame, part, parameters=parameters)
+        return conditions(self, q, frame, part, parameters=parameters, length=length)
 
     def singularity(
         self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5,
@@ -1187,7 +1190,8 @@ class Mechanism(model.Model):
         held={"tool": "position", "q4": "joint"}. A part is "pose", "position", "orientation", "planar" or rows of a pose, as
         in `inverse_kinematics`. Actuators' forces that are given stay, as do the accelerations that `hybrid_dynamics` prescribes.
 
-        "conditions" gives the derivatives of both reciprocal condition numbers, `.parallel` and `.serial`; "poles",
+        "conditions" gives the derivatives of both reciprocal condition numbers, `.parallel` and `.serial`, with the characteristic
+        `length` that they are of held: left out, it is the size of the design as it is; "poles",
         "natural_frequencies" and "damping_ratios" of q, v and tau are those of `m.linearize(q, v, tau).modes()`, along="closed":
         where tau is left out, the forces follow so that the state stays an equilibrium (see `Modes.derivative`).
 

@@ -280,6 +280,18 @@ def test_linear_models_and_equilibria_of_each_design():
         np.testing.assert_allclose(rest.energy[k], alone.energy, rtol=1e-8)
 
 
+def test_linear_models_where_the_actuated_joint_determines_nothing():
+    """A crank at its dead centre, where the slider is no independent coordinate, in each design its own."""
+    m = es.load("slider_crank").with_actuated(["slide"])
+    r = np.array([0.1, 0.13])
+    q = m.assemble([0.0], joints=("crank",), parameters={"r": r})
+    found = m.linearize(q, parameters={"r": r})
+    for k in range(2):
+        alone = m.with_parameters(r=float(r[k])).linearize(q[k])
+        assert found.coordinates == alone.coordinates
+        np.testing.assert_allclose(found.A[k], alone.A, rtol=1e-9, atol=1e-9)
+
+
 def driven():
     """A crank of length r that a motor turns by the time, and a rod and a block that follow."""
     b = es.Builder("press", gravity=(0, 0, 0))

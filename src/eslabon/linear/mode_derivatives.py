@@ -96,7 +96,7 @@ def derivative_of_modes(
     if choice(along, "along", ("frozen", "closed")) != "closed":
         raise ModelError(f'{quantity} are those of a mechanism that keeps its loops closed; give along="closed".')
     modes = linearize(m, q, v, tau, **options).modes()
-    follow = following or ("forces" if tau is None and options.get("a") is None else "nothing")
+    follow = following or ("forces" if tau is None else "nothing")
     found = [mode_derivatives(modes, name, follow, held, singular or "error") for name in names(by, "by")]
     made = [getattr(x, OF_MODES[quantity]) for x in found]
     return made[0] if isinstance(by, str) else np.stack(made, axis=-1)

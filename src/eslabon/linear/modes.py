@@ -177,7 +177,7 @@ class Modes:
         shape, n = lm.batch, lm.dof
         lanes = prod(shape)
         A, U, W, V = (x.reshape(lanes, *x.shape[len(shape) :]) for x in (lm.A, lm.U, lm.W, lm.V))
-        held = np.abs(lm.tau).max(axis=-1, initial=0.0).reshape(lanes, 1, 1)
+        held = np.broadcast_to(np.abs(lm.tau).max(axis=-1, initial=0.0), shape).reshape(lanes, 1, 1)
         made = _all_modes(A, U, V, np.where(np.abs(W) > ROUND_OFF * held, W, 0.0))
         self.poles, self.vectors, self.participation, self.zero = (x.reshape((*shape, *x.shape[1:])) for x in made)
         self._n = n
