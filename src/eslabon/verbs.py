@@ -203,9 +203,8 @@ def options_of(m: Model, formula: Formula, given: Mapping[str, Any]) -> dict[str
             if value is not None:
                 raise ModelError(f"{m.name} {LOOPLESS[option]}; leave {option} out.")
         else:
-            raise ModelError(
-                f"{formula.name} has no option '{option}'{suggest(option, [*known, *Call.__annotations__])}"
-            )
+            words = [x for x in (*known, *Call.__annotations__) if x != option]
+            raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, words)}")
     if made.get("axes") == OLD_AXES:
         renamed(f'axes="{OLD_AXES}"', 'axes="aligned"')
         made["axes"] = "aligned"

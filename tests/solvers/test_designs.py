@@ -266,6 +266,38 @@ def test_verbs_of_one_design_say_how_to_ask_for_many():
             getattr(m, verb)(*given, parameters={"L2": [0.04, 0.05]}, **options)
 
 
+def test_every_verb_of_a_configuration_takes_a_design():
+    """One, or many where it answers for many; else a sentence says how to ask."""
+    m = es.load("five_bar")
+    own = m.variant(L2=0.043)
+    q = own.assemble([2.0, 1.0])
+    asked = {
+        "determined_reactions": (q,),
+        "independent_coordinates": (q,),
+        "well_conditioned": (),
+        "plot": (q,),
+        "animate": (np.stack([q, q]),),
+        "workspace_map": ("point", {"x": (0.04, 0.06), "y": (0.08, 0.1)}, 3),
+    }
+    for verb, given in asked.items():
+        made = getattr(m, verb)(*given, parameters={"L2": 0.043})
+        if verb in ("determined_reactions", "independent_coordinates"):
+            np.testing.assert_array_equal(made, getattr(own, verb)(*given))
+        with pytest.raises(es.ModelError, match=rf"{verb} answers for one design at a time.*\[m.variant\(L2=x\).{verb}"):
+            getattr(m, verb)(*given, parameters={"L2": [0.04, 0.05]})
+        with pytest.raises(es.ModelError, match="no parameter 'L22'; did you mean 'L2'"):
+            getattr(m, verb)(*given, parameters={"L22": 0.04})
+    arm = es.load("scara")
+    longer = arm.variant(a1=0.4)
+    T, start = longer.pose([0.3, 0.5, 0.1, 0.2]), [0.2, 0.6, 0.1, 0.1]
+    found = arm.newton_gauss(T, start, parameters={"a1": 0.4})
+    np.testing.assert_array_equal(found.q, longer.newton_gauss(T, start).q)
+    with pytest.raises(es.EslabonError, match=r"one set of forces and one design.*m.variant\(...\).equilibrium"):
+        m.equilibrium(tau=[0.0, 0.0], all=True, parameters={"L2": [0.04, 0.05]})
+    with pytest.raises(es.ModelError, match=r"no option 'parameters' \(known:"):
+        m.operations("pose", parameters={"L2": 0.04})
+
+
 def test_linear_models_and_equilibria_of_each_design():
     m = es.load("slider_crank")
     parameters = lengths(m, ("r", "l"))

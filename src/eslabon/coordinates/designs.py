@@ -161,7 +161,7 @@ def depended_on(m: Model, names: tuple[str, ...], frame: str | None = None) -> t
         at = [*placement(m, q, chosen_frame(m, frame))] if frame is not None else []
         return casadi.vertcat(*(casadi.vec(casadi.SX(x)) for x in (*([constraint(m, q)] if m.closed else []), *at)))
 
-    return _symbols_in(m, names, places)
+    return symbols_in(m, names, places)
 
 
 @per_model
@@ -169,12 +169,13 @@ def limiting(m: Model, names: tuple[str, ...]) -> tuple[str, ...]:
     """Those of some parameters that limits of joints depend on."""
     import casadi
 
-    return _symbols_in(
+    return symbols_in(
         m, names, lambda m: casadi.vertcat(*(x for j in m.joints for pair in j.limits or () for x in pair))
     )
 
 
-def _symbols_in(m: Model, names: tuple[str, ...], expression: Callable[[Model], Any]) -> tuple[str, ...]:
+def symbols_in(m: Model, names: tuple[str, ...], expression: Callable[[Model], Any]) -> tuple[str, ...]:
+    """Those of some parameters that an expression of the model depends on."""
     import casadi
 
     values = {name: casadi.SX.sym(name) for name in names}

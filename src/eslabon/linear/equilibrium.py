@@ -80,7 +80,10 @@ def equilibrium(
     if given.whole:
         raise ModelError("the configuration q is given, so that there is nothing to search; leave all out.")
     if given.lead:
-        raise InputError(f"all=True is for one set of forces; these have the leading axes {given.lead}.")
+        raise InputError(
+            f"all=True is for one set of forces and one design, and what is given has the leading axes {given.lead}; ask it of each, "
+            "of designs as m.variant(...).equilibrium(..., all=True)."
+        )
     return search.every()
 
 
