@@ -170,7 +170,9 @@ class Verbs(dict[Key, Any]):
             check_external(m, external)
         request = requested(m, formula, dict(options), parameters, external, by)
         if m.rheonomic and formula.timed and TIME not in parameters:
-            raise ModelError(f"the constraints of {m.name} depend on the time; give it to {formula.name}, as t=0.5.")
+            name = formula.name.removesuffix("_along_closed").removesuffix("_along_frozen")
+            asked = name if name == formula.name and by is None else f"the derivative of {name}"
+            raise ModelError(f"the constraints of {m.name} depend on the time; give it to {asked}, as t=0.5.")
         if formula.checks:
             from eslabon.solvers.closure_checks import checked
 

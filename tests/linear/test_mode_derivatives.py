@@ -163,6 +163,26 @@ def test_batches_and_parameters() -> None:
     )
 
 
+def test_a_state_without_numbers_has_none_and_others_have_theirs() -> None:
+    m, v, tau = pendulum(), np.zeros(2), np.array([0.5, -0.2])
+    q = np.array([[0.4, -0.9], [np.nan, 0.7], [-1.0, 0.3]])
+    modes = m.linearize(q, v, tau).modes()
+    for found in (modes.poles, modes.damping, m.derivative("poles", "L1", q, v, tau, along="closed")):
+        np.testing.assert_array_equal(np.isnan(found).all(axis=-1), [False, True, False])
+    np.testing.assert_allclose(modes.poles[2], m.linearize(q[2], v, tau).modes().poles, rtol=1e-9)
+
+
+def test_repeated_poles_of_many_models_at_once() -> None:
+    """Those of rigid-body motions and others, one model like another, and one that has none."""
+    m, k = es.load("cart_pole"), np.array([0.5, 1.0, 2.0])
+    angle = np.array([0.0, np.pi, 0.3])  # up, down, and no equilibrium
+    q = np.stack([np.zeros(3), angle], axis=-1)[:, None]
+    found = m.derivative("poles", "L", q, along="closed", parameters={"L": k}, following="nothing")
+    for i, j in np.ndindex(3, 3):
+        alone = m.variant(L=float(k[j])).derivative("poles", "L", q[i, 0], along="closed", following="nothing")
+        np.testing.assert_allclose(found[i, j], alone, rtol=1e-8, atol=1e-10)
+
+
 def test_rigid_body_poles_stay_where_they_are() -> None:
     m = es.load("cart_pole")
     modes = m.linearize([0.0, 0.0]).modes()
