@@ -241,6 +241,8 @@ def test_modes_of_each_design():
     assert modes.shape == (2, 2, 2, 4)
     own = m.with_parameters(L2=0.05, L3=0.095)
     np.testing.assert_allclose(modes[1, 1], own.assembly_modes([2.0, 1.0]), atol=1e-9)
+    with pytest.raises(es.AssemblyError, match=r"five_bar with L3 = 0.072 \(design 1 of 2\): five_bar cannot be assembled"):
+        m.assembly_modes([3.1, 0.0], parameters={"L3": [0.1, 0.072]})
     m = es.load("slider_crank")
     assert (
         m.assembly_modes([0.4], parameters={"l": 0.31}).shape == m.with_parameters(l=0.31).assembly_modes([0.4]).shape
@@ -322,6 +324,19 @@ def test_linear_models_where_the_actuated_joint_determines_nothing():
         alone = m.with_parameters(r=float(r[k])).linearize(q[k])
         assert found.coordinates == alone.coordinates
         np.testing.assert_allclose(found.A[k], alone.A, rtol=1e-9, atol=1e-9)
+
+
+def test_limits_that_depend_on_a_parameter_are_not_those_of_the_described_mechanism():
+    m = es.load("elbow")
+    m = m.with_joint("theta2", limits=(-1.0, "a1"))
+    lengths = {"a1": [0.9, 1.1]}
+    for ask in (
+        lambda **more: m.inverse_kinematics(position=[1.0, 0.5, 0.0], parameters=lengths, **more),
+        lambda **more: m.equilibrium(tau=[0.0, 0.0], guess=[-1.5, 0.1], parameters=lengths, **more),
+    ):
+        with pytest.raises(es.ModelError, match="limits of joints of elbow depend on a1: pass limits=False"):
+            ask()
+        ask(limits=False)
 
 
 def driven():
