@@ -20,7 +20,7 @@ from eslabon.arguments import known_options, renamed
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes, clearances, free_numbers
-from eslabon.quantities import NUMERICAL
+from eslabon.quantities import SPECTRAL
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
 
@@ -1225,8 +1225,8 @@ class Mechanism(model.Model):
         >>> m.derivative("configuration", ("L2", "L3"), m.assemble([2.0, 1.0]), along="closed", held={"point": "position"}).shape
         (4, 2)
         """
-        if quantity in NUMERICAL:
-            from eslabon.linear.numerical_derivatives import numerical_derivative
+        if isinstance(quantity, str) and quantity in SPECTRAL:
+            from eslabon.linear.spectral_derivatives import spectral_derivative
 
             own = {
                 "frame": frame,
@@ -1236,7 +1236,7 @@ class Mechanism(model.Model):
                 "out": out,
                 "threads": threads,
             }
-            return numerical_derivative(
+            return spectral_derivative(
                 self, quantity, by, arrays, {**more, **{k: x for k, x in own.items() if x is not None}}
             )
         key: tuple[Any, ...] = (quantity, by, frame, axes, formulation)

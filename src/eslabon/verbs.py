@@ -137,9 +137,9 @@ class Verbs(dict[Key, Any]):
         if by is None:
             formula = quantity(self.m, name)
         else:
-            from eslabon.solvers.derived_formulas import derived
+            from eslabon.solvers.derived_formulas import ALONG, derived
 
-            along, held = given.pop("along", "frozen"), given.pop("held", None)
+            along, held = choice(given.pop("along", "frozen"), "along", ALONG), given.pop("held", None)
             formula, by = derived(self.m, quantity(self.m, name, following=along == "closed"), by, along, held)
         options = options_of(self.m, formula, given)
         given_values = (*arrays, *external.values(), *parameters.values())

@@ -79,6 +79,13 @@ def test_bad_input_is_a_sentence() -> None:
         m.pose(q, along="closed")
     with pytest.raises(es.ModelError, match="along"):
         m.derivative("pose", "L2", q, along="loops")
+    for wrong, sentence in (
+        ({"along": "close"}, "did you mean 'closed'"), ({"along": None}, "along is"), ({}, r"'configuration' of five_bar .*along=\"closed\""),
+    ):  # fmt: skip
+        with pytest.raises(es.EslabonError, match=sentence):
+            m.derivative("configuration", "L2", q, **wrong)
+    with pytest.raises(es.ModelError, match="did you mean 'natural_frequencies'"):
+        m.derivative("natural_frequency", "L2", q)
     with pytest.raises(es.AssemblyError, match="violates loop closure"):
         m.derivative("pose", "L2", q + 0.1, along="closed")
     with pytest.raises(es.ModelError, match="held"):

@@ -241,7 +241,9 @@ def test_modes_of_each_design():
     assert modes.shape == (2, 2, 2, 4)
     own = m.with_parameters(L2=0.05, L3=0.095)
     np.testing.assert_allclose(modes[1, 1], own.assembly_modes([2.0, 1.0]), atol=1e-9)
-    with pytest.raises(es.AssemblyError, match=r"five_bar with L3 = 0.072 \(design 1 of 2\): five_bar cannot be assembled"):
+    with pytest.raises(
+        es.AssemblyError, match=r"five_bar with L3 = 0.072 \(design 1 of 2\): five_bar cannot be assembled"
+    ):
         m.assembly_modes([3.1, 0.0], parameters={"L3": [0.1, 0.072]})
     m = es.load("slider_crank")
     assert (
@@ -285,7 +287,9 @@ def test_every_verb_of_a_configuration_takes_a_design():
         made = getattr(m, verb)(*given, parameters={"L2": 0.043})
         if verb in ("determined_reactions", "independent_coordinates"):
             np.testing.assert_array_equal(made, getattr(own, verb)(*given))
-        with pytest.raises(es.ModelError, match=rf"{verb} answers for one design at a time.*\[m.variant\(L2=x\).{verb}"):
+        with pytest.raises(
+            es.ModelError, match=rf"{verb} answers for one design at a time.*\[m.variant\(L2=x\).{verb}"
+        ):
             getattr(m, verb)(*given, parameters={"L2": [0.04, 0.05]})
         with pytest.raises(es.ModelError, match="no parameter 'L22'; did you mean 'L2'"):
             getattr(m, verb)(*given, parameters={"L22": 0.04})

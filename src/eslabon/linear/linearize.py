@@ -294,7 +294,11 @@ def later(lm: LinearModel, name: str) -> dict[str, Floats]:
 
 
 def sensitivity(
-    lm: LinearModel, parameter: str, moved: Floats | None = None, sped: Floats | None = None, forced: Floats | None = None
+    lm: LinearModel,
+    parameter: str,
+    moved: Floats | None = None,
+    sped: Floats | None = None,
+    forced: Floats | None = None,
 ) -> dict[str, Floats]:
     """The derivatives of a linear model's matrices, and of its accelerations, by a parameter, where the independent coordinates,
     their velocities and the actuators' forces change with it so much."""

@@ -20,7 +20,8 @@ from eslabon.model import Model
 if TYPE_CHECKING:
     from eslabon.linear.modes import Modes
 
-Complex, Ints = NDArray[np.complex128], NDArray[np.int64]
+Complex = NDArray[np.complex128]
+Ints = NDArray[np.int64]
 SAME = 1e-6  # of the largest pole: a double one is found to half its digits only
 ROUND_OFF = 1e-12  # of A
 NOTHING = 1e-6  # of the largest change: a repeated pole that does not part
@@ -181,7 +182,7 @@ def _of_group(A: Floats, dA: Floats, pole: Complex, count: int, scale: Floats) -
     still = sizes <= 1e-3 * scale[:, None]
     P = _adjoint(W) @ (still[:, :, None] * W)  # onto those displacements
     kept = np.maximum(_largest(change @ P), _largest(change - P @ change))
-    rigid = (0 < still.sum(axis=-1)) & (still.sum(axis=-1) < count) & (kept <= slight)
+    rigid = (still.sum(axis=-1) > 0) & (still.sum(axis=-1) < count) & (kept <= slight)
     return np.asarray(np.where((_largest(change) <= slight) | rigid, mean, np.nan))
 
 

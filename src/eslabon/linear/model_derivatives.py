@@ -23,10 +23,10 @@ def model_derivative(
     """The derivatives of a linear model's matrices and accelerations by a parameter; `held` are frames, or joints, that stay in
     place of the independent coordinates."""
     choice(following, "following", FOLLOWING)
-    moved = (None, None) if held is None else _held(lm, parameter, held)
-    made = sensitivity(lm, parameter, *moved)
+    moved, sped = (None, None) if held is None else _held(lm, parameter, held)
+    made = sensitivity(lm, parameter, moved, sped)
     if following == "forces":
-        return sensitivity(lm, parameter, *moved, _following_forces(lm, made, parameter))
+        return sensitivity(lm, parameter, moved, sped, _following_forces(lm, made, parameter))
     if following == "coordinates":
         if held is not None:
             raise ModelError(
@@ -41,7 +41,9 @@ def _held(lm: LinearModel, parameter: str, held: Any) -> tuple[Floats, Floats]:
     m, given, i = lm.layout.model, lm.layout.request.parameters, list(lm.layout.partition.independent)
     changes = derivative_at(m, "configuration", parameter, "closed", held, given, lm.q)
     rates = np.linalg.pinv(np.asarray(coordinate_rates(m, lm.q), dtype=float))
-    sped = derivative_at(m, "velocities", parameter, "closed", held, given, lm.q, lm.v) if np.any(lm.v) else np.zeros(m.nv)
+    sped = (
+        derivative_at(m, "velocities", parameter, "closed", held, given, lm.q, lm.v) if np.any(lm.v) else np.zeros(m.nv)
+    )
     return _times(rates, changes)[..., i], sped[..., i]
 
 

@@ -178,7 +178,7 @@ class Modes:
         lanes = prod(shape)
         A, U, W, V = (x.reshape(lanes, *x.shape[len(shape) :]) for x in (lm.A, lm.U, lm.W, lm.V))
         held = np.broadcast_to(np.abs(lm.tau).max(axis=-1, initial=0.0), shape).reshape(lanes, 1, 1)
-        known = np.isfinite(A).all(axis=(1, 2))  # what is given no number has no modes
+        known = np.asarray(np.isfinite(A).all(axis=(1, 2)))  # what is given no number has no modes
         A, V, W = (np.where(known[:, None, None], x, 0.0) for x in (A, V, W))
         U = np.where(known[:, None, None], U, np.eye(n))
         made = _all_modes(A, U, V, np.where(np.abs(W) > ROUND_OFF * held, W, 0.0))

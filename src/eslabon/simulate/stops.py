@@ -99,7 +99,9 @@ def _refuse_inertias(m: Model, names: tuple[str, ...], k: Floats, c: Floats) -> 
         return casadi.vertcat(*homes, casadi.vec(casadi.SX(mass_matrix(m, casadi.SX.sym("q", m.nq)))))
 
     if changing := sorted({*symbols_in(m, names, shown_at_home), *depended_on(m, names)}):
-        one = ", ".join(f"{word}=[{', '.join(f'{x:.4g}' for x in values)}]" for word, values in (("stiffness", k), ("damping", c)))
+        one = ", ".join(
+            f"{word}=[{', '.join(f'{x:.4g}' for x in values)}]" for word, values in (("stiffness", k), ("damping", c))
+        )
         raise InputError(
             f"the stiffness and damping that are chosen for stops follow the inertia of {m.name}, which {', '.join(changing)} "
             f"{'changes' if len(changing) == 1 else 'change'} from design to design; give those of all, such as stops=Stops({one})."
@@ -125,7 +127,7 @@ def _by_velocity(m: Model, name: str, given: ArrayLike | None, default: Floats) 
 def _beyond(m: Model, q: SX, stop: Stop) -> list[tuple[int, SX]]:
     """By how much a coordinate is beyond its limits, and which way that is; less than zero where it is not."""
     joint = next(j for j in m.joints if m.coordinates[j.name].start <= stop.coordinate < m.coordinates[j.name].stop)
-    lower, upper = joint.limits[stop.coordinate - m.coordinates[joint.name].start]
+    lower, upper = (joint.limits or ())[stop.coordinate - m.coordinates[joint.name].start]
     ends = [(sign, end) for sign, end, there in ((1, upper, stop.upper), (-1, lower, stop.lower)) if there]
     return [(sign, sign * (q[stop.coordinate] - end)) for sign, end in ends]
 
