@@ -20,7 +20,7 @@ from eslabon.arguments import known_options, renamed
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
 from eslabon.model import changes, clearances, free_numbers
-from eslabon.quantities import NUMERICAL
+from eslabon.quantities import SPECTRAL
 from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
 
@@ -106,7 +106,7 @@ class Mechanism(model.Model):
         self, q: ArrayLike | str | None = None, *, path: str | Path | None = None, ax: Any = None, theme: str | None = None,
         labels: Any = (), frames: Any = True, coms: bool = False, trace: Any = (), many: str = "ghosts",
         external: Mapping[str, ArrayLike] | None = None, reactions: ArrayLike | bool | None = None, shapes: bool = True,
-        view: Any = None, title: str | None = None, size: Any = None,
+        view: Any = None, title: str | None = None, size: Any = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Any:  # fmt: skip
         """A matplotlib figure of the mechanism: in its plane, with the symbols of kinematic diagrams, if it moves in one, else as
         shaded solids in space; actuated joints are vermillion, cut joints blue.
@@ -117,7 +117,8 @@ class Mechanism(model.Model):
         there; `theme` is "light" or "dark". `labels` is True or some of "joints", "bodies", "frames"; `frames` says whether, or
         which, frames have their axes drawn; `coms` draws centres of mass. `external` are wrenches on bodies as in
         `inverse_dynamics`, `reactions` those that `reactions` gives, True for those of the mechanism held at rest. `view` is
-        (elevation, azimuth) in degrees, or "front", "side", "top", and draws in space; `size` is in inches.
+        (elevation, azimuth) in degrees, or "front", "side", "top", and draws in space; `size` is in inches. `parameters` are those
+        of one design.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -125,11 +126,13 @@ class Mechanism(model.Model):
         >>> figure.axes[0].get_xlabel()
         'x [m]'
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.drawing.draw import draw
 
+        own = one_design(self, parameters, "plot")
         if isinstance(reactions, bool):
-            reactions = self._reactions_at_rest(q) if reactions else None
-        return draw(self, q, path=path, ax=ax, theme=theme, labels=labels, frames=frames, coms=coms, trace=trace, many=many,
+            reactions = own._reactions_at_rest(q) if reactions else None
+        return draw(own, q, path=path, ax=ax, theme=theme, labels=labels, frames=frames, coms=coms, trace=trace, many=many,
             external=external, reactions=reactions, shapes=shapes, view=view, title=title, size=size)  # fmt: skip
 
     def _reactions_at_rest(self, q: ArrayLike | str | None) -> Floats:
@@ -141,19 +144,23 @@ class Mechanism(model.Model):
 
     def animate(
         self, q: ArrayLike, t: ArrayLike | None = None, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0,
-        size: Any = None, trace: Any = None, theme: str | None = None, progress: bool | None = None, **picture: Any,
+        size: Any = None, trace: Any = None, theme: str | None = None, progress: bool | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, **picture: Any,
     ) -> Animation:  # fmt: skip
         """Configurations `(n, nq)`, at times t or else a frame each, as an animation that a notebook plays; with a path it is
         written too, as .mp4, .gif or .html. `motion.animate` and `mode.animate` do so of what they are; options are the same.
+        `parameters` are those of one design.
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("five_bar")
         >>> m.animate(m.assemble(np.linspace([2.0, 1.0], [1.6, 1.2], 20)), trace="point")
         <Animation of five_bar: 20 frames, 0.667 s at 30 frames a second>
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.drawing.animation import animation
 
-        return animation(self, t, q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
+        own = one_design(self, parameters, "animate")
+        return animation(own, t, q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
 
     def topology_svg(self) -> str:
         """A drawing of the bodies and of what joins them, as SVG text.
@@ -488,15 +495,16 @@ class Mechanism(model.Model):
         )
 
     def newton_gauss(
-        self, pose: ArrayLike, guess: ArrayLike | None = None, frame: str | None = None, **options: Any
-    ) -> Iterations:
+        self, pose: ArrayLike, guess: ArrayLike | None = None, frame: str | None = None, *,
+        parameters: Mapping[str, ArrayLike] | None = None, **options: Any,
+    ) -> Iterations:  # fmt: skip
         """The plain iteration of Newton and Gauss on rotation invariants, iterate by iterate (Rojas, 3.3.1), to see how it
         converges; `inverse_kinematics` finds configurations from any start.
 
         Options: `equations`, "invariants" for the seven of the thesis or "vector" for six, without the redundant one of the
         trace, which are spuriously singular where the frame has turned by a right angle; `twist` and `acceleration` of the
         frame for `.v` and `.a` from the same matrix; `iterations` at most; `tolerance`; `dtype=np.float32` for single
-        precision. Where a guess is far, the iteration may diverge: that is what it shows.
+        precision. Where a guess is far, the iteration may diverge: that is what it shows. `parameters` are those of one design.
 
         >>> import eslabon as es
         >>> m = es.load("puma560")
@@ -504,24 +512,28 @@ class Mechanism(model.Model):
         >>> bool(found.residual[0] > 0.1), bool(found.residual[-1] < 1e-12)
         (True, True)
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.inverse.iteration import newton_gauss
 
         known_options("newton_gauss", newton_gauss, options)
-        return newton_gauss(self, pose, guess, frame, **options)
+        return newton_gauss(one_design(self, parameters, "newton_gauss"), pose, guess, frame, **options)
 
-    def well_conditioned(self, frame: str | None = None, *, limits: bool = True) -> Floats:
+    def well_conditioned(
+        self, frame: str | None = None, *, limits: bool = True, parameters: Mapping[str, ArrayLike] | None = None
+    ) -> Floats:
         """A configuration from which a frame moves evenly in all directions, to start from (Rojas, eq. 3.3.1.12): the least
         condition number of the frame's Jacobian; with loops the greatest of the lesser reciprocal condition number of
-        `conditions`.
+        `conditions`. `parameters` are those of one design.
 
         >>> import eslabon as es
         >>> m = es.load("puma560")
         >>> bool(m.conditions(m.well_conditioned()).serial > m.conditions(m.home()).serial)
         True
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.inverse import well_conditioned
 
-        return well_conditioned(self, frame, limits=limits)
+        return well_conditioned(one_design(self, parameters, "well_conditioned"), frame, limits=limits)
 
     def at_time(self, t: float) -> Self:
         """A driven mechanism with its constraints as they are at an instant: for questions about configurations alone.
@@ -687,25 +699,32 @@ class Mechanism(model.Model):
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
         return assembly_modes(self, actuated, joints, pose, frame, words, limits, parameters)
 
-    def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
+    def independent_coordinates(
+        self, q: ArrayLike | None = None, *, parameters: Mapping[str, ArrayLike] | None = None
+    ) -> tuple[str, ...]:
         """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
-        those from which the others follow best at a configuration (coordinate partitioning by pivoting).
+        those from which the others follow best at a configuration (coordinate partitioning by pivoting). `parameters` are those
+        of one design.
 
         >>> import eslabon as es
         >>> es.load("five_bar").independent_coordinates()
         ('theta2', 'theta5')
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.singularities import independent_coordinates
 
-        return independent_coordinates(self, q)
+        return independent_coordinates(one_design(self, parameters, "independent_coordinates"), q)
 
     def conditions(
-        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None,
+        length: float | None = None,
     ) -> Conditions:  # fmt: skip
         """How near configurations are to singular, of the parallel kind (locked actuators do not hold the loops) and of
         the serial kind (a frame loses a direction): reciprocal condition numbers from 1 to 0, the mobility at each, and
         the signs of the Jacobians' determinants. `part` is what counts of the frame: "all", "translation" or "rotation".
-        `parameters` are those of one design or of many, which broadcast with the configurations.
+        `parameters` are those of one design or of many, which broadcast with the configurations. `length` is the characteristic
+        length, m, by which translations and rotations are compared; left out, it is the size of each design, its longest reach
+        between two joints of a body.
 
         Along a motion `.crossings` are the rows after which a parallel singular configuration is passed, `.passages` where
         one of either kind is, `.closest` where the motion comes nearest to one, and `.distance` how far the joints go from
@@ -720,7 +739,7 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.singularities import conditions
 
-        return conditions(self, q, frame, part, parameters=parameters)
+        return conditions(self, q, frame, part, parameters=parameters, length=length)
 
     def singularity(
         self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5,
@@ -790,7 +809,7 @@ class Mechanism(model.Model):
         "roll", "pitch", "yaw" of the frame, or joints by name. `shape` is how many poses there are along each. `modes` is "all",
         names of working modes, or a configuration on the one that is wanted. `part` of the frame's twist is as in `conditions`; left
         out, that which as many actuators move. With limits=False joints may be anywhere; configurations=True keeps `.q`;
-        `parameters` are values of the design. A grid of more than `most` poses is refused.
+        `parameters` are those of one design. A grid of more than `most` poses is refused.
 
         >>> import eslabon as es
         >>> m = es.load("planar_3rrr")
@@ -959,18 +978,22 @@ class Mechanism(model.Model):
         array([0.3])
         """
 
-    def determined_reactions(self, q: ArrayLike) -> np.ndarray:
+    def determined_reactions(
+        self, q: ArrayLike, *, parameters: Mapping[str, ArrayLike] | None = None
+    ) -> np.ndarray:  # fmt: skip
         """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
-        redundant, as across the plane of a planar loop, loads may be locked in that no motion shows.
+        redundant, as across the plane of a planar loop, loads may be locked in that no motion shows. `parameters` are those of
+        one design.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
         >>> m.determined_reactions(m.home())[0]
         array([False, False,  True,  True,  True, False])
         """
+        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.determined_reactions import determined
 
-        return determined(self, q)
+        return determined(one_design(self, parameters, "determined_reactions"), q)
 
     @verb
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
@@ -1187,7 +1210,8 @@ class Mechanism(model.Model):
         held={"tool": "position", "q4": "joint"}. A part is "pose", "position", "orientation", "planar" or rows of a pose, as
         in `inverse_kinematics`. Actuators' forces that are given stay, as do the accelerations that `hybrid_dynamics` prescribes.
 
-        "conditions" gives the derivatives of both reciprocal condition numbers, `.parallel` and `.serial`; "poles",
+        "conditions" gives the derivatives of both reciprocal condition numbers, `.parallel` and `.serial`, with the characteristic
+        `length` that they are of held: left out, it is the size of the design as it is; "poles",
         "natural_frequencies" and "damping_ratios" of q, v and tau are those of `m.linearize(q, v, tau).modes()`, along="closed":
         where tau is left out, the forces follow so that the state stays an equilibrium (see `Modes.derivative`).
 
@@ -1201,8 +1225,8 @@ class Mechanism(model.Model):
         >>> m.derivative("configuration", ("L2", "L3"), m.assemble([2.0, 1.0]), along="closed", held={"point": "position"}).shape
         (4, 2)
         """
-        if quantity in NUMERICAL:
-            from eslabon.linear.numerical_derivatives import numerical_derivative
+        if isinstance(quantity, str) and quantity in SPECTRAL:
+            from eslabon.linear.spectral_derivatives import spectral_derivative
 
             own = {
                 "frame": frame,
@@ -1212,7 +1236,7 @@ class Mechanism(model.Model):
                 "out": out,
                 "threads": threads,
             }
-            return numerical_derivative(
+            return spectral_derivative(
                 self, quantity, by, arrays, {**more, **{k: x for k, x in own.items() if x is not None}}
             )
         key: tuple[Any, ...] = (quantity, by, frame, axes, formulation)

@@ -196,14 +196,20 @@ FOLLOWING = {
 
 
 # What has derivatives by parameters, and is no formula: it is found from singular vectors, or from the vectors of poles.
-NUMERICAL = ("conditions", "poles", "natural_frequencies", "damping_ratios")
+SPECTRAL = ("conditions", "poles", "natural_frequencies", "damping_ratios")
 
 
-def quantity(m: Model, name: str, following: bool = False) -> Formula:
-    """The formula behind a name, for a tree or for a closed mechanism; where joints follow a parameter, theirs too."""
+def quantity(m: Model, name: str, following: bool | None = None) -> Formula:
+    """The formula behind a name, for a tree or for a closed mechanism; where joints follow a parameter, theirs too. `following`
+    says of a derivative whether they do."""
     known = {**QUANTITIES, **(CLOSED if m.closed else {}), **(FOLLOWING if following else {})}
     if not isinstance(name, str) or name not in known:
-        words = [*known, *(NUMERICAL if following else ())]
+        if isinstance(name, str) and name in FOLLOWING:
+            raise ModelError(
+                f"'{name}' of {m.name} is what is given; how it follows a parameter is m.derivative('{name}', "
+                'parameter, ..., along="closed").'
+            )
+        words = [*known, *((*FOLLOWING, *SPECTRAL) if following is not None else ())]
         raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), words)}")
     if name.startswith("coupling_forces") and not m.couplings:
         raise ModelError(f"{m.name} has no couplings; the forces of its loops are among its reactions.")

@@ -137,9 +137,9 @@ class Verbs(dict[Key, Any]):
         if by is None:
             formula = quantity(self.m, name)
         else:
-            from eslabon.solvers.derived_formulas import derived
+            from eslabon.solvers.derived_formulas import ALONG, derived
 
-            along, held = given.pop("along", "frozen"), given.pop("held", None)
+            along, held = choice(given.pop("along", "frozen"), "along", ALONG), given.pop("held", None)
             formula, by = derived(self.m, quantity(self.m, name, following=along == "closed"), by, along, held)
         options = options_of(self.m, formula, given)
         given_values = (*arrays, *external.values(), *parameters.values())
@@ -170,7 +170,9 @@ class Verbs(dict[Key, Any]):
             check_external(m, external)
         request = requested(m, formula, dict(options), parameters, external, by)
         if m.rheonomic and formula.timed and TIME not in parameters:
-            raise ModelError(f"the constraints of {m.name} depend on the time; give it to {formula.name}, as t=0.5.")
+            name = formula.name.removesuffix("_along_closed").removesuffix("_along_frozen")
+            asked = name if name == formula.name and by is None else f"the derivative of {name}"
+            raise ModelError(f"the constraints of {m.name} depend on the time; give it to {asked}, as t=0.5.")
         if formula.checks:
             from eslabon.solvers.closure_checks import checked
 
@@ -203,9 +205,8 @@ def options_of(m: Model, formula: Formula, given: Mapping[str, Any]) -> dict[str
             if value is not None:
                 raise ModelError(f"{m.name} {LOOPLESS[option]}; leave {option} out.")
         else:
-            raise ModelError(
-                f"{formula.name} has no option '{option}'{suggest(option, [*known, *Call.__annotations__])}"
-            )
+            words = [x for x in (*known, *Call.__annotations__) if x != option]
+            raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, words)}")
     if made.get("axes") == OLD_AXES:
         renamed(f'axes="{OLD_AXES}"', 'axes="aligned"')
         made["axes"] = "aligned"

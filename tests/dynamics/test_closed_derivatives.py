@@ -79,6 +79,13 @@ def test_bad_input_is_a_sentence() -> None:
         m.pose(q, along="closed")
     with pytest.raises(es.ModelError, match="along"):
         m.derivative("pose", "L2", q, along="loops")
+    for wrong, sentence in (
+        ({"along": "close"}, "did you mean 'closed'"), ({"along": None}, "along is"), ({}, r"'configuration' of five_bar .*along=\"closed\""),
+    ):  # fmt: skip
+        with pytest.raises(es.EslabonError, match=sentence):
+            m.derivative("configuration", "L2", q, **wrong)
+    with pytest.raises(es.ModelError, match="did you mean 'natural_frequencies'"):
+        m.derivative("natural_frequency", "L2", q)
     with pytest.raises(es.AssemblyError, match="violates loop closure"):
         m.derivative("pose", "L2", q + 0.1, along="closed")
     with pytest.raises(es.ModelError, match="held"):
@@ -117,6 +124,35 @@ def test_bad_input_of_several_is_a_sentence() -> None:
         for along in ("closed", "frozen"):
             with pytest.raises(es.ModelError, match=sentence):
                 m.derivative("pose", by, q, along=along)
+
+
+def test_a_parameter_may_have_the_name_of_an_argument() -> None:
+    m = es.load("bennett")  # whose length a is no acceleration
+    q, v, a = m.complete([1.2], [0.5], [0.3])
+
+    def force(s: float, **held: np.ndarray) -> np.ndarray:
+        other = m.variant(a=m.parameters["a"] + s)
+        return other.inverse_dynamics(*(held.values() or other.complete([1.2], [0.5], [0.3], guess=q)))
+
+    for by in ("a", ("a",)):
+        exact = m.derivative("inverse_dynamics", by, q, v, a, along="closed")
+        np.testing.assert_allclose(np.ravel(exact), differences(force, 1e-3), rtol=1e-8)
+    frozen = m.derivative("inverse_dynamics", ("a",), q, v, a)[:, 0]
+    np.testing.assert_allclose(frozen, differences(lambda s: force(s, q=q, v=v, a=a), 1e-3), rtol=1e-8)
+    assert m.derivative("inverse_dynamics", "a", q, v, a).shape == (1, m.nv)  # by the argument
+    with pytest.raises(es.ModelError, match=r"differentiate by \('a',\) for the parameter"):
+        m.derivative("inverse_dynamics", "a", q, v, a, parameters={"a": 0.21})
+
+
+def test_designs_far_from_the_described_one_follow_too() -> None:
+    """Of a linkage whose redundant rows are others in every configuration of every design."""
+    m = es.load("bennett")
+    alpha = m.parameters["alpha"] + np.array([-0.1, 0.15])
+    q = m.assemble(np.linspace(0.3, 5.8, 4)[:, None, None], parameters={"alpha": alpha})
+    many = m.derivative("configuration", ("a", "alpha"), q, along="closed", parameters={"alpha": alpha})
+    for k, value in enumerate(alpha):
+        own = m.with_parameters(alpha=float(value))
+        np.testing.assert_allclose(many[:, k], own.derivative("configuration", ("a", "alpha"), q[:, k], along="closed"), rtol=1e-7, atol=1e-9)  # fmt: skip
 
 
 def test_what_has_no_answer_itself_is_refused() -> None:

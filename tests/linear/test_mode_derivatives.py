@@ -105,6 +105,49 @@ def test_a_frame_is_held() -> None:
     np.testing.assert_allclose(by[..., 0], exact.poles, rtol=1e-9)
 
 
+def test_the_motion_of_a_frame_is_held() -> None:
+    """Its twist stays too, so that the independent velocities are others."""
+    m, q, v, tau = pendulum(), np.array([0.4, -0.9]), np.array([0.7, -1.1]), np.array([0.5, -0.2])
+    T, V = m.pose(q, "tip"), m.velocity(q, v, "tip", axes="aligned")
+
+    def anew(s: float, forces: Any) -> Any:
+        other = same(m, "L1", s)
+        here = other.inverse_kinematics(position=T[:3, 3], guess=q, frame="tip")
+        J = other.jacobian(here, "tip", "aligned")[3:]
+        return other.linearize(here, np.linalg.lstsq(J, V[3:], rcond=None)[0], forces).modes()
+
+    for forces, following in ((tau, "nothing"), (None, "forces")):
+        modes = m.linearize(q, v, forces).modes()
+        exact = modes.derivative("L1", following, held={"tip": "position"})
+        compare(exact, lambda s, f=forces: anew(s, f), 1e-3)
+
+
+def test_accelerations_stay() -> None:
+    m, q = linked()
+    q, v, a = m.complete([q[0]], [0.8], [-0.4], guess=q)
+
+    def anew(s: float) -> np.ndarray:
+        other = same(m, "L", s)
+        here, speed, push = other.complete([q[0]], [0.8], [-0.4], guess=q)
+        return other.linearize(here, speed, a=push).modes().poles
+
+    exact = m.derivative("poles", "L", q, v, along="closed", a=a)
+    np.testing.assert_allclose(exact, differences(anew, 1e-4), rtol=1e-6, atol=1e-7)
+
+
+def test_one_state_or_one_set_of_forces_for_many() -> None:
+    m, q, tau = pendulum(), np.array([[0.4, -0.9], [0.1, 0.7]]), np.array([0.5, -0.2])
+    many = m.linearize(q, None, tau).modes()
+    lengths = m.linearize(q[0], None, tau, parameters={"L1": [0.4, 0.5, 0.6]}).modes()
+    for k in range(2):
+        alone = m.linearize(q[k], None, tau).modes()
+        np.testing.assert_allclose(many.poles[k], alone.poles, rtol=1e-9)
+        by = many.derivative("L1", "nothing").poles[k]
+        np.testing.assert_allclose(by, alone.derivative("L1", "nothing").poles, rtol=1e-8)
+    np.testing.assert_allclose(lengths.poles[1], many.poles[0], rtol=1e-9)
+    assert lengths.derivative("L2", "nothing").poles.shape == (3, 4)
+
+
 def test_batches_and_parameters() -> None:
     m = pendulum()
     q = np.array([[0.4, -0.9], [0.1, 0.7], [-1.0, 0.3]])
@@ -118,6 +161,26 @@ def test_batches_and_parameters() -> None:
     np.testing.assert_allclose(
         other[2], m.with_parameters(L1=0.55).derivative("natural_frequencies", "L1", q[2], along="closed"), rtol=1e-8
     )
+
+
+def test_a_state_without_numbers_has_none_and_others_have_theirs() -> None:
+    m, v, tau = pendulum(), np.zeros(2), np.array([0.5, -0.2])
+    q = np.array([[0.4, -0.9], [np.nan, 0.7], [-1.0, 0.3]])
+    modes = m.linearize(q, v, tau).modes()
+    for found in (modes.poles, modes.damping, m.derivative("poles", "L1", q, v, tau, along="closed")):
+        np.testing.assert_array_equal(np.isnan(found).all(axis=-1), [False, True, False])
+    np.testing.assert_allclose(modes.poles[2], m.linearize(q[2], v, tau).modes().poles, rtol=1e-9)
+
+
+def test_repeated_poles_of_many_models_at_once() -> None:
+    """Those of rigid-body motions and others, one model like another, and one that has none."""
+    m, k = es.load("cart_pole"), np.array([0.5, 1.0, 2.0])
+    angle = np.array([0.0, np.pi, 0.3])  # up, down, and no equilibrium
+    q = np.stack([np.zeros(3), angle], axis=-1)[:, None]
+    found = m.derivative("poles", "L", q, along="closed", parameters={"L": k}, following="nothing")
+    for i, j in np.ndindex(3, 3):
+        alone = m.variant(L=float(k[j])).derivative("poles", "L", q[i, 0], along="closed", following="nothing")
+        np.testing.assert_allclose(found[i, j], alone, rtol=1e-8, atol=1e-10)
 
 
 def test_rigid_body_poles_stay_where_they_are() -> None:

@@ -107,3 +107,54 @@ def test_starts_that_do_not_close_in_their_design_are_named():
         m.simulate(q, None, 0.1, parameters={"L9": 0.05})
     with pytest.raises(es.EslabonError, match="do not fit together"):
         m.simulate(np.stack([q] * 3), None, 0.1, method="rk4", step=1e-3, parameters=parameters)
+
+
+def stopped():
+    """A double pendulum with a stop, where the parameter `far` has it, and a motor whose force is limited."""
+    b = es.Builder("stopped", gravity=(0, -9.81, 0))
+    L, far, most = b.parameter("L", 0.3), b.parameter("far", 0.2), b.parameter("most", 1.0)
+    b.body("bar", mass=1.0, com=(L / 2, 0, 0), inertia=(0.01, 0.01, 0.01)).body(
+        "bob", mass=0.5, inertia=(0.01, 0.01, 0.01)
+    )
+    b.joint("q1", "revolute", "ground", "bar", home=-1.2, limits=(-3.0, far), effort_limit=most)
+    return b.joint("q2", "revolute", "bar", "bob", at=(L, 0, 0)).build()
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "rk4", "step": 1e-3}, {"method": "symplectic", "step": 1e-3}, {"method": "Radau"}]
+)
+def test_stops_of_each_design(options):
+    """Limits may depend on parameters; the stiffness is one for all, or that of a single design."""
+    m = stopped()
+    far, t = np.array([-0.5, 0.2]), np.linspace(0.0, 0.3, 4)
+    start = [-1.0, 0.0], [8.0, 0.0]
+    motion = m.simulate(*start, t, parameters={"far": far}, stops=True, **options)
+    bumper = es.simulate.Stops(stiffness=900.0, damping=5.0)
+    lengths = {"far": far, "L": np.array([0.3, 0.35])}
+    other = m.simulate(*start, t, parameters=lengths, stops=bumper, **options)
+    for k in range(2):
+        alone = m.variant(far=float(far[k])).simulate(*start, t, stops=True, **options)
+        np.testing.assert_allclose(motion.q[k], alone.q, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(motion.energy.total[k], alone.energy.total, rtol=1e-6)
+        alone = m.variant(far=float(far[k]), L=float(lengths["L"][k])).simulate(*start, t, stops=bumper, **options)
+        np.testing.assert_allclose(other.q[k], alone.q, rtol=1e-6, atol=1e-8)
+    assert motion.q[0, :, 0].max() < -0.3 < motion.q[1, :, 0].max()  # the first one hit its stop
+    with pytest.raises(
+        es.EslabonError, match=r"inertia of stopped, which L changes from design to design; .*Stops\(stiffness=\["
+    ):
+        m.simulate(*start, t, parameters=lengths, stops=True, **options)
+    single = m.simulate(*start, t, parameters={"L": 0.35}, stops=True, **options)
+    np.testing.assert_allclose(
+        single.q, m.with_parameters(L=0.35).simulate(*start, t, stops=True, **options).q, atol=1e-7
+    )
+
+
+def test_effort_limits_of_a_design():
+    m = stopped()
+    options = {"method": "rk4", "step": 1e-3, "saturate": True}
+    one = m.simulate([-1.0, 0.0], None, 0.05, [5.0, 0.0], parameters={"most": 2.0}, **options)
+    assert np.abs(one.tau[:, 0]).max() == 2.0
+    with pytest.raises(
+        es.EslabonError, match=r"effort limits of stopped depend on most: leave saturate out, or simulate m.variant"
+    ):
+        m.simulate([-1.0, 0.0], None, 0.05, [5.0, 0.0], parameters={"most": [2.0, 3.0]}, **options)

@@ -77,6 +77,29 @@ def test_conditions_of_mechanisms_assembled_anew() -> None:
     assert abs(held.parallel - found.parallel[1]) > 0.1
 
 
+def test_the_characteristic_length_is_held() -> None:
+    """With a length of the caller's they are the slopes of `conditions`; each design has its own, else."""
+    m = es.load("five_bar")
+    lengths = {"L3": np.array([0.1, 0.12]), "L4": np.array([0.1, 0.11])}
+    q = m.assemble([2.0, 1.0], parameters=lengths)
+    many = m.derivative("conditions", ("L1", "L2"), q, along="closed", parameters=lengths)
+    own = m.with_parameters(L3=0.12, L4=0.11)
+    alone = own.derivative("conditions", ("L1", "L2"), q[1], along="closed")
+    np.testing.assert_allclose(many.serial[1], alone.serial, rtol=1e-9)
+    np.testing.assert_allclose(many.parallel[1], alone.parallel, rtol=1e-9)
+
+    def anew(s: float) -> Any:
+        other = own.variant(L3=0.12 + s)
+        return other.conditions(other.assemble([2.0, 1.0], guess=q[1]), length=0.07).serial
+
+    found = own.derivative("conditions", "L3", q[1], along="closed", length=0.07)
+    np.testing.assert_allclose(found.serial, differences(anew, 1e-4), rtol=1e-7)
+    assert abs(own.conditions(q[1], length=0.12).serial - own.conditions(q[1]).serial) < 1e-12
+    for wrong in (0.0, -1.0, np.nan, "long", [0.1, 0.2]):
+        with pytest.raises(es.InputError, match="length is a number greater than zero"):
+            own.conditions(q[1], length=wrong)
+
+
 def test_an_arm_in_closed_form() -> None:
     m = es.load("elbow")
     q = np.array([0.3, 1.1])

@@ -241,6 +241,10 @@ def test_modes_of_each_design():
     assert modes.shape == (2, 2, 2, 4)
     own = m.with_parameters(L2=0.05, L3=0.095)
     np.testing.assert_allclose(modes[1, 1], own.assembly_modes([2.0, 1.0]), atol=1e-9)
+    with pytest.raises(
+        es.AssemblyError, match=r"five_bar with L3 = 0.072 \(design 1 of 2\): five_bar cannot be assembled"
+    ):
+        m.assembly_modes([3.1, 0.0], parameters={"L3": [0.1, 0.072]})
     m = es.load("slider_crank")
     assert (
         m.assembly_modes([0.4], parameters={"l": 0.31}).shape == m.with_parameters(l=0.31).assembly_modes([0.4]).shape
@@ -266,6 +270,40 @@ def test_verbs_of_one_design_say_how_to_ask_for_many():
             getattr(m, verb)(*given, parameters={"L2": [0.04, 0.05]}, **options)
 
 
+def test_every_verb_of_a_configuration_takes_a_design():
+    """One, or many where it answers for many; else a sentence says how to ask."""
+    m = es.load("five_bar")
+    own = m.variant(L2=0.043)
+    q = own.assemble([2.0, 1.0])
+    asked = {
+        "determined_reactions": (q,),
+        "independent_coordinates": (q,),
+        "well_conditioned": (),
+        "plot": (q,),
+        "animate": (np.stack([q, q]),),
+        "workspace_map": ("point", {"x": (0.04, 0.06), "y": (0.08, 0.1)}, 3),
+    }
+    for verb, given in asked.items():
+        made = getattr(m, verb)(*given, parameters={"L2": 0.043})
+        if verb in ("determined_reactions", "independent_coordinates"):
+            np.testing.assert_array_equal(made, getattr(own, verb)(*given))
+        with pytest.raises(
+            es.ModelError, match=rf"{verb} answers for one design at a time.*\[m.variant\(L2=x\).{verb}"
+        ):
+            getattr(m, verb)(*given, parameters={"L2": [0.04, 0.05]})
+        with pytest.raises(es.ModelError, match="no parameter 'L22'; did you mean 'L2'"):
+            getattr(m, verb)(*given, parameters={"L22": 0.04})
+    arm = es.load("scara")
+    longer = arm.variant(a1=0.4)
+    T, start = longer.pose([0.3, 0.5, 0.1, 0.2]), [0.2, 0.6, 0.1, 0.1]
+    found = arm.newton_gauss(T, start, parameters={"a1": 0.4})
+    np.testing.assert_array_equal(found.q, longer.newton_gauss(T, start).q)
+    with pytest.raises(es.EslabonError, match=r"one set of forces and one design.*m.variant\(...\).equilibrium"):
+        m.equilibrium(tau=[0.0, 0.0], all=True, parameters={"L2": [0.04, 0.05]})
+    with pytest.raises(es.ModelError, match=r"no option 'parameters' \(known:"):
+        m.operations("pose", parameters={"L2": 0.04})
+
+
 def test_linear_models_and_equilibria_of_each_design():
     m = es.load("slider_crank")
     parameters = lengths(m, ("r", "l"))
@@ -278,6 +316,31 @@ def test_linear_models_and_equilibria_of_each_design():
         alone = own.equilibrium(guess=q[k])
         np.testing.assert_allclose(rest.q[k], alone.q, atol=1e-8)
         np.testing.assert_allclose(rest.energy[k], alone.energy, rtol=1e-8)
+
+
+def test_linear_models_where_the_actuated_joint_determines_nothing():
+    """A crank at its dead centre, where the slider is no independent coordinate, in each design its own."""
+    m = es.load("slider_crank").with_actuated(["slide"])
+    r = np.array([0.1, 0.13])
+    q = m.assemble([0.0], joints=("crank",), parameters={"r": r})
+    found = m.linearize(q, parameters={"r": r})
+    for k in range(2):
+        alone = m.with_parameters(r=float(r[k])).linearize(q[k])
+        assert found.coordinates == alone.coordinates
+        np.testing.assert_allclose(found.A[k], alone.A, rtol=1e-9, atol=1e-9)
+
+
+def test_limits_that_depend_on_a_parameter_are_not_those_of_the_described_mechanism():
+    m = es.load("elbow")
+    m = m.with_joint("theta2", limits=(-1.0, "a1"))
+    lengths = {"a1": [0.9, 1.1]}
+    for ask in (
+        lambda **more: m.inverse_kinematics(position=[1.0, 0.5, 0.0], parameters=lengths, **more),
+        lambda **more: m.equilibrium(tau=[0.0, 0.0], guess=[-1.5, 0.1], parameters=lengths, **more),
+    ):
+        with pytest.raises(es.ModelError, match="limits of joints of elbow depend on a1: pass limits=False"):
+            ask()
+        ask(limits=False)
 
 
 def driven():

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
 
 from eslabon.arguments import Floats, finite, mapping
-from eslabon.errors import InputError, ModelError
+from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
 from eslabon.graph.evaluator import Formula, evaluate
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import constraint
@@ -126,10 +127,19 @@ def one_design(m: M, parameters: Any, verb: str) -> M:
     return designs.mechanism(m)
 
 
-def each_design(m: M, parameters: Any) -> tuple[tuple[int, ...], list[M]]:
-    """The leading axes of designs, and their mechanisms, which share their native code."""
-    designs = designs_of(m, parameters)
-    return designs.lead, [designs[at].mechanism(m) for at in np.ndindex(designs.lead)]
+def each_design(m: M, parameters: Any, answer: Callable[[M], Floats]) -> tuple[tuple[int, ...], list[Floats]]:
+    """The leading axes of designs, and the answers of their mechanisms, which share their native code; one that has none is
+    named."""
+    designs, made = designs_of(m, parameters), []
+    for at in np.ndindex(designs.lead):
+        try:
+            made.append(answer(designs[at].mechanism(m)))
+        except (AssemblyError, InverseKinematicsError, ModelError) as error:
+            if not designs.lead:
+                raise
+            which = at[0] if len(at) == 1 else at
+            raise type(error)(f"{m.name}{designs[at].told} (design {which} of {prod(designs.lead)}): {error}") from None
+    return designs.lead, made
 
 
 def _refuse_inadmissible(m: Model, designs: Designs) -> None:
@@ -161,7 +171,7 @@ def depended_on(m: Model, names: tuple[str, ...], frame: str | None = None) -> t
         at = [*placement(m, q, chosen_frame(m, frame))] if frame is not None else []
         return casadi.vertcat(*(casadi.vec(casadi.SX(x)) for x in (*([constraint(m, q)] if m.closed else []), *at)))
 
-    return _symbols_in(m, names, places)
+    return symbols_in(m, names, places)
 
 
 @per_model
@@ -169,12 +179,13 @@ def limiting(m: Model, names: tuple[str, ...]) -> tuple[str, ...]:
     """Those of some parameters that limits of joints depend on."""
     import casadi
 
-    return _symbols_in(
+    return symbols_in(
         m, names, lambda m: casadi.vertcat(*(x for j in m.joints for pair in j.limits or () for x in pair))
     )
 
 
-def _symbols_in(m: Model, names: tuple[str, ...], expression: Callable[[Model], Any]) -> tuple[str, ...]:
+def symbols_in(m: Model, names: tuple[str, ...], expression: Callable[[Model], Any]) -> tuple[str, ...]:
+    """Those of some parameters that an expression of the model depends on."""
     import casadi
 
     values = {name: casadi.SX.sym(name) for name in names}

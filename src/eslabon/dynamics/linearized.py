@@ -148,16 +148,17 @@ def tree_terms(
 
 
 def linear_sensitivity(
-    m: Model, q: SX, v: SX, tau: SX, value: SX, moved: SX, forced: SX, parameter: str, partition: Partition | None = None,
-    outputs: tuple[Output, ...] = (), external: External | None = None, *, structure: Structure,
+    m: Model, q: SX, v: SX, tau: SX, value: SX, moved: SX, sped: SX, forced: SX, parameter: str,
+    partition: Partition | None = None, outputs: tuple[Output, ...] = (), external: External | None = None, *,
+    structure: Structure,
 ) -> list[SX]:  # fmt: skip
     """The derivatives of U, V, W, F, A, B, C, D and the accelerations by a parameter, where the independent coordinates change by
-    `moved`, the actuators' forces by `forced` and the independent velocities not at all; all else follows, so that the loops
-    stay closed."""
+    `moved`, the independent velocities by `sped` and the actuators' forces by `forced`; all else follows, so that the loops stay
+    closed."""
     varied, p = m.with_symbols({**m.symbols, parameter: value}), partition or structure.partition
     with inlining():
         made = linear_model(varied, q, v, tau, p, outputs, external, structure=structure)
-        step_q, step_v = _following(varied, q, v, value, moved, p)
+        step_q, step_v = _following(varied, q, v, value, moved, sped, p)
         changing = [made.U, made.V, made.W, made.F, made.A, made.B, made.C, made.D, made.a]
         direction = casadi.vertcat(step_q, step_v, forced, casadi.SX(1))
         stacked = casadi.densify(casadi.vertcat(*(casadi.vec(x) for x in changing)))
@@ -167,17 +168,17 @@ def linear_sensitivity(
     return [*parts, made.residual, made.condition]
 
 
-def _following(m: Model, q: SX, v: SX, value: SX, moved: SX, p: Partition) -> tuple[SX, SX]:
-    """How all coordinates and velocities change with a parameter, and with the independent coordinates."""
+def _following(m: Model, q: SX, v: SX, value: SX, moved: SX, sped: SX, p: Partition) -> tuple[SX, SX]:
+    """How all coordinates and velocities change with a parameter, and with the independent ones."""
     e, step_q, step_v = list(p.dependent), zeros(m.nv), zeros(m.nv)
-    step_q[list(p.independent), :] = moved
+    step_q[list(p.independent), :], step_v[list(p.independent), :] = moved, sped
     along = coordinate_rates(m, q)
     if m.closed:
         phi, J, _, rate = closure.equations(m, q, v, p.rows)
         dependent, speed = Square(J[:, e]), J @ v + rate
         step_q[e, :] = -dependent.solve(casadi.jacobian(phi, value) + J @ step_q)
         state, direction = casadi.vertcat(q, value), casadi.vertcat(along @ step_q, casadi.SX(1))
-        step_v[e, :] = -dependent.solve(casadi.jtimes(speed, state, direction))
+        step_v[e, :] = -dependent.solve(casadi.jtimes(speed, state, direction) + J @ step_v)
     return along @ step_q, step_v
 
 

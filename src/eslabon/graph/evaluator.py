@@ -194,7 +194,10 @@ def requested(
     if external and not formula.external:
         raise ModelError(f"{formula.name} does not depend on wrenches; leave external out.")
     if by is not None and by in parameters and by in formula.input_names:
-        raise ModelError(f"'{by}' is an argument of {formula.name} and a parameter of {m.name}; rename the parameter.")
+        raise ModelError(
+            f"'{by}' is an argument of {formula.name} and a parameter of {m.name}: differentiate by ('{by}',) for the parameter, or "
+            "put its value in with m.with_parameters for the argument."
+        )
     known = dict.fromkeys((*formula.input_names, *m.parameters, *parameters))
     if by is not None and by not in known:
         raise ModelError(f"{formula.name} of {m.name} does not depend on '{by}'{suggest(by, known)}")

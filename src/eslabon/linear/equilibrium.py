@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import count, flag
+from eslabon.coordinates.designs import designs_of
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, generic, rank_at
 from eslabon.errors import AssemblyError, EquilibriumError, InputError, ModelError
 from eslabon.linear.equilibria import Equilibrium
@@ -74,13 +75,18 @@ def equilibrium(
             "m.without(...), or lock a joint with m.locked(...)."
         )
     given = asked(m, q, tau, v, guess, external, parameters)
+    if parameters and not given.whole:
+        designs_of(m, parameters, limits)
     search = _Search(m, given, Ranges.of(m, size(m)), limits, count(restarts, "restarts"), costs(m, weights), strict)
     if not all:
         return search.held() if given.whole else search.one()
     if given.whole:
         raise ModelError("the configuration q is given, so that there is nothing to search; leave all out.")
     if given.lead:
-        raise InputError(f"all=True is for one set of forces; these have the leading axes {given.lead}.")
+        raise InputError(
+            f"all=True is for one set of forces and one design, and what is given has the leading axes {given.lead}; ask it of each, "
+            "of designs as m.variant(...).equilibrium(..., all=True)."
+        )
     return search.every()
 
 

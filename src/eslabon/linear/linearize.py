@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, floats, mapping, names, positive, states, text
+from eslabon.coordinates.closing import jacobian_at
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
@@ -23,7 +25,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSURE, MASS, evaluate, structure_of
+from eslabon.quantities import CLOSURE, MASS, structure_of
 from eslabon.solvers.closure_checks import checked
 
 MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")
@@ -76,7 +78,10 @@ TREE_TERMS = _formula("tree_terms", ("q", "v", "a"), ("U", "V", "W"), ())
 HOLDING = _formula("holding", ("q", "v", "a"), ("F", "needed"), steady=False)
 SENSITIVITY = _formula(
     "linear_sensitivity",
-    ("q", "v", "tau", Argument("value", ()), Argument("moved", _shape("needed")), Argument("forced", lambda m, **_: (m.nu,))),
+    (
+        "q", "v", "tau", Argument("value", ()), Argument("moved", _shape("needed")), Argument("sped", _shape("needed")),
+        Argument("forced", lambda m, **_: (m.nu,)),
+    ),
     (*MATRICES, "a"), outputs=(), parameter=None,
 )  # fmt: skip
 
@@ -110,7 +115,7 @@ def linearize(
     v = np.zeros(m.nv) if v is None else states(v, "v", m.nv, m.name, "velocities", needs)
     if tau is not None and a is not None:
         raise ModelError("linearize takes the actuators' forces tau or the accelerations a: one of the two.")
-    for p in _partitions(m, chosen, q):
+    for p in _partitions(call, chosen, q):
         try:
             forces = _forces(call, p, q, v, a) if tau is None else states(tau, "tau", m.nu, m.name, "actuators", floats)
             return _at(call, p, asked, q, v, forces)
@@ -164,6 +169,15 @@ class _Call:
         made: tuple[Floats, ...] = f(*arrays, *self.external.values(), *self.parameters.values())
         return made
 
+    def designs(self, q: Floats) -> tuple[tuple[int, ...], Designs]:
+        """The leading axes of configurations and parameters, and the design of each, one after the other."""
+        values = {name: np.asarray(x, dtype=float) for name, x in self.parameters.items()}
+        lead = np.broadcast_shapes(q.shape[:-1], *(x.shape for x in values.values()))
+        if not values:
+            return lead, DESCRIBED
+        together = np.stack([np.broadcast_to(x, lead).ravel() for x in values.values()], axis=-1)
+        return lead, Designs(tuple(values), together)
+
     def of(self, batch: tuple[int, ...], places: Any) -> _Call:
         """The same for some of many states, by their places one after the other."""
         made = copy(self)
@@ -189,15 +203,19 @@ def _native(
     return checked(m, request, tolerance) if formula.checks else native(m, request)
 
 
-def _partitions(m: Model, chosen: Partition | None, q: Floats) -> Iterator[Partition]:
-    """The caller's choice, or that of the mechanism and after it that of the configuration."""
+def _partitions(call: _Call, chosen: Partition | None, q: Floats) -> Iterator[Partition]:
+    """The caller's choice, or that of the mechanism and after it that of the configuration where it is poorest."""
+    m = call.m
     own = _own(m) if chosen is None else chosen
     yield own
-    known = q.reshape(-1, m.nq)[np.isfinite(q.reshape(-1, m.nq)).all(axis=-1)]
+    lead, designs = call.designs(q)
+    flat = np.broadcast_to(q, (*lead, m.nq)).reshape(-1, m.nq)
+    known = np.flatnonzero(np.isfinite(flat).all(axis=-1))
     if chosen is None and m.closed and len(known):
-        J = evaluate(m, "constraint_jacobian")(known)[:, list(own.rows)][..., list(own.dependent)]
-        worst = int(np.linalg.svd(J, compute_uv=False)[:, -1].argmin()) if own.dependent else 0
-        other = partition_at(m, known[worst], m.actuated_velocities)
+        J = jacobian_at(m, flat[known], designs[known] if designs.names else designs)
+        J = J[:, list(own.rows)][..., list(own.dependent)]
+        worst = known[int(np.linalg.svd(J, compute_uv=False)[:, -1].argmin()) if own.dependent else 0]
+        other = partition_at(m, flat[worst], m.actuated_velocities, designs[worst] if designs.names else designs)
         if len(other.rows) < len(own.rows):
             raise SingularityError(
                 f"linearize: {m.name} is at a singular configuration where branches of its motion meet and its loops hold less than "
@@ -276,10 +294,14 @@ def later(lm: LinearModel, name: str) -> dict[str, Floats]:
 
 
 def sensitivity(
-    lm: LinearModel, parameter: str, moved: Floats | None = None, forced: Floats | None = None
+    lm: LinearModel,
+    parameter: str,
+    moved: Floats | None = None,
+    sped: Floats | None = None,
+    forced: Floats | None = None,
 ) -> dict[str, Floats]:
-    """The derivatives of a linear model's matrices, and of its accelerations, by a parameter, where the independent coordinates
-    and the actuators' forces change with it so much."""
+    """The derivatives of a linear model's matrices, and of its accelerations, by a parameter, where the independent coordinates,
+    their velocities and the actuators' forces change with it so much."""
     layout, call = lm.layout, lm.layout.request
     m, parameter = layout.model, text(parameter, "parameter")
     if parameter not in m.parameters:
@@ -287,7 +309,7 @@ def sensitivity(
     value = call.parameters.get(parameter, m.parameters[parameter])
     outputs = _layout(m, layout.partition, layout.outputs or None)[0]
     asked = {"partition": layout.partition, "outputs": outputs, "parameter": parameter}
-    steps = np.zeros(lm.dof) if moved is None else moved, np.zeros(m.nu) if forced is None else forced
+    steps = (np.zeros(n) if x is None else x for x, n in ((moved, lm.dof), (sped, lm.dof), (forced, m.nu)))
     made = call.without(parameter)(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value, *steps)
     found = dict(zip((*MATRICES, "a"), made, strict=True))
     for name in ("C", "D"):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from eslabon.linear.modes import Modes
 
 Complex = NDArray[np.complex128]
+Ints = NDArray[np.int64]
 SAME = 1e-6  # of the largest pole: a double one is found to half its digits only
 ROUND_OFF = 1e-12  # of A
 NOTHING = 1e-6  # of the largest change: a repeated pole that does not part
@@ -51,7 +52,7 @@ class ModeDerivatives:
     def frequencies(self) -> Floats:
         """The changes of the natural frequencies, rad/s; zero for poles that are and stay at zero."""
         size, p = self.modes.frequencies, self.modes.poles
-        away = np.where(size > 0, (p.conj() * self.poles).real / np.where(size > 0, size, 1.0), np.abs(self.poles))
+        away = np.where(size == 0, np.abs(self.poles), (p.conj() * self.poles).real / np.where(size == 0, 1.0, size))
         return np.asarray(away)
 
     @property
@@ -62,9 +63,9 @@ class ModeDerivatives:
     @property
     def damping(self) -> Floats:
         """The changes of the damping ratios."""
-        size = np.where(self.modes.frequencies > 0, self.modes.frequencies, 1.0)
-        made = -self.poles.real / size + self.modes.poles.real * self.frequencies / size**2
-        return np.where(self.modes.frequencies > 0, made, 0.0)
+        none = self.modes.frequencies == 0
+        size = np.where(none, 1.0, self.modes.frequencies)
+        return np.where(none, 0.0, -self.poles.real / size + self.modes.poles.real * self.frequencies / size**2)
 
     def __repr__(self) -> str:
         name, many = self.modes.lm.name, self.modes.batch
@@ -96,7 +97,7 @@ def derivative_of_modes(
     if choice(along, "along", ("frozen", "closed")) != "closed":
         raise ModelError(f'{quantity} are those of a mechanism that keeps its loops closed; give along="closed".')
     modes = linearize(m, q, v, tau, **options).modes()
-    follow = following or ("forces" if tau is None and options.get("a") is None else "nothing")
+    follow = following or ("forces" if tau is None else "nothing")
     found = [mode_derivatives(modes, name, follow, held, singular or "error") for name in names(by, "by")]
     made = [getattr(x, OF_MODES[quantity]) for x in found]
     return made[0] if isinstance(by, str) else np.stack(made, axis=-1)
@@ -105,21 +106,25 @@ def derivative_of_modes(
 def pole_derivatives(modes: Modes, dA: Floats, parameter: str, how: str) -> Complex:
     """The derivatives of the poles of modes where those of A are known."""
     lm, lanes, n = modes.lm, prod(modes.batch), 2 * modes.lm.dof
-    A, changed = lm.A.reshape(lanes, n, n), dA.reshape(lanes, n, n)
+    known = np.isfinite(modes.poles).reshape(lanes, n).all(axis=-1)  # what is given no number has none
+    A, changed = (np.where(known[:, None, None], x.reshape(lanes, n, n), 0.0) for x in (lm.A, dA))
     poles, zeros = modes.poles.reshape(lanes, n), modes.zero.reshape(lanes, n).sum(axis=-1)
     made = np.zeros((lanes, n), dtype=complex)
     if n:
         values, X = np.linalg.eig(A)
+        poles = np.where(known[:, None], poles, 0.0)
         scale = np.abs(poles).max(axis=-1)
         apart = np.abs(values[:, :, None] - values[:, None, :]) + np.where(np.eye(n) > 0, np.inf, 0.0)
         simple = (apart > SAME * scale[:, None, None]).all(axis=(1, 2)) & (zeros < 2)
         own = np.zeros((lanes, n), dtype=complex)
         own[simple] = np.einsum("lij,ljk,lki->li", np.linalg.inv(X[simple]), changed[simple], X[simple])
-        for k in np.flatnonzero(~simple):
-            own[k] = _with_repeated(A[k], changed[k], values[k], int(zeros[k]), float(scale[k]) or 1.0)
+        if len(rest := np.flatnonzero(~simple)):
+            own[rest] = _with_repeated(A[rest], changed[rest], values[rest], zeros[rest], scale[rest])
         nearest = np.abs(values[:, None, :] - poles[:, :, None]).argmin(axis=-1)
         made = np.take_along_axis(own, nearest, axis=-1)
-    if (lost := np.isnan(made)).any():
+    lost = np.isnan(made)
+    made[~known] = np.nan
+    if lost.any():
         at = tuple(np.argwhere(lost)[0])
         which = f" (model {at[0]})" if lanes > 1 else ""
         tell_of_singularity(
@@ -128,41 +133,62 @@ def pole_derivatives(modes: Modes, dA: Floats, parameter: str, how: str) -> Comp
     return made.reshape(*modes.batch, n)
 
 
-def _with_repeated(A: Floats, dA: Floats, values: Complex, zeros: int, scale: float) -> Complex:
-    """The derivatives of all poles of one model, some of which are repeated: NaN where these part."""
-    comparable = np.repeat([1.0, scale], len(values) // 2)  # velocities in units that make A comparable
-    A, dA = (x / comparable[:, None] * comparable for x in (A, dA))
-    made = np.full(len(values), np.nan, dtype=complex)
-    order = list(np.argsort(np.abs(values)))
-    if zeros:
-        made[order[:zeros]] = _of_group(A, dA, 0j, zeros, scale)
-    left = order[zeros:]
-    while left:
-        group, before = [left[0]], 0
-        while len(group) > before:  # what is the same as any of them is of the group
-            before = len(group)
-            group = [k for k in left if min(abs(values[k] - values[j]) for j in group) <= SAME * scale]
-        left = [k for k in left if k not in group]
-        made[group] = _of_group(A, dA, complex(np.mean(values[group])), len(group), scale)
+def _with_repeated(A: Floats, dA: Floats, values: Complex, zeros: Ints, scale: Floats) -> Complex:
+    """The derivatives of all poles of models (k, n, n) of which some are repeated: NaN where these part. Models whose poles are
+    repeated in the same way are one batch."""
+    scale = np.where(scale > 0, scale, 1.0)
+    unit = np.repeat(np.stack([np.ones_like(scale), scale], axis=-1), values.shape[-1] // 2, axis=-1)
+    A, dA = (x / unit[:, :, None] * unit[:, None, :] for x in (A, dA))  # velocities in units that make A comparable
+    groups = _groups(values, zeros, scale)
+    made = np.full(values.shape, np.nan, dtype=complex)
+    for kind in np.unique(groups, axis=0):
+        lanes = np.flatnonzero((groups == kind).all(axis=-1))
+        for group in np.unique(kind):
+            places = np.flatnonzero(kind == group)
+            poles = np.where(zeros[lanes] > group, 0.0, values[lanes][:, places].mean(axis=-1))
+            made[np.ix_(lanes, places)] = _of_group(A[lanes], dA[lanes], poles, len(places), scale[lanes])[:, None]
     return made
 
 
-def _of_group(A: Floats, dA: Floats, pole: complex, count: int, scale: float) -> complex:
-    """The one derivative that equal poles have, by their invariant subspaces: A' seen in these is a multiple of one, or, of a
-    defective pole, only adds to what makes it so."""
-    off = A - pole * np.eye(len(A))
-    U, _, Vh = np.linalg.svd(np.linalg.matrix_power(off / scale, count))
-    right, left = Vh[-count:].conj().T, U[:, -count:].conj().T
+def _groups(values: Complex, zeros: Ints, scale: Floats) -> Ints:
+    """Which poles are one and the same, by the place that the first of them has in the order of their sizes: those at zero, and
+    those that others between them join."""
+    n = values.shape[-1]
+    order = np.argsort(np.abs(values), axis=-1)
+    place = np.argsort(order, axis=-1)
+    none = place < zeros[:, None]
+    near = np.abs(values[:, :, None] - values[:, None, :]) <= SAME * scale[:, None, None]
+    joined = np.where(none[:, :, None] | none[:, None, :], none[:, :, None] & none[:, None, :], near)
+    first = place
+    for _ in range(n):
+        first = np.where(joined, first[:, None, :], n).min(axis=-1)
+    return first
+
+
+def _of_group(A: Floats, dA: Floats, pole: Complex, count: int, scale: Floats) -> Complex:
+    """The one derivative that equal poles of models have, by their invariant subspaces: A' seen in these is a multiple of one,
+    or, of a defective pole, only adds to what makes it so; NaN where it is neither."""
+    one = np.eye(count)
+    off = A - pole[:, None, None] * np.eye(A.shape[-1])
+    U, _, Vh = np.linalg.svd(np.linalg.matrix_power(off / scale[:, None, None], count))
+    right, left = _adjoint(Vh[:, -count:]), _adjoint(U[:, :, -count:])
     left = np.linalg.solve(left @ right, left)
     rest, change = left @ off @ right, left @ dA @ right
-    mean = complex(np.trace(change) / count)
-    change = change - mean * np.eye(count)
-    slight = max(NOTHING * float(np.abs(dA).max()), ROUND_OFF * float(np.abs(A).max()))
-    if np.abs(change).max() <= slight:
-        return mean
+    mean = np.trace(change, axis1=-2, axis2=-1) / count
+    change = change - mean[:, None, None] * one
+    slight = np.maximum(NOTHING * _largest(dA), ROUND_OFF * _largest(A))
     # A rigid-body motion goes on as it is where displacements lead to nothing, before and after.
     _, sizes, W = np.linalg.svd(rest)
-    still = W[sizes <= 1e-3 * scale].conj().T
-    onto = change - still @ (still.conj().T @ change)
-    kept = max(float(np.abs(change @ still).max(initial=0.0)), float(np.abs(onto).max(initial=0.0)))
-    return mean if 0 < still.shape[1] < count and kept <= slight else complex("nan")
+    still = sizes <= 1e-3 * scale[:, None]
+    P = _adjoint(W) @ (still[:, :, None] * W)  # onto those displacements
+    kept = np.maximum(_largest(change @ P), _largest(change - P @ change))
+    rigid = (still.sum(axis=-1) > 0) & (still.sum(axis=-1) < count) & (kept <= slight)
+    return np.asarray(np.where((_largest(change) <= slight) | rigid, mean, np.nan))
+
+
+def _adjoint(A: Any) -> Any:
+    return np.swapaxes(A, -1, -2).conj()
+
+
+def _largest(A: Any) -> Any:
+    return np.abs(A).max(axis=(-2, -1), initial=0.0)

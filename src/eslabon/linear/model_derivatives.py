@@ -23,10 +23,10 @@ def model_derivative(
     """The derivatives of a linear model's matrices and accelerations by a parameter; `held` are frames, or joints, that stay in
     place of the independent coordinates."""
     choice(following, "following", FOLLOWING)
-    moved = None if held is None else _held(lm, parameter, held)
-    made = sensitivity(lm, parameter, moved)
+    moved, sped = (None, None) if held is None else _held(lm, parameter, held)
+    made = sensitivity(lm, parameter, moved, sped)
     if following == "forces":
-        return sensitivity(lm, parameter, moved, _following_forces(lm, made, parameter))
+        return sensitivity(lm, parameter, moved, sped, _following_forces(lm, made, parameter))
     if following == "coordinates":
         if held is not None:
             raise ModelError(
@@ -36,13 +36,15 @@ def model_derivative(
     return made
 
 
-def _held(lm: LinearModel, parameter: str, held: Any) -> Floats:
-    """How the independent coordinates follow a parameter while joints or frames stay."""
-    m, given = lm.layout.model, lm.layout.request.parameters
+def _held(lm: LinearModel, parameter: str, held: Any) -> tuple[Floats, Floats]:
+    """How the independent coordinates and their velocities follow a parameter while the motion of joints or frames stays."""
+    m, given, i = lm.layout.model, lm.layout.request.parameters, list(lm.layout.partition.independent)
     changes = derivative_at(m, "configuration", parameter, "closed", held, given, lm.q)
     rates = np.linalg.pinv(np.asarray(coordinate_rates(m, lm.q), dtype=float))
-    steps: Floats = np.einsum("...ij,...j->...i", rates, changes)[..., list(lm.layout.partition.independent)]
-    return steps
+    sped = (
+        derivative_at(m, "velocities", parameter, "closed", held, given, lm.q, lm.v) if np.any(lm.v) else np.zeros(m.nv)
+    )
+    return _times(rates, changes)[..., i], sped[..., i]
 
 
 def _following_forces(lm: LinearModel, made: dict[str, Floats], parameter: str) -> Floats:

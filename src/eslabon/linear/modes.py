@@ -177,8 +177,13 @@ class Modes:
         shape, n = lm.batch, lm.dof
         lanes = prod(shape)
         A, U, W, V = (x.reshape(lanes, *x.shape[len(shape) :]) for x in (lm.A, lm.U, lm.W, lm.V))
-        held = np.abs(lm.tau).max(axis=-1, initial=0.0).reshape(lanes, 1, 1)
+        held = np.broadcast_to(np.abs(lm.tau).max(axis=-1, initial=0.0), shape).reshape(lanes, 1, 1)
+        known = np.asarray(np.isfinite(A).all(axis=(1, 2)))  # what is given no number has no modes
+        A, V, W = (np.where(known[:, None, None], x, 0.0) for x in (A, V, W))
+        U = np.where(known[:, None, None], U, np.eye(n))
         made = _all_modes(A, U, V, np.where(np.abs(W) > ROUND_OFF * held, W, 0.0))
+        for x in made[:3]:
+            x[~known] = np.nan
         self.poles, self.vectors, self.participation, self.zero = (x.reshape((*shape, *x.shape[1:])) for x in made)
         self._n = n
 
@@ -196,7 +201,7 @@ class Modes:
     def damping(self) -> Floats:
         """The damping ratios."""
         size = self.frequencies
-        return np.where(size > 0, -self.poles.real / np.where(size > 0, size, 1.0), 0.0)
+        return np.where(size == 0, 0.0, -self.poles.real / np.where(size == 0, 1.0, size))
 
     @cached_property
     def shapes(self) -> Complex:

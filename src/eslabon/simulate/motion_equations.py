@@ -126,7 +126,7 @@ def momentum_rates(m: Model, q: SX, v: SX, tau: SX, external: External = None, s
 
 def energy(m: Model, q: SX, v: SX, stops: Stops = ()) -> SX:
     """Kinetic and potential energy; the latter counts what the stops' springs hold."""
-    return trees.energy(m, q, v) + casadi.vertcat(0, stop_energy(q, stops))
+    return trees.energy(m, q, v) + casadi.vertcat(0, stop_energy(m, q, stops))
 
 
 def coupling_forces(

@@ -106,12 +106,13 @@ def simulate(
     run_options.check_words(m, method, singular, hold, progress, threads)
     times, report = run_options.times_of(t)
     longest = run_options.step_of(step, times)
-    stopped = stops_of(m, stops, longest)
+    values = run_options.parameters_of(m, parameters)
+    designs = System(m, parameters=values).designs
+    stopped = stops_of(m, stops, longest, designs)
     words = run_options.formulation_of(m, formulation, constraints, independent, method, bool(stopped))
     forces = as_control(m, control, times[0], times[-1], hold)
     system = System(
-        m, run_options.wrenches(m, external), run_options.parameters_of(m, parameters), *words,
-        run_options.effort_limits(m, saturate), stopped,
+        m, run_options.wrenches(m, external), values, *words, run_options.effort_limits(m, saturate, designs), stopped,
     )  # fmt: skip
     x0 = run_options.start(system, forces, q0, v0, times[0])
     forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces

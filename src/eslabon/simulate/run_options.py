@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite, flag, mapping, positive, states
 from eslabon.coordinates.closing import ROUND_OFF
-from eslabon.coordinates.designs import designs_of
+from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of, symbols_in
 from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
 from eslabon.dynamics.applied import check_external
@@ -173,15 +173,26 @@ def formulation_of(
     return formulation, constraints, None if independent is None else partition_by(m, independent, constraints)
 
 
-def effort_limits(m: Model, saturate: Any) -> tuple[float, ...]:
-    """The largest forces of the actuators, if they are to be kept: their joints' effort limits."""
+def effort_limits(m: Model, saturate: Any, designs: Designs = DESCRIBED) -> tuple[float, ...]:
+    """The largest forces of the actuators, if they are to be kept: their joints' effort limits, the same in all designs."""
     if not flag(saturate, "saturate"):
         return ()
-    joints = [m.joint(name) for name in m.actuated]
+    own = m if designs.lead else designs.mechanism(m)
+    joints = [own.joint(name) for name in m.actuated]
     bound = tuple(float(x) for j in joints for x in (j.effort_limit or (math.inf,) * j.nv))
+    changing = ", ".join(symbols_in(m, designs.names, _efforts)) if designs.lead else ""
+    refuse(bool(changing), f"effort limits of {m.name} depend on {changing}: leave saturate out, or simulate m.variant(...) of one design "
+        "after the other.")  # fmt: skip
     refuse(not np.isfinite(bound).any(), f"no actuated joint of {m.name} has an effort limit; give one with "
         'm.with_joint(name, effort_limit=...), or leave saturate out.')  # fmt: skip
     return bound
+
+
+def _efforts(m: Model) -> Any:
+    """The effort limits of actuated joints as a column."""
+    import casadi
+
+    return casadi.vertcat(*(x for name in m.actuated for x in m.joint(name).effort_limit or ()))
 
 
 def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None, t: float) -> Floats:

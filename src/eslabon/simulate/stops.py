@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
 from eslabon.coordinates.closing import close
+from eslabon.coordinates.designs import DESCRIBED, Designs, depended_on, symbols_in
 from eslabon.displays import displayed
+from eslabon.dynamics.trees import mass_matrix
 from eslabon.errors import InputError, shown
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.model import Model
@@ -37,7 +39,8 @@ class Stops:
     ----------
     stiffness : N m/rad or N/m, one number or one for each velocity; None: that with which the joint swings by 0.3 rad a step (a
         millisecond where there is no step), stiff but well resolved. Its inertia is that which it shows in the home
-        configuration while the other joints are free, 1 / (M^-1)_ii. Large forces at light joints need more.
+        configuration while the other joints are free, 1 / (M^-1)_ii. Large forces at light joints need more. Many designs of one
+        run have one stiffness: where their inertia differs, it is given.
     damping : N m s/rad or N s/m likewise; None: half of critical with the same inertia.
 
     >>> import eslabon as es
@@ -53,18 +56,19 @@ class Stops:
 
 
 class Stop(NamedTuple):
-    """Of one coordinate: its place in q and in v, its limits, stiffness and damping."""
+    """Of one coordinate: its place in q and in v, which of its limits there are, stiffness and damping. Where the limits are, the
+    model says."""
 
     coordinate: int
     velocity: int
-    lower: float
-    upper: float
+    lower: bool
+    upper: bool
     stiffness: float
     damping: float
 
 
-def stops_of(m: Model, given: Any, step: float | None) -> tuple[Stop, ...]:
-    """The stops that a user asked for."""
+def stops_of(m: Model, given: Any, step: float | None, designs: Designs = DESCRIBED) -> tuple[Stop, ...]:
+    """The stops that a user asked for, one and the same for all designs."""
     if given is False or given is None:
         return ()
     if not isinstance(given, Stops) and given is not True:
@@ -78,10 +82,30 @@ def stops_of(m: Model, given: Any, step: float | None) -> tuple[Stop, ...]:
     held = [(q, v) for q, v in places if np.isfinite([lower[q], upper[q]]).any()]
     if not held:
         raise InputError(f"no joint of {m.name} has limits that a stop could hold; leave stops out.")
-    inertia, frequency = _inertia(m), SWING / (step or STEP)
+    inertia, frequency = _inertia(m if designs.lead else designs.mechanism(m)), SWING / (step or STEP)
     k = _by_velocity(m, "stiffness", asked.stiffness, inertia * frequency**2)
     c = _by_velocity(m, "damping", asked.damping, 2 * DAMPING * np.sqrt(k * inertia))
-    return tuple(Stop(q, v, float(lower[q]), float(upper[q]), float(k[v]), float(c[v])) for q, v in held)
+    if designs.lead and (asked.stiffness is None or asked.damping is None):
+        _refuse_inertias(m, designs.names, k, c)
+    ends = np.isfinite(lower), np.isfinite(upper)
+    return tuple(Stop(q, v, bool(ends[0][q]), bool(ends[1][q]), float(k[v]), float(c[v])) for q, v in held)
+
+
+def _refuse_inertias(m: Model, names: tuple[str, ...], k: Floats, c: Floats) -> None:
+    """Refuse to choose one stiffness for designs whose inertia at home is another in each."""
+
+    def shown_at_home(m: Model) -> SX:
+        homes = [casadi.SX(x) for j in m.joints for x in j.home or ()]
+        return casadi.vertcat(*homes, casadi.vec(casadi.SX(mass_matrix(m, casadi.SX.sym("q", m.nq)))))
+
+    if changing := sorted({*symbols_in(m, names, shown_at_home), *depended_on(m, names)}):
+        one = ", ".join(
+            f"{word}=[{', '.join(f'{x:.4g}' for x in values)}]" for word, values in (("stiffness", k), ("damping", c))
+        )
+        raise InputError(
+            f"the stiffness and damping that are chosen for stops follow the inertia of {m.name}, which {', '.join(changing)} "
+            f"{'changes' if len(changing) == 1 else 'change'} from design to design; give those of all, such as stops=Stops({one})."
+        )
 
 
 def _inertia(m: Model) -> Floats:
@@ -100,22 +124,24 @@ def _by_velocity(m: Model, name: str, given: ArrayLike | None, default: Floats) 
     return np.broadcast_to(values, m.nv)
 
 
-def _beyond(q: SX, stop: Stop) -> list[tuple[int, SX]]:
+def _beyond(m: Model, q: SX, stop: Stop) -> list[tuple[int, SX]]:
     """By how much a coordinate is beyond its limits, and which way that is; less than zero where it is not."""
-    x, ends = q[stop.coordinate], ((1, stop.upper), (-1, stop.lower))
-    return [(sign, sign * (x - end)) for sign, end in ends if np.isfinite(end)]
+    joint = next(j for j in m.joints if m.coordinates[j.name].start <= stop.coordinate < m.coordinates[j.name].stop)
+    lower, upper = (joint.limits or ())[stop.coordinate - m.coordinates[joint.name].start]
+    ends = [(sign, end) for sign, end, there in ((1, upper, stop.upper), (-1, lower, stop.lower)) if there]
+    return [(sign, sign * (q[stop.coordinate] - end)) for sign, end in ends]
 
 
 def stop_forces(m: Model, q: SX, v: SX, stops: tuple[Stop, ...]) -> SX:
     """What stops push with, along the velocities."""
     force = zeros(m.nv)
     for stop in stops:
-        for sign, p in _beyond(q, stop):
+        for sign, p in _beyond(m, q, stop):
             push = casadi.fmax(0, stop.stiffness * p + stop.damping * sign * v[stop.velocity])
             force[stop.velocity] -= sign * casadi.if_else(p > 0, push, 0)
     return force
 
 
-def stop_energy(q: SX, stops: tuple[Stop, ...]) -> SX:
+def stop_energy(m: Model, q: SX, stops: tuple[Stop, ...]) -> SX:
     """What the springs of stops hold."""
-    return sum((s.stiffness / 2 * casadi.fmax(0, p) ** 2 for s in stops for _, p in _beyond(q, s)), casadi.SX(0))
+    return sum((s.stiffness / 2 * casadi.fmax(0, p) ** 2 for s in stops for _, p in _beyond(m, q, s)), casadi.SX(0))

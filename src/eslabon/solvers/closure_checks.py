@@ -275,7 +275,7 @@ class SecondLook:
         """The request's options with a partitioning that suits a configuration; None where the caller's does not."""
         options = dict(self.request.options)
         if self._chosen == "held":
-            if (held := held_at(self.m, q, options["held"])) is None:
+            if (held := held_at(self.m, q, options["held"], design)) is None:
                 return None
             if options.get("partition", "") is None and self.name not in LINEAR and self.m.closed:
                 options["partition"] = partition_at(self.m, q, self.m.actuated_velocities, design)

@@ -5,23 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import choice, finite, mapping, states
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, retained_rows
+from eslabon.arguments import choice
+from eslabon.coordinates.designs import Designs
+from eslabon.coordinates.partition import RANK, partition, retained_rows
 from eslabon.displays import displayed
-from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, tell_of_singularity
+from eslabon.errors import SINGULAR_WORDS, tell_of_singularity
 from eslabon.model import Model
 from eslabon.quantities import evaluate
-from eslabon.solvers.assembly.prescription import size
 from eslabon.solvers.derived_formulas import derivative_at, parameters_of
 from eslabon.solvers.singularities import (
     PARTS,
     check_closed,
     frame_if_any,
+    in_designs,
+    lengths_of_units,
     passive_velocities,
     reachable_twists,
 )
@@ -36,7 +37,7 @@ class ConditionDerivatives:
     """How the reciprocal condition numbers of `m.conditions` change, one for each configuration; by several parameters these are
     the last axis.
 
-    Lengths stay in units of the mechanism's size as it is, so that a parameter does not change the unit.
+    The unit of lengths stays: that of `m.conditions` where it is given as `length`, else the size of the design as it is.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -64,45 +65,18 @@ class Jacobians:
     by: tuple[str, ...]
     along: str
     held: Any
-    parameters: Mapping[str, Floats]
+    designs: Designs
 
     def of(self, name: str, **options: Any) -> tuple[Floats, Floats]:
-        values = evaluate(self.m, name, parameters=tuple(self.parameters), **options)(self.q, *self.parameters.values())
-        changes = derivative_at(self.m, name, self.by, self.along, self.held, self.parameters, self.q, **options)
-        return values, changes
-
-    def check_closed(self) -> None:
-        """Refuse configurations that violate loop closure."""
-        if not self.parameters:
-            check_closed(self.m, self.q, "the derivative of conditions")
-            return
-        left = evaluate(self.m, "constraint", parameters=tuple(self.parameters))(self.q, *self.parameters.values())
-        if not np.all(np.abs(left) <= CLOSURE_TOLERANCE):
-            raise AssemblyError(
-                f"the derivative of conditions: with these parameters a configuration violates loop closure of {self.m.name} by "
-                f"{np.abs(left).max():.3g} (m or rad); assemble it with them."
-            )
-
-
-def _lanes(m: Model, q: Any, parameters: Mapping[str, Any]) -> tuple[tuple[int, ...], Floats, dict[str, Floats]]:
-    """The leading axes, configurations one after the other, and the parameters of each."""
-    q = states(q, "q", m.nq, m.name)
-    given = {name: finite(x, name) for name, x in parameters.items()}
-    m.check_parameters(given)
-    try:
-        lead = np.broadcast_shapes(q.shape[:-1], *(x.shape for x in given.values()))
-    except ValueError:
-        raise InputError(
-            f"the leading axes of q, {q.shape[:-1]}, and of the parameters, "
-            f"{', '.join(str(x.shape) for x in given.values())}, do not fit together."
-        ) from None
-    flat = np.broadcast_to(q, (*lead, m.nq)).reshape(prod(lead), m.nq)
-    return lead, flat, {name: np.broadcast_to(x, lead).ravel() for name, x in given.items()}
+        names, inputs = self.designs.names, self.designs.inputs
+        values = evaluate(self.m, name, parameters=names, **options)(self.q, *inputs)
+        given = dict(zip(names, inputs, strict=True))
+        return values, derivative_at(self.m, name, self.by, self.along, self.held, given, self.q, **options)
 
 
 def condition_derivatives(
     m: Model, by: Any, q: Any, *, frame: str | None = None, part: str = "all", along: str = "frozen", held: Any = None,
-    parameters: Mapping[str, Any] | None = None, singular: str | None = None,
+    parameters: Mapping[str, Any] | None = None, singular: str | None = None, length: float | None = None,
 ) -> ConditionDerivatives:  # fmt: skip
     """The derivatives of the conditions of configurations `(..., nq)`; arguments as in `m.conditions` and `m.derivative`.
 
@@ -112,15 +86,16 @@ def condition_derivatives(
     how = choice(singular or "error", "singular", SINGULAR_WORDS)
     rows, chosen = PARTS[choice(part, "part", PARTS)], frame_if_any(m, frame)
     named = parameters_of(m, by)
-    lead, flat, given = _lanes(m, q, mapping(parameters, "parameters"))
-    known = Jacobians(m, flat, named, along, held, given)
-    known.check_closed()
+    lead, flat, designs = in_designs(m, q, parameters)
+    check_closed(m, flat, "the derivative of conditions", designs)
+    known = Jacobians(m, flat, named, along, held, designs)
     motions, moved, parallel = _driven(known, how)
     serial = np.zeros((len(flat), moved.shape[-1]))
     if chosen is not None and m.nv:
-        unit = np.repeat([1.0, size(m)], 3)[rows]
+        unit = np.ones((len(flat), 6, 1))
+        unit[:, 3:] = lengths_of_units(m, designs, length)[..., None, None]
         J, dJ = known.of("jacobian", frame=chosen, axes="aligned")
-        J, dJ = J[:, rows] / unit[:, None], dJ[:, rows] / unit[:, None, None]
+        J, dJ = (J / unit)[:, rows], (dJ / unit[..., None])[:, rows]
         changed = np.einsum("nijk,njl->nilk", dJ, motions) + np.einsum("nij,njlk->nilk", J, moved)
         serial = _slopes(m, "serial", J @ motions, changed, reachable_twists(m, chosen, part).rank, how)
     shape = lead if isinstance(by, str) else (*lead, len(named))

@@ -31,9 +31,9 @@ def derived(m: Model, formula: Formula, by: Any, along: str, held: Any) -> tuple
 
 
 def _parameters(m: Model, formula: Formula, by: Any, along: str) -> str | tuple[str, ...]:
-    """One parameter, or several, which are no arguments."""
+    """One parameter, or several, which are no arguments; a parameter may have the name of an argument."""
     for name in names(by, "by"):
-        if name in formula.input_names:
+        if name in formula.input_names and name not in m.parameters:
             said = (
                 "several at once are parameters"
                 if along == "frozen"

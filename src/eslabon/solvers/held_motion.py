@@ -11,6 +11,7 @@ import numpy as np
 
 from eslabon.arguments import names as names_of
 from eslabon.coordinates.closing import jacobian_at
+from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import around, partition, partition_at, partition_by, pivots, rank, velocities_of
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.kinematics.closure import HeldMotion, row_names
@@ -140,20 +141,23 @@ def _determined(m: Model, given: HeldMotion, near: list[Floats]) -> Determined:
     return Determined(most, int((span > 1e-8 * max(1.0, span.max(initial=0.0))).sum()), freedoms, loose)
 
 
-def _frame_rows(m: Model, q: Floats, given: HeldMotion) -> Floats:
+def _frame_rows(m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRIBED) -> Floats:
     """The rows of the frames' Jacobians that are held, lengths in units of the mechanism's size."""
-    unit = np.repeat([1.0, 1 / size(m)], 3)[:, None]
-    rows = [np.array(C) @ (unit * evaluate(m, "jacobian", frame=f, axes="aligned")(q)) for f, C in given.frames]
-    return np.concatenate([np.zeros((0, m.nv)), *rows])
+    unit, rows = np.repeat([1.0, 1 / size(m)], 3)[:, None], [np.zeros((0, m.nv))]
+    for frame, C in given.frames:
+        J = evaluate(m, "jacobian", parameters=design.names, frame=frame, axes="aligned")(q, *design.inputs)
+        rows.append(np.array(C) @ (unit * J))
+    return np.concatenate(rows)
 
 
-def held_at(m: Model, q: Floats, given: HeldMotion) -> HeldMotion | None:
-    """The same held, by the rows that suit a configuration best; None where it does not determine the others there."""
+def held_at(m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRIBED) -> HeldMotion | None:
+    """The same held, by the rows that suit a configuration of a design best; None where it does not determine the others
+    there."""
     if not given.frames:
-        p = partition_at(m, q, given.independent)
+        p = partition_at(m, q, given.independent, design)
         same = set(p.independent) == set(given.independent)
         return HeldMotion(p.rows, p.independent, p.dependent) if same else None
-    J = jacobian_at(m, q) if m.closed else np.zeros((len(row_names(m)), m.nv))
-    stacked = np.concatenate([J, _frame_rows(m, q, given)])[:, list(given.dependent)]
+    J = jacobian_at(m, q, design) if m.closed else np.zeros((len(row_names(m)), m.nv))
+    stacked = np.concatenate([J, _frame_rows(m, q, given, design)])[:, list(given.dependent)]
     rows = pivots(stacked.T)
     return replace(given, rows=tuple(sorted(rows))) if len(rows) == len(given.dependent) else None

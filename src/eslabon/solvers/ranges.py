@@ -46,9 +46,11 @@ def distinct(
 ) -> list[int]:
     """Which items, the first ones first, are at least the tolerance apart from all that were taken before them."""
     taken: list[int] = []
-    for k, item in enumerate(items):
-        if len(taken) < most and (not taken or (apart(items[taken], item) >= tolerance).all()):
-            taken.append(k)
+    left = np.arange(len(items))
+    while len(left) and len(taken) < most:
+        first, left = int(left[0]), left[1:]
+        taken.append(first)
+        left = left[apart(items[left], items[first]) >= tolerance]
     return taken
 
 

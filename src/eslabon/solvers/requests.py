@@ -134,8 +134,9 @@ def assembly_modes(
     """The assembly modes for values of joints, or for a target of a frame; of many designs with as many places as the one
     with the most of them has, NaN where there are fewer."""
     if parameters is not None:
-        lead, mechanisms = each_design(m, parameters)
-        each = [assembly_modes(own, actuated, joints, pose, frame, words, limits) for own in mechanisms]
+        lead, each = each_design(
+            m, parameters, lambda own: assembly_modes(own, actuated, joints, pose, frame, words, limits)
+        )
         made = np.full((len(each), max((len(q) for q in each), default=0), m.nq), np.nan)
         for place, q in zip(made, each, strict=True):
             place[: len(q)] = q

@@ -2,8 +2,8 @@
 
 Parallel: locked actuators no longer hold the loops, because the passive columns of the closure Jacobian lose rank. Serial:
 a frame loses a direction, because the actuators' motions no longer span its twists. Both are told as reciprocal condition
-numbers, from 1 at best to 0 at a singular configuration; rotations count in radians, lengths in units of the mechanism's
-size.
+numbers, from 1 at best to 0 at a singular configuration; rotations count in radians, lengths in units of a characteristic
+length, by default the mechanism's size.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import choice, renamed, states, text
+from eslabon.arguments import choice, positive, renamed, states, text
 from eslabon.coordinates.closing import jacobian_at, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import (
@@ -173,9 +173,11 @@ def _sign_changes(sign: Floats) -> Floats:
     return np.flatnonzero(np.diff(sign[last]) != 0)
 
 
-def conditions(m: Model, q: Any, frame: str | None = None, part: str = "all", *, parameters: Any = None) -> Conditions:
+def conditions(
+    m: Model, q: Any, frame: str | None = None, part: str = "all", *, parameters: Any = None, length: Any = None
+) -> Conditions:
     """The conditions of configurations `(..., nq)`, with `parameters` each in its own design; `part` of the frame's twist:
-    "all", "translation" or "rotation".
+    "all", "translation" or "rotation"; `length` the characteristic length.
 
     `serial` judges the way from the actuators to the twist, which goes to pieces at a parallel singular configuration too:
     where `parallel` is near zero, `m.singularity` tells what is lost and what is gained.
@@ -187,7 +189,7 @@ def conditions(m: Model, q: Any, frame: str | None = None, part: str = "all", *,
     serial, serial_sign = np.ones((2, len(flat)))
     if chosen is not None and m.nv:
         span = reachable_twists(m, chosen, part)
-        twists = scaled_twists(m, flat, chosen, designs)[:, rows] @ made.motions
+        twists = scaled_twists(m, flat, chosen, designs, length)[:, rows] @ made.motions
         serial = _reciprocal_condition(twists, span.rank)
         if span.basis.shape[1] == span.rank == twists.shape[-1]:
             serial_sign = np.where(serial > RANK, np.sign(np.linalg.det(span.basis.T @ twists)), 0.0)
@@ -263,11 +265,17 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
     return Span(U[:, : int((sizes > nothing).sum())], int(ranks.max()))
 
 
-def scaled_twists(m: Model, q: Floats, frame: str, designs: Designs = DESCRIBED) -> Floats:
-    """The frame's Jacobian in the ground's axes at its origin, lengths in units of the mechanism's size."""
+def scaled_twists(m: Model, q: Floats, frame: str, designs: Designs = DESCRIBED, length: Any = None) -> Floats:
+    """The frame's Jacobian in the ground's axes at its origin, lengths in units of the characteristic length."""
     J = np.array(evaluate(m, "jacobian", parameters=designs.names, frame=frame, axes="aligned")(q, *designs.inputs))
-    J[..., 3:, :] /= np.asarray(sizes(m, designs))[..., None, None]
+    J[..., 3:, :] /= lengths_of_units(m, designs, length)[..., None, None]
     return J
+
+
+def lengths_of_units(m: Model, designs: Designs, length: Any = None) -> Floats:
+    """The characteristic length, by which translations are compared with rotations: one that is given, or the size of each
+    design."""
+    return np.asarray(sizes(m, designs) if length is None else positive(length, "length"))
 
 
 def independent_coordinates(m: Model, q: Any = None) -> tuple[str, ...]:

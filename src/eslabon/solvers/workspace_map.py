@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from eslabon.arguments import Floats, choice, count, flag, known_words, mapping, text
+from eslabon.arguments import Floats, choice, count, flag, known_words, text
+from eslabon.coordinates.designs import one_design
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, MissingDependencyError, ModelError
 from eslabon.model import Model
@@ -287,8 +288,7 @@ def workspace_map(
         count(most, "most", 1),
     )
     threads = None if threads is None else count(threads, "threads", 1)
-    if given := mapping(parameters, "parameters"):
-        m = m.variant(**given)
+    m = one_design(m, parameters, "workspace_map")
     _check(m)
     grid = map_grid(m, frame if frame is None else text(frame, "frame"), over, shape, most)
     own = square_part(m, grid.asked.frame) or "all" if part is None else choice(part, "part", PARTS)

@@ -1,4 +1,4 @@
-"""Derivatives of what is no formula: of condition numbers, by singular vectors; of poles, by their own."""
+"""Derivatives of what is no formula, exact: of condition numbers, by singular vectors; of poles, by their own."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from eslabon.solvers.condition_derivatives import condition_derivatives
 from eslabon.solvers.derived_formulas import parameters_of
 
 
-def numerical_derivative(m: Model, quantity: str, by: Any, arrays: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-    """The derivative of one of `quantities.NUMERICAL` by one parameter or several."""
+def spectral_derivative(m: Model, quantity: str, by: Any, arrays: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    """The derivative of one of `quantities.SPECTRAL` by one parameter or several."""
     parameters_of(m, by)
     if quantity == "conditions":
         _check(quantity, arrays, ("q",), options, (condition_derivatives,))
