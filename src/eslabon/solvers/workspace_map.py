@@ -26,7 +26,7 @@ from eslabon.solvers.maps.condition_formulas import driving, judged
 from eslabon.solvers.maps.flood import Branch, Steps, fill_holes, lattices, spread
 from eslabon.solvers.maps.map_coordinates import MapGrid, map_grid, values_at
 from eslabon.solvers.maps.pose_equations import checked_blocks
-from eslabon.solvers.maps.working_modes import chosen, named, seeds, working_modes
+from eslabon.solvers.maps.working_modes import chosen, coincide, named, working_modes
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singular_set import square_part
 from eslabon.solvers.singularities import PARTS
@@ -54,6 +54,8 @@ class WorkspaceMap:
     parallel, serial : reciprocal condition numbers, as `conditions` gives them of the `part` of the frame's twist; NaN where it does not close.
     sign, serial_sign : the signs of both determinants, 0 where it does not close or is singular.
     square : whether the matrix from the actuators' rates to the twist has a determinant, so that serial_sign means something.
+    limits : whether the limits of joints count in what is reached.
+    driven : whether all joints that it is over are actuated.
     q : configurations, NaN where it does not close, if they were asked for.
 
     >>> import eslabon as es
@@ -76,6 +78,7 @@ class WorkspaceMap:
     sign: Any
     serial_sign: Any
     limits: bool
+    driven: bool
     q: Floats | None = None
 
     # -- what it is over ----------------------------------------------------------------------------------------------------
@@ -179,8 +182,9 @@ class WorkspaceMap:
         """Curves of singular poses of the "parallel" or "serial" kind in a map over two coordinates, of one mode or, left out, of all:
         a list of points `(k, 2)` for each.
 
-        They are where the sign of the determinant changes, and the border of where the mechanism closes: there legs are stretched or
-        folded (serial), or, in a map over joints, the loops cannot follow (parallel).
+        They are where the sign of the determinant changes, and the border of where the mechanism closes, if that is of a kind: legs are
+        stretched or folded (serial), or, in a map over the actuated joints, the loops cannot follow (parallel). Of a twist that has more
+        components than there are actuators, or fewer, the border alone is known of the serial kind.
         """
         from eslabon.solvers.maps.map_curves import border_curves, sign_curves
 
@@ -190,19 +194,28 @@ class WorkspaceMap:
         own = self if mode is None else self.mode(mode)
         made: list[Floats] = []
         for k in range(len(own.modes)):
-            closes, sign, both = own.closes[k], own.sign[k], own.sign[k] * own.serial_sign[k]
-            value = own.parallel[k] * sign if kind == "parallel" else own.serial[k] * both
-            if kind == "parallel" or self.square:
-                made += sign_curves(self.grid.axes, np.where(closes, value, np.nan))
+            for value in own._signed(kind, k):
+                made += sign_curves(self.grid.axes, value)
             if kind == self.border_kind:
-                made += border_curves(self.grid.axes, closes, own.parallel[k] if kind == "parallel" else own.serial[k])
+                made += border_curves(self.grid.axes, own.closes[k], getattr(own, kind)[k])
         return made
 
+    def _signed(self, kind: str, k: int) -> Iterator[Floats]:
+        """Numbers that go through zero where a mode is singular, NaN where they tell nothing. At a parallel singularity the map from the
+        actuators' rates to the twist grows beyond bounds, and its determinant may change its sign without being zero: so the serial kind is
+        looked for on each side alone."""
+        if kind == "parallel":
+            yield np.where(self.closes[k], self.parallel[k] * self.sign[k], np.nan)
+        elif self.square:
+            for side in (-1, 1):
+                yield np.where(self.closes[k] & (self.sign[k] == side), self.serial[k] * self.serial_sign[k], np.nan)
+
     @property
-    def border_kind(self) -> str:
-        """The kind of singularity at the border of where the mechanism closes: serial of a map over poses, parallel of one over
-        joints."""
-        return "serial" if self.grid.asked.pose else "parallel"
+    def border_kind(self) -> str | None:
+        """The kind of singularity at the border of where the mechanism closes: serial of a map over poses, parallel of one over the
+        actuated joints, and none where other joints, or joints and poses together, are prescribed."""
+        pose, joints = self.grid.asked.pose, len(self.grid.names) - len(self.grid.asked.pose)
+        return "serial" if not joints else "parallel" if self.driven and not pose else None
 
     # -- tables and figures -----------------------------------------------------------------------------------------------------
 
@@ -327,8 +340,7 @@ class _Making:
 
     def map(self, modes: Any) -> WorkspaceMap:
         """All of it."""
-        found = seeds(self.steps, self.levels[0], self.limits)
-        coarse = self._ordered(working_modes(self.steps, self.levels[0], found))
+        coarse = self._ordered(working_modes(self.steps, self.levels[0], self.limits))
         wanted = chosen(self.steps, dict(zip(named(coarse, self.blocks), coarse, strict=True)), modes, self.levels[0])
         self.work, self.done = len(wanted) * self.steps.grid.size, 0
         kept = {name: x for name, x in zip(wanted, self._modes(list(wanted.values())), strict=True) if x is not None}
@@ -339,18 +351,30 @@ class _Making:
         joints = tuple(tuple(names[k] for k in own) for own in self.blocks.columns if len(own) > 1)
         square = driving(self.m, frame, self.part).square
         return WorkspaceMap(
-            self.m.name, frame, self.part, square, self.grid, tuple(kept), joints, limits=self.limits, **stacked
-        )
+            self.m.name, frame, self.part, square, self.grid, tuple(kept), joints, limits=self.limits, driven=self._driven, **stacked
+        )  # fmt: skip
+
+    @property
+    def _driven(self) -> bool:
+        """Whether all joints that the map is over are actuated."""
+        places = [k for name in self.m.actuated for k in range(self.m.nq)[self.m.coordinates[name]]]
+        return set(self.grid.asked.joints) <= set(places)
 
     def _modes(self, branches: list[Branch]) -> list[dict[str, Any] | None]:
-        """What a map has of each branch; None of those that are nowhere within the limits. Branches with the same signs are followed
-        together, for one not to be taken for the other."""
+        """What a map has of each branch; None of those that are nowhere within the limits, or turn out to be one before. Branches with
+        the same signs are followed together, for one not to be taken for the other."""
         made: list[dict[str, Any] | None] = [None] * len(branches)
+        every: list[Branch] = []
         for code in dict.fromkeys(x.code for x in branches):
             fine: list[Branch] = []
             for k in (k for k, x in enumerate(branches) if x.code == code):
-                fine.append(self._refined(branches[k], fine))
-                found = self._arrays(fine[-1])
+                own = self._refined(branches[k], fine)
+                thin = own.thinned(self.levels[0])
+                if any(coincide(self.steps, thin, other) for other in every):
+                    continue
+                every.append(thin)
+                fine.append(own)
+                found = self._arrays(own)
                 made[k] = found if (found["closes"] & (found["within_limits"] | (not self.limits))).any() else None
         return made
 
