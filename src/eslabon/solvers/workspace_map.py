@@ -34,6 +34,7 @@ from eslabon.solvers.singularities import PARTS
 KINDS = ("parallel", "serial")
 COLUMNS = ("closes", "within_limits", "parallel", "serial", "sign", "serial_sign")
 MOST = 4_000_000  # poses
+TELLING = 10  # cells: fewer, on the grid, at the ends of singular curves, are counted as no region
 FINE = {2: 48, 3: 16}  # poses along a coordinate, at least, of the grid that branches are followed on
 LANES = 1 << 17
 
@@ -221,15 +222,16 @@ class WorkspaceMap:
 
     def table(self) -> Sheet:
         """A row for each mode: its area or volume, dexterity, the least reciprocal condition numbers, and how many regions without
-        singular configurations it has."""
+        singular configurations it has, of ten cells or more."""
         rows = []
         for k, name in enumerate(self.modes):
             at = self.reached[k]
             fill = float(np.count_nonzero(at) * np.prod(self.grid.steps))
             least = [float(np.min(x[k][at], initial=1.0)) for x in (self.parallel, self.serial)]
-            rows.append((name, fill, self.mode(name).dexterity, *least, int(self.components[k].max(initial=0))))
+            regions = int(np.count_nonzero(np.bincount(self.components[k].ravel())[1:] >= TELLING))
+            rows.append((name, fill, self.mode(name).dexterity, *least, regions))
         what = f"{'area' if len(self.axes) == 2 else 'volume'} [{self._measure}]"
-        heads = ("mode", what, "dexterity", "least parallel", "least serial", "singularity-free regions")
+        heads = ("mode", what, "dexterity", "least parallel", "least serial", "regions")
         return Sheet("", heads, rows, self._about)
 
     @property
