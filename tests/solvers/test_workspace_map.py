@@ -226,6 +226,16 @@ def test_limits_of_joints_bound_what_is_reached():
     assert found.area < free.area
 
 
+def test_limits_hide_no_mode_that_is_within_them_somewhere():
+    m = es.load("puma560")
+    over = {"x": (-1.0, 1.0), "y": (-1.0, 1.0), "z": 0.2, "roll": 0.2, "pitch": 0.1, "yaw": 0.0}
+    within, free = (m.workspace_map(over=over, shape=30, limits=limits) for limits in (True, False))
+    counts = (free.closes & free.within_limits).sum(axis=(1, 2))
+    assert len(free.modes) == 8
+    assert counts.min() < 30  # of more than 500 poses
+    assert sorted(within.reached.sum(axis=(1, 2))) == sorted(counts[counts > 0])
+
+
 # -- joints in place of poses ----------------------------------------------------------------------------------------------------
 
 
