@@ -226,6 +226,16 @@ def test_limits_of_joints_bound_what_is_reached():
     assert found.area < free.area
 
 
+def test_an_arm_that_turns_about_one_axis_only_reaches_its_annulus():
+    """Of the three equations of its orientation two hold anywhere, but for round-off."""
+    m = es.load("scara")
+    found = m.workspace_map(over={"x": (-0.7, 0.7), "y": (-0.7, 0.7), "z": 0.3, "yaw": 0.5}, shape=30, limits=False)
+    d = np.linalg.norm(positions(found), axis=-1)
+    for own in found.closes:
+        np.testing.assert_array_equal(own, (d <= 0.325 + 0.275) & (d >= 0.325 - 0.275))
+    assert len(found.modes) == 2
+
+
 def test_limits_hide_no_mode_that_is_within_them_somewhere():
     m = es.load("puma560")
     over = {"x": (-1.0, 1.0), "y": (-1.0, 1.0), "z": 0.2, "roll": 0.2, "pitch": 0.1, "yaw": 0.0}
