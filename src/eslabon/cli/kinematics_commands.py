@@ -179,14 +179,14 @@ def workspace(
     CSV and JSON have every configuration, or every pose."""
     needed("--theme", theme, "--plot", plot)
     m = load(source)
+    if over and (samples is not None or ranges):
+        option = "--range" if ranges else "--samples"
+        raise es.InputError(f"{option} is for random samples, and --map for a grid; give one of them.")
     if over:
-        for option, given in (("--samples", samples), ("--range", ranges or None)):
-            if given is not None:
-                raise es.InputError(f"{option} is for random samples, and --map for a grid; give one of them.")
         return _mapped(m, frame, over, shape, modes, degrees, plot, theme)
-    for option, given in (("--shape", shape), ("--mode", modes or None)):
-        if given is not None:
-            raise es.InputError(f"{option} is for a map; give --map, as in --map 'x -0.2 0.2', or leave {option} out.")
+    if shape is not None or modes:
+        option = "--mode" if modes else "--shape"
+        raise es.InputError(f"{option} is for a map; give --map, as in --map 'x -0.2 0.2', or leave {option} out.")
     found = m.workspace(
         frame, dict(_range(m, text, degrees) for text in ranges or ()), 2000 if samples is None else samples
     )

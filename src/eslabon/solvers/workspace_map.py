@@ -296,11 +296,8 @@ def workspace_map(
     progress: bool | None = None, threads: int | None = None,
 ) -> WorkspaceMap:  # fmt: skip
     """See `Mechanism.workspace_map`."""
-    limits, configurations, most = (
-        flag(limits, "limits"),
-        flag(configurations, "configurations"),
-        count(most, "most", 1),
-    )
+    limits, configurations = flag(limits, "limits"), flag(configurations, "configurations")
+    most = count(most, "most", 1)
     threads = None if threads is None else count(threads, "threads", 1)
     if given := mapping(parameters, "parameters"):
         m = m.variant(**given)
@@ -325,15 +322,8 @@ class _Making:
     def __init__(
         self, m: Model, grid: MapGrid, part: str, limits: bool, keep: bool, threads: int | None, bar: Progress
     ) -> None:
-        self.m, self.grid, self.part, self.limits, self.keep, self.threads, self.bar = (
-            m,
-            grid,
-            part,
-            limits,
-            keep,
-            threads,
-            bar,
-        )
+        self.m, self.grid, self.part, self.limits = m, grid, part, limits
+        self.keep, self.threads, self.bar = keep, threads, bar
         least = FINE[len(grid.shape)]
         self.times = tuple(max(1, -(-least // n) // 2 * 2 + 1 if n < least else 1) for n in grid.shape)
         self.blocks = checked_blocks(m, grid)
