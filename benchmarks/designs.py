@@ -1,4 +1,4 @@
-"""A sweep beside the bare native call that it comes down to: 1,000 states of five_bar in each of 1,000 designs."""
+"""A sweep beside the bare native call that it comes down to: 1,000 states of five_bar in each of 1,000 designs. Maps of a million poses."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ The bare call is `m.inverse_dynamics(Q, V, A, parameters=...)` of a million stat
 lengths also `m.complete(..., parameters=...)`, since each design closes its loops elsewhere. The sweep samples the designs, measures
 them, reduces the states to peaks and makes the table; the last rows write every state into Parquet files. Goal: a sweep takes at most
 twice the time of the bare call.
+
+A map has all 8 working modes of planar_3rrr at each of its poses: whether the loops close, the reciprocal condition numbers and the signs of
+the determinants of both kinds. Before it is timed, it is compared pose by pose with the reach of the legs, and at a thousand poses with
+`m.conditions`. Goal: less than 10 s on two cores.
 """
 
 
 def rows() -> list[Row]:
-    return [*_masses(), *_lengths()]
+    return [*_masses(), *_lengths(), *_maps()]
 
 
 def _motion(m):
@@ -81,3 +85,39 @@ def _lengths() -> list[Row]:
             "five_bar: 1,000,000 states closed and their torques, over lengths", made, 0.5, "bare", per=DESIGNS * STATES
         )
     ]
+
+
+def _maps() -> list[Row]:
+    m, box = es.load("planar_3rrr"), {"x": (-0.25, 0.25), "y": (-0.25, 0.25)}
+    plane, space = ({**box, "angle": 0.0}, 1000), ({**box, "angle": (-1.0, 1.0)}, 100)
+    for over, shape in (plane, space):
+        _compare(m, m.workspace_map(over=over, shape=shape // 10, configurations=True))
+        _within_reach(m, m.workspace_map(over=over, shape=shape))
+    timings = [
+        side_by_side({"ours": lambda o=over, n=shape: m.workspace_map(over=o, shape=n)}, rounds=3)
+        for over, shape in (plane, space)
+    ]
+    return [
+        Row("planar_3rrr: map of 1,000,000 poses over x and y, 8 modes", timings[0], None, "ours", unit="s"),
+        Row("planar_3rrr: map of 1,000,000 poses over x, y and angle, 8 modes", timings[1], None, "ours", unit="s"),
+    ]
+
+
+def _compare(m, found) -> None:
+    at = np.argwhere(found.closes)[:: max(1, found.closes.sum() // 1000)]
+    exact = m.conditions(found.q[tuple(at.T)], found.frame)
+    for name in ("parallel", "serial", "sign", "serial_sign"):
+        same(f"{name} of a map", getattr(found, name)[tuple(at.T)], getattr(exact, name), 1e-9)
+
+
+def _within_reach(m, found) -> None:
+    """Every mode closes where each leg, two links of one length, spans the distance from its base to the platform."""
+    v, closes = m.parameters, True
+    grid = [found.axes[name] if name in found.axes else np.array([found.fixed[name]]) for name in ("x", "y", "angle")]
+    x, y, angle = np.meshgrid(*grid, indexing="ij")
+    for base in 2 * np.pi * np.arange(3) / 3 - np.pi / 2:
+        across = x + v["r_ee"] * np.cos(base + angle) - v["r_base"] * np.cos(base)
+        along = y + v["r_ee"] * np.sin(base + angle) - v["r_base"] * np.sin(base)
+        closes &= np.hypot(across, along) <= 2 * v["L"]
+    for own in found.closes:
+        same("poses of a map", own.astype(float), closes.reshape(own.shape).astype(float))

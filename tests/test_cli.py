@@ -233,6 +233,31 @@ def test_workspace_gives_every_configuration(tmp_path):
     assert (tmp_path / "w.png").stat().st_size > 1000
 
 
+def test_a_workspace_is_mapped_by_working_mode(tmp_path):
+    asked = (
+        "workspace",
+        "planar_3rrr",
+        "--map",
+        "x -0.25 0.25",
+        "--map",
+        "y -0.25 0.25",
+        "--map",
+        "angle 20",
+        "--degrees",
+        "--shape",
+        "20 12",
+    )
+    over = {"x": (-0.25, 0.25), "y": (-0.25, 0.25), "angle": np.radians(20)}
+    exact = es.load("planar_3rrr").workspace_map(over=over, shape=(20, 12))
+    found = data(*asked)
+    assert [row["mode"] for row in found["modes"]] == list(exact.modes)
+    assert len(found["poses"]) == exact.reached.sum()
+    assert found["fixed"]["angle"] == pytest.approx(over["angle"])
+    told = said(*asked, "--mode=+-+", "--plot", str(tmp_path / "map.svg"))
+    assert "1 working mode" in told
+    assert "<svg" in (tmp_path / "map.svg").read_text()
+
+
 def test_c_is_printed_or_written(tmp_path):
     assert "void elbow_jacobian" in said("c", "elbow", "jacobian")
     assert len(data("c", "elbow", "jacobian", "--out", str(tmp_path))) == 2
@@ -389,6 +414,12 @@ WRONG = [
     (("c", "elbow", "jacobian", "--frame", "tol"), "did you mean 'tool'?"),
     (("workspace", "five_bar", "--range", "theta 0 1"), "no actuated joint"),
     (("workspace", "elbow", "--range", "theta1 0"), "takes 2 numbers"),
+    (("workspace", "elbow", "--map", "x"), "--map takes a coordinate and one value"),
+    (("workspace", "elbow", "--map", "x 0 1", "--map", "x 0 1"), "names 'x' twice"),
+    (("workspace", "elbow", "--map", "x 0 1", "--map", "yy 0 1"), "did you mean 'y'"),
+    (("workspace", "elbow", "--map", "x 0 1", "--map", "y 0 1", "--shape", "2.5"), "shape"),
+    (("workspace", "elbow", "--map", "x 0 1", "--samples", "9"), "--samples is for random samples"),
+    (("workspace", "elbow", "--shape", "9"), "--shape is for a map"),
     (("convert", "elbow", "elbow.sdf"), "let the name end in .toml or .urdf"),
     (("convert", "elbow", "elbow.toml", "--repair"), "takes no options"),
     (("reproduce", "rojass"), "did you mean 'rojas'?"),

@@ -188,6 +188,27 @@ def test_a_slice_of_a_delta_robot_is_where_its_three_legs_reach():
     assert found.volume == pytest.approx(closes.sum() * np.prod(list(found.resolution.values())))
 
 
+def test_every_way_to_bend_the_legs_of_a_delta_robot_is_one_mode():
+    """Its arms stand on one side of the line to the rods' end or on the other: the law of cosines gives two angles for each."""
+    m = es.load("delta")
+    v, z = m.parameters, -0.5
+    found = m.workspace_map(over={"x": (-0.9, 0.9), "y": (-0.9, 0.9), "z": z}, shape=30, limits=False, configurations=True)  # fmt: skip
+    p = np.concatenate([positions(found), np.full((30, 30, 1), z)], axis=-1)
+    sides = np.empty((*found.closes.shape, 3))
+    for leg, turn in enumerate(np.radians([0, 120, 240])):
+        way = p - (v["r_base"] - v["r_platform"]) * np.array([np.cos(turn), np.sin(turn), 0])
+        direction = np.arctan2(-way[..., 2], way @ np.array([np.cos(turn), np.sin(turn), 0]))
+        sides[..., leg] = np.sign(turned(found.q[..., m.coordinates[f"arm{leg + 1}"]][..., 0] - direction))
+    each = [np.unique(own[at], axis=0) for own, at in zip(sides, found.closes, strict=True)]
+    assert all(len(own) == 1 for own in each)  # nowhere does a mode become another
+    assert sorted(map(tuple, np.concatenate(each))) == sorted(product((-1.0, 1.0), repeat=3))
+    assert (found.closes == found.closes[0]).all()
+    # Where its platform could turn it is held by its legs no longer, but the arms still move it: serial curves are at the border alone.
+    outside = p[..., :2][~found.closes[0]]
+    for x in np.concatenate(found.singular_curves("serial")):
+        assert np.linalg.norm(outside - x, axis=-1).min() < 1.5 * found.resolution["x"]
+
+
 def test_limits_of_joints_bound_what_is_reached():
     m = es.load("elbow").with_joint("theta1", limits=(-0.5, 2.0)).with_joint("theta2", limits=(0.3, 2.5))
     over, shape = {"x": (-2.1, 2.1), "y": (-2.1, 2.1)}, 60
@@ -203,6 +224,26 @@ def test_limits_of_joints_bound_what_is_reached():
     np.testing.assert_array_equal(found.reached[0], inside)
     np.testing.assert_array_equal(free.reached.any(axis=0), np.isfinite(bend))
     assert found.area < free.area
+
+
+def test_an_arm_that_turns_about_one_axis_only_reaches_its_annulus():
+    """Of the three equations of its orientation two hold anywhere, but for round-off."""
+    m = es.load("scara")
+    found = m.workspace_map(over={"x": (-0.7, 0.7), "y": (-0.7, 0.7), "z": 0.3, "yaw": 0.5}, shape=30, limits=False)
+    d = np.linalg.norm(positions(found), axis=-1)
+    for own in found.closes:
+        np.testing.assert_array_equal(own, (d <= 0.325 + 0.275) & (d >= 0.325 - 0.275))
+    assert len(found.modes) == 2
+
+
+def test_limits_hide_no_mode_that_is_within_them_somewhere():
+    m = es.load("puma560")
+    over = {"x": (-1.0, 1.0), "y": (-1.0, 1.0), "z": 0.2, "roll": 0.2, "pitch": 0.1, "yaw": 0.0}
+    within, free = (m.workspace_map(over=over, shape=30, limits=limits) for limits in (True, False))
+    counts = (free.closes & free.within_limits).sum(axis=(1, 2))
+    assert len(free.modes) == 8
+    assert counts.min() < 30  # of more than 500 poses
+    assert sorted(within.reached.sum(axis=(1, 2))) == sorted(counts[counts > 0])
 
 
 # -- joints in place of poses ----------------------------------------------------------------------------------------------------
@@ -224,6 +265,15 @@ def test_over_joints_the_loops_close_where_the_couplers_meet():
     a, b = borders.T
     across = np.hypot(v["L1"] + v["L5"] * np.cos(b) - v["L2"] * np.cos(a), v["L5"] * np.sin(b) - v["L2"] * np.sin(a))
     assert np.abs(across - 0.2).max() < 0.3 * 0.08 * found.resolution["theta2"]
+
+
+def test_the_border_of_a_map_over_a_joint_and_a_pose_is_no_singularity():
+    found = es.load("five_bar").workspace_map(over={"theta2": (-1.0, 1.0), "x": (-0.1, 0.2)}, shape=40)
+    assert found.border_kind is None
+    assert not found.closes.any(axis=0).all()
+    assert np.nanmin(found.parallel) > 0.05
+    assert not found.singular_curves("parallel")
+    assert found.singular_curves("serial")  # inside
 
 
 def test_over_joints_an_arm_is_singular_where_it_is_stretched():

@@ -31,7 +31,7 @@ from eslabon.cli.typed import (
     vector,
 )
 from eslabon.kinematics.frames import chosen_frame
-from eslabon.model.configuration import angles, coordinate_columns
+from eslabon.model.configuration import angles, coordinate_columns, coordinate_names
 from eslabon.plotting import save_figure
 from eslabon.sheets import Sheet
 
@@ -155,23 +155,41 @@ def _reached(m: es.Mechanism, target: dict[str, Any], guess: Any, frame: str | N
     return np.atleast_2d(np.asarray(m.inverse_kinematics(guess=guess, frame=frame, **target)))
 
 
-@command("workspace", "eslabon workspace five_bar --samples 500")
+@command("workspace", "eslabon workspace planar_3rrr --map 'x -0.2 0.2' --map 'y -0.2 0.2' --map 'angle 0'")
 def workspace(
     source: Source,
     frame: Frame = None,
-    samples: Annotated[int, typer.Option(help="How many configurations are tried.", min=1)] = 2000,
+    samples: Annotated[int | None, typer.Option(help="How many configurations are tried; 2000 if left out.", min=1)] = None,
     ranges: Annotated[
         list[str] | None,
         typer.Option("--range", help="'JOINT LOWER UPPER', once for each joint; its limits if left out.", autocompletion=joints),
     ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option("--map", help="A map of all working modes over 'COORDINATE LOWER UPPER', two or three times, with others at 'COORDINATE VALUE': "
+            "x, y, z, angle, roll, pitch, yaw of the frame, or joints."),
+    ] = None,
+    shape: Annotated[str | None, typer.Option(help="Poses along each coordinate of a map, as in --shape '100 50'.")] = None,
+    modes: Annotated[list[str] | None, typer.Option("--mode", help="A working mode of a map, as in --mode=+-+; all if left out.")] = None,
     degrees: Degrees = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it into this file (.png, .svg, .pdf).")] = None,
     theme: Theme = None,
 ) -> Answer:  # fmt: skip
-    """Where a frame can go, and how near to singular it is there. CSV and JSON have every configuration."""
+    """Where a frame can go, and how near to singular it is there: random samples of the joints, or, with --map, a grid of poses by working mode.
+    CSV and JSON have every configuration, or every pose."""
     needed("--theme", theme, "--plot", plot)
     m = load(source)
-    found = m.workspace(frame, dict(_range(m, text, degrees) for text in ranges or ()), samples)
+    if over and (samples is not None or ranges):
+        option = "--range" if ranges else "--samples"
+        raise es.InputError(f"{option} is for random samples, and --map for a grid; give one of them.")
+    if over:
+        return _mapped(m, frame, over, shape, modes, degrees, plot, theme)
+    if shape is not None or modes:
+        option = "--mode" if modes else "--shape"
+        raise es.InputError(f"{option} is for a map; give --map, as in --map 'x -0.2 0.2', or leave {option} out.")
+    found = m.workspace(
+        frame, dict(_range(m, text, degrees) for text in ranges or ()), 2000 if samples is None else samples
+    )
     place = found.poses[:, :3, 3]
     extent = Sheet(
         f"workspace of {found.frame}",
@@ -214,3 +232,50 @@ def _range(m: es.Mechanism, text: str, degrees: bool) -> tuple[str, tuple[float,
     place = list(range(m.nq)[m.coordinates[name]])[:1] * 2
     lower, upper = in_radians(vector(pair, f"--range of '{name}'", 2), angles(m)[place], degrees)
     return name, (float(lower), float(upper))
+
+
+def _mapped(
+    m: es.Mechanism, frame: str | None, over: list[str], shape: str | None, modes: list[str] | None, degrees: bool, plot: Path | None,
+    theme: str | None,
+) -> Answer:  # fmt: skip
+    """A map: a table of its modes for people, every pose that is reached for programs."""
+    asked: dict[str, Any] = {}
+    for text in over:
+        name, value = _coordinate(m, text, degrees)
+        if name in asked:
+            raise es.ReadError(f"--map names '{name}' twice.")
+        asked[name] = value
+    counts = None if shape is None else [int(n) if n == int(n) else n for n in numbers(shape, "--shape")]
+    shaped = counts[0] if counts and len(counts) == 1 else counts
+    found = m.workspace_map(frame, asked, shaped, modes or "all")
+    at = np.nonzero(found.reached)
+    heads = [f"{name} [{found.unit(name)}]" for name in found.axes]
+    values = [axis[k] for axis, k in zip(found.axes.values(), at[1:], strict=True)]
+    numbers_at = [x[at] for x in (found.parallel, found.serial, found.components)]
+    rows = zip(np.array(found.modes)[at[0]].tolist(), *(x.tolist() for x in (*values, *numbers_at)), strict=True)
+    sheet = Sheet("poses", ("mode", *heads, "parallel", "serial", "region"), list(rows))
+    parts: list[Any] = [str(found).strip("<>"), "", found.table()]
+    if plot is not None:
+        parts.append(f"Figure: {save_figure(found.plot(theme=theme), plot)}")
+    data = {
+        "mechanism": m.name,
+        "frame": found.frame,
+        "dexterity": found.dexterity,
+        "fixed": dict(found.fixed),
+        "modes": found.table().records(),
+        "poses": sheet.records(),
+    }
+    return Answer(parts, data, [sheet])
+
+
+def _coordinate(m: es.Mechanism, text: str, degrees: bool) -> tuple[str, float | tuple[float, float]]:
+    """A coordinate of a map, and its value or its range."""
+    name, _, rest = text.strip().partition(" ")
+    values = numbers(rest, f"--map of '{name}'")
+    if len(values) not in (1, 2):
+        raise es.ReadError(f"--map takes a coordinate and one value, or a lower and an upper one, as in 'x -0.2 0.2'; it is {text!r}.")  # fmt: skip
+    turning = dict(zip(coordinate_names(m), angles(m), strict=True)) | dict.fromkeys(
+        ("angle", "roll", "pitch", "yaw"), True
+    )
+    values = in_radians(values, np.full(len(values), turning.get(name, False)), degrees)
+    return name, float(values[0]) if len(values) == 1 else (float(values[0]), float(values[1]))

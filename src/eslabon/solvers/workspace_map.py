@@ -27,7 +27,7 @@ from eslabon.solvers.maps.condition_formulas import driving, judged
 from eslabon.solvers.maps.flood import Branch, Steps, fill_holes, lattices, spread
 from eslabon.solvers.maps.map_coordinates import MapGrid, map_grid, values_at
 from eslabon.solvers.maps.pose_equations import checked_blocks
-from eslabon.solvers.maps.working_modes import chosen, named, seeds, working_modes
+from eslabon.solvers.maps.working_modes import chosen, coincide, named, working_modes
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singular_set import square_part
 from eslabon.solvers.singularities import PARTS
@@ -35,6 +35,7 @@ from eslabon.solvers.singularities import PARTS
 KINDS = ("parallel", "serial")
 COLUMNS = ("closes", "within_limits", "parallel", "serial", "sign", "serial_sign")
 MOST = 4_000_000  # poses
+TELLING = 10  # cells: fewer, on the grid, at the ends of singular curves, are counted as no region
 FINE = {2: 48, 3: 16}  # poses along a coordinate, at least, of the grid that branches are followed on
 LANES = 1 << 17
 
@@ -55,6 +56,8 @@ class WorkspaceMap:
     parallel, serial : reciprocal condition numbers, as `conditions` gives them of the `part` of the frame's twist; NaN where it does not close.
     sign, serial_sign : the signs of both determinants, 0 where it does not close or is singular.
     square : whether the matrix from the actuators' rates to the twist has a determinant, so that serial_sign means something.
+    limits : whether the limits of joints count in what is reached.
+    driven : whether all joints that it is over are actuated.
     q : configurations, NaN where it does not close, if they were asked for.
 
     >>> import eslabon as es
@@ -77,6 +80,7 @@ class WorkspaceMap:
     sign: Any
     serial_sign: Any
     limits: bool
+    driven: bool
     q: Floats | None = None
 
     # -- what it is over ----------------------------------------------------------------------------------------------------
@@ -180,8 +184,9 @@ class WorkspaceMap:
         """Curves of singular poses of the "parallel" or "serial" kind in a map over two coordinates, of one mode or, left out, of all:
         a list of points `(k, 2)` for each.
 
-        They are where the sign of the determinant changes, and the border of where the mechanism closes: there legs are stretched or
-        folded (serial), or, in a map over joints, the loops cannot follow (parallel).
+        They are where the sign of the determinant changes, and the border of where the mechanism closes, if that is of a kind: legs are
+        stretched or folded (serial), or, in a map over the actuated joints, the loops cannot follow (parallel). Of a twist that has more
+        components than there are actuators, or fewer, the border alone is known of the serial kind.
         """
         from eslabon.solvers.maps.map_curves import border_curves, sign_curves
 
@@ -191,33 +196,43 @@ class WorkspaceMap:
         own = self if mode is None else self.mode(mode)
         made: list[Floats] = []
         for k in range(len(own.modes)):
-            closes, sign, both = own.closes[k], own.sign[k], own.sign[k] * own.serial_sign[k]
-            value = own.parallel[k] * sign if kind == "parallel" else own.serial[k] * both
-            if kind == "parallel" or self.square:
-                made += sign_curves(self.grid.axes, np.where(closes, value, np.nan))
+            for value in own._signed(kind, k):
+                made += sign_curves(self.grid.axes, value)
             if kind == self.border_kind:
-                made += border_curves(self.grid.axes, closes, own.parallel[k] if kind == "parallel" else own.serial[k])
+                made += border_curves(self.grid.axes, own.closes[k], getattr(own, kind)[k])
         return made
 
+    def _signed(self, kind: str, k: int) -> Iterator[Floats]:
+        """Numbers that go through zero where a mode is singular, NaN where they tell nothing. At a parallel singularity the map from the
+        actuators' rates to the twist grows beyond bounds, and its determinant may change its sign without being zero: so the serial kind is
+        looked for on each side alone."""
+        if kind == "parallel":
+            yield np.where(self.closes[k], self.parallel[k] * self.sign[k], np.nan)
+        elif self.square:
+            for side in (-1, 1):
+                yield np.where(self.closes[k] & (self.sign[k] == side), self.serial[k] * self.serial_sign[k], np.nan)
+
     @property
-    def border_kind(self) -> str:
-        """The kind of singularity at the border of where the mechanism closes: serial of a map over poses, parallel of one over
-        joints."""
-        return "serial" if self.grid.asked.pose else "parallel"
+    def border_kind(self) -> str | None:
+        """The kind of singularity at the border of where the mechanism closes: serial of a map over poses, parallel of one over the
+        actuated joints, and none where other joints, or joints and poses together, are prescribed."""
+        pose, joints = self.grid.asked.pose, len(self.grid.names) - len(self.grid.asked.pose)
+        return "serial" if not joints else "parallel" if self.driven and not pose else None
 
     # -- tables and figures -----------------------------------------------------------------------------------------------------
 
     def table(self) -> Sheet:
         """A row for each mode: its area or volume, dexterity, the least reciprocal condition numbers, and how many regions without
-        singular configurations it has."""
+        singular configurations it has, of ten cells or more."""
         rows = []
         for k, name in enumerate(self.modes):
             at = self.reached[k]
             fill = float(np.count_nonzero(at) * np.prod(self.grid.steps))
             least = [float(np.min(x[k][at], initial=1.0)) for x in (self.parallel, self.serial)]
-            rows.append((name, fill, self.mode(name).dexterity, *least, int(self.components[k].max(initial=0))))
+            regions = int(np.count_nonzero(np.bincount(self.components[k].ravel())[1:] >= TELLING))
+            rows.append((name, fill, self.mode(name).dexterity, *least, regions))
         what = f"{'area' if len(self.axes) == 2 else 'volume'} [{self._measure}]"
-        heads = ("mode", what, "dexterity", "least parallel", "least serial", "singularity-free regions")
+        heads = ("mode", what, "dexterity", "least parallel", "least serial", "regions")
         return Sheet("", heads, rows, self._about)
 
     @property
@@ -282,11 +297,8 @@ def workspace_map(
     progress: bool | None = None, threads: int | None = None,
 ) -> WorkspaceMap:  # fmt: skip
     """See `Mechanism.workspace_map`."""
-    limits, configurations, most = (
-        flag(limits, "limits"),
-        flag(configurations, "configurations"),
-        count(most, "most", 1),
-    )
+    limits, configurations = flag(limits, "limits"), flag(configurations, "configurations")
+    most = count(most, "most", 1)
     threads = None if threads is None else count(threads, "threads", 1)
     m = one_design(m, parameters, "workspace_map")
     _check(m)
@@ -310,15 +322,8 @@ class _Making:
     def __init__(
         self, m: Model, grid: MapGrid, part: str, limits: bool, keep: bool, threads: int | None, bar: Progress
     ) -> None:
-        self.m, self.grid, self.part, self.limits, self.keep, self.threads, self.bar = (
-            m,
-            grid,
-            part,
-            limits,
-            keep,
-            threads,
-            bar,
-        )
+        self.m, self.grid, self.part, self.limits = m, grid, part, limits
+        self.keep, self.threads, self.bar = keep, threads, bar
         least = FINE[len(grid.shape)]
         self.times = tuple(max(1, -(-least // n) // 2 * 2 + 1 if n < least else 1) for n in grid.shape)
         self.blocks = checked_blocks(m, grid)
@@ -327,8 +332,7 @@ class _Making:
 
     def map(self, modes: Any) -> WorkspaceMap:
         """All of it."""
-        found = seeds(self.steps, self.levels[0], self.limits)
-        coarse = self._ordered(working_modes(self.steps, self.levels[0], found))
+        coarse = self._ordered(working_modes(self.steps, self.levels[0], self.limits))
         wanted = chosen(self.steps, dict(zip(named(coarse, self.blocks), coarse, strict=True)), modes, self.levels[0])
         self.work, self.done = len(wanted) * self.steps.grid.size, 0
         kept = {name: x for name, x in zip(wanted, self._modes(list(wanted.values())), strict=True) if x is not None}
@@ -339,18 +343,30 @@ class _Making:
         joints = tuple(tuple(names[k] for k in own) for own in self.blocks.columns if len(own) > 1)
         square = driving(self.m, frame, self.part).square
         return WorkspaceMap(
-            self.m.name, frame, self.part, square, self.grid, tuple(kept), joints, limits=self.limits, **stacked
-        )
+            self.m.name, frame, self.part, square, self.grid, tuple(kept), joints, limits=self.limits, driven=self._driven, **stacked
+        )  # fmt: skip
+
+    @property
+    def _driven(self) -> bool:
+        """Whether all joints that the map is over are actuated."""
+        places = [k for name in self.m.actuated for k in range(self.m.nq)[self.m.coordinates[name]]]
+        return set(self.grid.asked.joints) <= set(places)
 
     def _modes(self, branches: list[Branch]) -> list[dict[str, Any] | None]:
-        """What a map has of each branch; None of those that are nowhere within the limits. Branches with the same signs are followed
-        together, for one not to be taken for the other."""
+        """What a map has of each branch; None of those that are nowhere within the limits, or turn out to be one before. Branches with
+        the same signs are followed together, for one not to be taken for the other."""
         made: list[dict[str, Any] | None] = [None] * len(branches)
+        every: list[Branch] = []
         for code in dict.fromkeys(x.code for x in branches):
             fine: list[Branch] = []
             for k in (k for k, x in enumerate(branches) if x.code == code):
-                fine.append(self._refined(branches[k], fine))
-                found = self._arrays(fine[-1])
+                own = self._refined(branches[k], fine)
+                thin = own.thinned(self.levels[0])
+                if any(coincide(self.steps, thin, other) for other in every):
+                    continue
+                every.append(thin)
+                fine.append(own)
+                found = self._arrays(own)
                 made[k] = found if (found["closes"] & (found["within_limits"] | (not self.limits))).any() else None
         return made
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.plotting import axis_label, colour_map, new_figure, panel_title
+from eslabon.solvers.maps.map_coordinates import TURNS
 from eslabon.solvers.workspace_map import KINDS, WorkspaceMap
 
 Curves = dict[str, list[Floats]]  # by kind
@@ -41,8 +42,14 @@ def figure(space: WorkspaceMap, of: str, singular: bool, theme: str | None) -> A
     what = "dexterity: reciprocal condition number" if of == "serial" else "reciprocal condition number, parallel kind"
     bar = made.colorbar(drawn, ax=list(grid[: len(panels)]), label=what, shrink=0.85, pad=0.02)
     bar.outline.set_visible(False)
-    held = ", ".join(f"{name} = {x + 0.0:.3g} {space.unit(name)}" for name, x in space.fixed.items() if abs(x) > 1e-12)
-    made.suptitle(f"{space.name}: {space.frame}" + (f", {held}" if held else ""), color=made.theme.quiet)
+    held = ", ".join(
+        f"{name} = {x + 0.0:.3g} {space.unit(name)}"
+        for name, x in space.fixed.items()
+        if abs(x) > 1e-12 or name not in TURNS
+    )
+    mode = f"mode {space.modes[0]}" if len(space.axes) == 3 else ""  # which panels do not name
+    told = [f"{space.name}: {space.frame}", *(x for x in (mode, held) if x)]
+    made.suptitle(", ".join(told), color=made.theme.quiet)
     _keys(made, [own for _, own in panels], curves)
     return made
 
@@ -91,8 +98,11 @@ def _drawn(ax: Any, own: WorkspaceMap, of: str, most: float, curves: Curves) -> 
     )  # fmt: skip
     beyond = own.closes[0] & ~own.reached[0]
     if beyond.any():
-        x, y = own.grid.axes
-        ax.contourf(x, y, beyond.T.astype(float), levels=[0.5, 1.5], colors=[theme.paper], hatches=["////"])
+        x, y = (np.array([a[0] - d, *a, a[-1] + d]) for a, d in zip(own.grid.axes, own.grid.steps, strict=True))
+        inside = np.pad(beyond.T.astype(float), 1, mode="edge")  # or half a cell is left out along the frame
+        hatched = ax.contourf(x, y, inside, levels=[0.5, 1.5], colors=[theme.paper], hatches=["///"])
+        ax.set(xlim=(low, high), ylim=(bottom, top))
+        hatched.set(edgecolor=theme.quiet, linewidth=0.0)
     for kind, lines in curves.items():
         ax.add_collection(
             LineCollection(lines, colors=theme.role(LOOKS[kind]), linewidths=1.4, linestyles=[STYLES[kind]], zorder=3)
@@ -114,6 +124,6 @@ def _keys(made: Any, maps: list[WorkspaceMap], curves: list[Curves]) -> None:
     if not all(own.closes.all() for own in maps):
         handles.append(Patch(facecolor=theme.grid, label="does not close", **frame))
     if any((own.closes & ~own.reached).any() for own in maps):
-        handles.append(Patch(facecolor=theme.paper, hatch="////", label="beyond limits", **frame))
+        handles.append(Patch(facecolor=theme.paper, hatch="///", label="beyond limits", **frame))
     if handles:
         made.legend(handles=handles, loc="outside lower center", ncols=len(handles))

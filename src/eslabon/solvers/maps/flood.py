@@ -48,12 +48,16 @@ class Steps:
         self._newton = evaluate(m, NEWTON, asked=grid.asked, blocks=blocks)
         self._features = evaluate(m, FEATURES)
 
-    def towards(self, q: Floats, x: Floats, rounds: int = ROUNDS) -> Arrived:
-        """From configurations (k, nq) to what is prescribed (k, n)."""
+    def towards(self, q: Floats, x: Floats, rounds: int = ROUNDS, on: float | None = None) -> Arrived:
+        """From configurations (k, nq) to what is prescribed (k, n). With the signs of blocks to stay `on`, a lane that loses them, or
+        goes farther than `AHEAD` allows, is given up at once: where nothing closes Newton's method leaps about for long."""
         q, left, last, moved, first, code = (np.array(y) for y in self._newton(q, x, threads=self.threads))
         good = (left < CLOSE) & (last < CONVERGED)
         for _ in range(rounds - 1):
-            again = np.flatnonzero(~good & np.isfinite(left))
+            going = ~good & np.isfinite(left)
+            if on is not None:
+                going &= (code == on) & _near(moved, first)
+            again = np.flatnonzero(going)
             if not len(again):
                 break
             q[again], left[again], last, farther, _, code[again] = self._newton(
@@ -120,9 +124,10 @@ def spread(
     """Go on from all that is known of a branch, as far as it goes on this lattice; what belongs to other branches stays theirs."""
     fresh = branch.known.copy()
     while fresh.any():
-        new = np.zeros_like(fresh)
+        new, rim = np.zeros_like(fresh), _rim(branch, fresh)
         for way in _ways(len(branch.shape)):
-            nodes, neighbours = _pairs(branch.shape, ~branch.known, fresh | new, way)
+            rim = rim[~branch.known[rim]]
+            nodes, neighbours = _pairs(branch.shape, rim, fresh | new, way)
             for k in range(0, len(nodes), LANES):
                 reached = _step_on(branch, steps, nodes[k : k + LANES], neighbours[k : k + LANES], others)
                 new[reached] = True
@@ -133,13 +138,14 @@ def spread(
 def fill_holes(branch: Branch, steps: Steps, others: tuple[Branch, ...] = ()) -> None:
     """Where a leg is nearly folded onto itself, joints turn far from pose to pose: nodes that most neighbours are known of are tried
     by short steps on the way from each."""
-    ways = list(_ways(len(branch.shape)))
+    ways, rim = list(_ways(len(branch.shape))), _rim(branch, branch.known)
     count = np.zeros(len(branch.known), dtype=np.int8)
     for way in ways:
-        count[_pairs(branch.shape, ~branch.known, branch.known, way)[0]] += 1
-    holes = count > len(ways) // 2
-    for way in ways if holes.any() else ():
-        nodes, neighbours = _pairs(branch.shape, holes & ~branch.known, branch.known, way)
+        count[_pairs(branch.shape, rim, branch.known, way)[0]] += 1
+    holes = np.flatnonzero(count > len(ways) // 2)
+    for way in ways if len(holes) else ():
+        holes = holes[~branch.known[holes]]
+        nodes, neighbours = _pairs(branch.shape, holes, branch.known, way)
         q, here, there = branch.q[neighbours], branch.values(neighbours), branch.values(nodes)
         for share in np.arange(1, SHORT_STEPS + 1) / SHORT_STEPS:
             if not len(nodes):
@@ -157,19 +163,25 @@ def _ways(axes: int) -> Iterator[tuple[int, ...]]:
     yield from sorted(every, key=lambda way: sum(map(abs, way)))
 
 
-def _pairs(shape: tuple[int, ...], wanted: Any, known: Any, way: tuple[int, ...]) -> tuple[Any, Any]:
-    """Flat places of wanted nodes whose neighbours that way are known, and of these neighbours."""
-    here = tuple(slice(max(0, -d), n - max(0, d)) for d, n in zip(way, shape, strict=True))
-    there = tuple(slice(max(0, d), n + min(0, d)) for d, n in zip(way, shape, strict=True))
-    found = wanted.reshape(shape)[here] & known.reshape(shape)[there]
-    offset = sum(s.start * step for s, step in zip(here, _strides(shape), strict=True))
-    places = np.nonzero(found)
-    nodes = sum((k * step for k, step in zip(places, _strides(shape), strict=True)), np.int64(offset))
-    return nodes, nodes + sum(d * step for d, step in zip(way, _strides(shape), strict=True))
+def _rim(branch: Branch, nodes: Any) -> Any:
+    """Flat places of all that is not known and has one of these nodes (a mask) among its neighbours."""
+    near = nodes.reshape(branch.shape).copy()
+    for axis in range(near.ndim):
+        along, before = np.moveaxis(near, axis, 0), np.moveaxis(near.copy(), axis, 0)
+        along[1:] |= before[:-1]
+        along[:-1] |= before[1:]
+    return np.flatnonzero(near.ravel() & ~branch.known)
 
 
-def _strides(shape: tuple[int, ...]) -> list[int]:
-    return [prod(shape[k + 1 :]) for k in range(len(shape))]
+def _pairs(shape: tuple[int, ...], nodes: Any, known: Any, way: tuple[int, ...]) -> tuple[Any, Any]:
+    """Of flat places of nodes those whose neighbours that way are known, and the places of these neighbours."""
+    inside = np.ones(len(nodes), dtype=bool)
+    for k, d, n in zip(np.unravel_index(nodes, shape), way, shape, strict=True):
+        inside &= (k > 0) if d < 0 else (k < n - 1) if d else True
+    nodes = nodes[inside]
+    neighbours = nodes + sum(d * prod(shape[k + 1 :]) for k, d in enumerate(way))
+    there = known[neighbours]
+    return nodes[there], neighbours[there]
 
 
 def _step_on(branch: Branch, steps: Steps, nodes: Any, neighbours: Any, others: tuple[Branch, ...]) -> Any:
@@ -183,9 +195,13 @@ def _step_on(branch: Branch, steps: Steps, nodes: Any, neighbours: Any, others: 
 
 def _taken(branch: Branch, steps: Steps, q: Floats, x: Floats) -> tuple[Floats, Any]:
     """Where steps of Newton's method lead, and whether that is on the branch."""
-    found = steps.towards(q, x)
-    near = found.moved <= np.minimum(LONGEST, AHEAD * found.first + CLOSE)
-    return found.q, found.good & (found.code == branch.code) & near
+    found = steps.towards(q, x, on=branch.code)
+    return found.q, found.good & (found.code == branch.code) & _near(found.moved, found.first)
+
+
+def _near(moved: Floats, first: Floats) -> Any:
+    """Whether lanes are no farther from where they started than their first steps announce."""
+    return moved <= np.minimum(LONGEST, AHEAD * first + CLOSE)
 
 
 def _of_no_other(steps: Steps, nodes: Any, q: Floats, others: tuple[Branch, ...]) -> Any:

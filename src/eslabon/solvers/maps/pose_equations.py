@@ -33,7 +33,7 @@ from eslabon.solvers.targets.target import plane
 
 STEPS = 3  # of Newton's method in one call
 LONGEST = 0.6  # of one step: radians, or lengths in units of the mechanism's size
-RANK = 1e-7  # of what a row has left of it beside others
+RANK = 1e-7  # of what a row has left beside others, by the largest row
 
 
 class Blocks(NamedTuple):
@@ -220,11 +220,11 @@ def blocks_of(m: Model, asked: Asked) -> Blocks:
 def _independent_rows(A: Floats) -> list[int]:
     """The first rows that are independent of those before them."""
     kept: list[int] = []
-    basis = np.zeros((0, A.shape[1]))
+    basis, largest = np.zeros((0, A.shape[1])), np.linalg.norm(A, axis=1).max(initial=0.0)
     for k, row in enumerate(A):
         left = row - basis.T @ (basis @ row)
         left = left - basis.T @ (basis @ left)
-        if np.linalg.norm(left) > RANK * np.linalg.norm(row):
+        if np.linalg.norm(left) > RANK * largest:  # and not of the row itself, which may be round-off
             kept.append(k)
             basis = np.vstack([basis, left / np.linalg.norm(left)])
     return kept

@@ -22,6 +22,7 @@ STARTS = 8  # at each of so many poses
 POSES = 600
 MANY = 200  # starts at one pose near home
 PATIENCE = 14  # rounds of Newton's method from a start
+LEG_POSES, LEG_STARTS = 4, 16  # poses of a mode, and starts of each of its blocks there
 MOST = 64  # modes
 NEAREST = 8  # nodes that a configuration is led to, if it cannot be led to the nearest
 NEAR, SHORTEST = 0.3, 1 / 256  # how far joints go in a step there, and the shortest step, in parts of the way
@@ -39,9 +40,9 @@ class Seeds(NamedTuple):
         return Seeds(*(x[chosen] for x in self))
 
 
-def seeds(steps: Steps, strides: tuple[int, ...], limits: bool) -> Seeds:
+def seeds(steps: Steps, strides: tuple[int, ...]) -> Seeds:
     """Closed configurations at poses spread over the coarsest lattice and at one near home, from home and from starts all over the
-    joints' ranges; within the joints' limits if so wanted."""
+    joints' ranges."""
     m, lattice, ranges = steps.m, Branch(steps.grid, strides, 0, 0.0), Ranges.of(steps.m, size(steps.m))
     nodes = _spread_nodes(lattice.shape)
     begin, node = [np.tile(home(m), (len(nodes), 1))], [nodes, np.tile(nodes, STARTS)]
@@ -51,12 +52,20 @@ def seeds(steps: Steps, strides: tuple[int, ...], limits: bool) -> Seeds:
         node[1], node[2] = node[2], node[1]
     drawn = ranges.spread(sum(map(len, node)) - sum(map(len, begin)))
     begin.append(np.random.default_rng(0).permutation(drawn))
-    found = steps.towards(np.concatenate(begin), lattice.values(np.concatenate(node)), PATIENCE)
+    return _converged(steps, lattice, np.concatenate(begin), np.concatenate(node))
+
+
+def _converged(steps: Steps, lattice: Branch, q: Floats, node: Any) -> Seeds:
+    """Where starts lead that converge at their nodes, all different."""
+    found = steps.towards(q, lattice.values(node), PATIENCE)
     good = np.flatnonzero(found.good)
     q = _near_home(steps, found.q[good])
-    inside = ranges.contain(ranges.turned(q, q)) if limits else np.ones(len(q), dtype=bool)
-    made = Seeds(np.concatenate(node)[good], q, found.code[good], steps.features(q))
-    return _different(made.of(inside), m)
+    return _different(Seeds(node[good], q, found.code[good], steps.features(q)), steps.m)
+
+
+def _inside(steps: Steps, q: Floats, limits: bool) -> Any:
+    ranges = Ranges.of(steps.m)
+    return ranges.contain(ranges.turned(q, q)) if limits else np.ones(len(q), dtype=bool)
 
 
 def _near_home(steps: Steps, q: Floats) -> Floats:
@@ -123,29 +132,73 @@ def _different(found: Seeds, m: Any) -> Seeds:
     return found.of(kept)
 
 
-def working_modes(steps: Steps, strides: tuple[int, ...], found: Seeds) -> list[Branch]:
+def working_modes(steps: Steps, strides: tuple[int, ...], limits: bool) -> list[Branch]:
     """A branch for each working mode, over the coarsest lattice.
 
-    The pose with the most configurations begins a branch with each; what is found elsewhere and is on no branch yet goes on one with
-    the same signs, in a region that is not connected with the first, or begins another.
+    Legs are bent anew in each mode that is found, until that gives none which is not known yet: where there are many joints, few
+    starts of all of them at once converge. What is found beyond limits counts if its branch leads to poses within them.
     """
     branches: list[Branch] = []
+    found = seeds(steps, strides)
+    inside = _inside(steps, found.q, limits)
+    _begin(steps, strides, branches, found.of(inside))
+    _begin(steps, strides, branches, _left(steps, branches, found.of(~inside)), limits)
+    for branch in branches:  # which grows on the way
+        _begin(steps, strides, branches, _left(steps, branches, bent_anew(steps, branch, limits)))
+    return branches
+
+
+def _begin(steps: Steps, strides: tuple[int, ...], branches: list[Branch], found: Seeds, limits: bool = False) -> None:
+    """More branches for what was found; with `limits` those that are somewhere within them.
+
+    The pose with the most configurations begins a branch with each; what is found elsewhere and is on no branch yet goes on one with
+    the same signs, in a region that is not connected with the first, or begins another. That may turn out to be a known one whose
+    coordinates are others, as a universal joint has two pairs of angles for each direction.
+    """
+    beyond: list[Branch] = []
     while len(found.node):
         node = _most_common(found.node)
-        here = np.flatnonzero(found.node == node)
-        for k in here:
-            branch = next((s for s in branches if s.code == found.code[k] and not s.known[node]), None)
-            if branch is None:
-                if len(branches) == MOST:
-                    raise ModelError(
-                        f"{steps.m.name} has more than {MOST} working modes over this map; give one configuration or its mode as modes=."
-                    )
-                branch = Branch(steps.grid, strides, steps.m.nq, float(found.code[k]))
-                branches.append(branch)
+        for k in np.flatnonzero(found.node == node):
+            branch = next((s for s in branches + beyond if s.code == found.code[k] and not s.known[node]), None)
+            is_new = branch is None
+            branch = branch or Branch(steps.grid, strides, steps.m.nq, float(found.code[k]))
             branch.put(node, found.q[k])
-            spread(branch, steps, alike(branches, branch))
-        found = _left(steps, branches, found)
-    return branches
+            spread(branch, steps, alike(branches + beyond, branch))
+            if is_new and not any(coincide(steps, branch, other) for other in branches + beyond):
+                (branches if _inside(steps, branch.q[branch.known], limits).any() else beyond).append(branch)
+        if len(beyond) > MOST:
+            break
+        if len(branches) > MOST:
+            raise ModelError(
+                f"{steps.m.name} has more than {MOST} working modes over this map; give one configuration or its mode as modes=."
+            )
+        found = _left(steps, branches + beyond, found.of(found.node != node))
+
+
+def coincide(steps: Steps, first: Branch, second: Branch) -> bool:
+    """Whether two branches are mostly the same configurations where both are known; at folds different ones meet."""
+    both = np.flatnonzero(first.known & second.known)
+    if not len(both):
+        return False
+    return bool(apart(steps.features(first.q[both]), steps.features(second.q[both])).mean() < 0.5)
+
+
+def bent_anew(steps: Steps, branch: Branch, limits: bool) -> Seeds:
+    """Configurations at poses of a branch from starts in which the joints of one block, such as those of a leg, are elsewhere."""
+    m, known = steps.m, np.flatnonzero(branch.known)
+    known = known[_inside(steps, branch.q[known], limits)]
+    blocks = [list(own) for own in steps.blocks.columns if len(own) > 1]
+    if len(blocks) == 1 or not len(known):  # of one block all starts were tried already
+        blocks = []
+    nodes = known[np.linspace(0, len(known) - 1, LEG_POSES + 2).round().astype(int)[1:-1]] if blocks else known[:0]
+    node = np.tile(np.repeat(nodes, LEG_STARTS), len(blocks))
+    drawn = np.random.default_rng(0).permutation(Ranges.of(m, size(m)).spread(len(node)))
+    way = np.array(difference(m, drawn, branch.q[node]))
+    for k, own in enumerate(blocks):
+        others = [i for i in range(m.nv) if i not in own]
+        way[k * len(nodes) * LEG_STARTS :][: len(nodes) * LEG_STARTS, others] = 0.0
+    found = _converged(steps, branch, np.asarray(integrate(m, branch.q[node], way)), node)
+    return found.of(_inside(steps, found.q, limits))
 
 
 def named(branches: list[Branch], blocks: Blocks) -> list[str]:
