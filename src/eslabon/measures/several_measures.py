@@ -63,6 +63,9 @@ class Several(Measure):
             made.update(own)
         return made
 
+    def with_columns(self, m: Mechanism, designs: Designs) -> Measure:
+        return Several({key: each.with_columns(m, designs) for key, each in self.measures.items()})
+
     def measured(self, m: Mechanism, designs: Designs) -> Measured:
         values: dict[str, Floats] = {}
         reasons: dict[int, list[str]] = {}
