@@ -1,5 +1,6 @@
 """Sweeps: the same bytes wherever they run, nothing lost when something dies, a sentence for what cannot be."""
 
+import json
 import os
 import signal
 import subprocess
@@ -125,11 +126,106 @@ def test_in_memory_and_on_disk_are_the_same_table(whole):
     assert es.sweeps.read(whole[0]).to_pandas().equals(whole[1].to_pandas())
 
 
-def test_a_damaged_chunk_is_measured_again(whole, tmp_path):
-    for name, data in content(whole[0]).items():
-        (tmp_path / name).write_bytes(data[: len(data) // 2] if name == "chunk-000003.parquet" else data)
-    sweeping.run(tmp_path)
-    assert content(tmp_path) == content(whole[0])
+def small(m):
+    if m.parameters["L2"] > 0.045:
+        raise ValueError("too long")
+    return m.parameters["L2"]
+
+
+def finished(folder, **changed):
+    return es.sweep(M, small, {"L2": (0.03, 0.05)}, **{"samples": 24, "chunk": 4, "folder": folder, **changed})
+
+
+def damaged(data):
+    """A byte in the middle of the pages is another one; the end, by which a file is read, is whole."""
+    return data[:60] + bytes([data[60] ^ 0xFF]) + data[61:]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda x: b"", lambda x: x[: len(x) // 2], damaged], ids=["empty", "cut", "changed"]
+)
+def test_a_damaged_chunk_is_told_and_measured_again(tmp_path, damage):
+    finished(tmp_path)
+    before, file = content(tmp_path), tmp_path / "chunk-000003.parquet"
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(es.ReadError, match=r"a file of its folder is damaged .*measures anew what is lost"):
+        es.sweeps.read(tmp_path).to_pandas()
+    finished(tmp_path)
+    assert content(tmp_path) == before
+
+
+def test_the_chunk_of_another_sweep_is_measured_again(tmp_path):
+    finished(tmp_path / "own")
+    before = content(tmp_path / "own")
+    for other in (finished(tmp_path / "other", seed=1), None):
+        name = "chunk-000002.parquet" if other else "chunk-000001.parquet"
+        source = tmp_path / ("other" if other else "own") / "chunk-000002.parquet"
+        (tmp_path / "own" / name).write_bytes(source.read_bytes())
+        finished(tmp_path / "own")
+        assert content(tmp_path / "own") == before
+
+
+def test_what_a_killed_run_left_half_written_is_swept_away(tmp_path):
+    (tmp_path / ".chunk-000001.parquet.abc.part").write_bytes(b"half")
+    (tmp_path / ".lock").write_text("a process that is no more")
+    finished(tmp_path)
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_chunks_stand_in_the_order_of_their_numbers(tmp_path):
+    finished(tmp_path)
+    before = es.sweeps.read(tmp_path)["point"]
+    (tmp_path / "chunk-000005.parquet").rename(tmp_path / "chunk-1000000.parquet")  # a million chunks later
+    np.testing.assert_array_equal(es.sweeps.read(tmp_path)["point"], before)
+
+
+def test_the_manifest_is_json_for_any_reader(tmp_path):
+    def refuse(word):
+        raise AssertionError(word)
+
+    finished(tmp_path)
+    json.loads((tmp_path / "sweep.json").read_text(), parse_constant=refuse)
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(es.ReadError, match="no description of a sweep"):
+        es.sweeps.read(tmp_path)
+
+
+def test_a_full_disk_is_a_sentence_and_costs_nothing_that_was_finished(tmp_path):
+    """From the fourth chunk on no file can be longer than 100 bytes, as if there were no room."""
+    code = f"""
+import resource, signal
+import eslabon as es
+from sweeps.test_sweep import M
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+def own(m):
+    if m.parameters["L2"] > 0.045:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    return m.parameters["L2"]
+try:
+    es.sweep(M, own, {{"L2": [0.03, 0.035, 0.04, 0.046, 0.047]}}, chunk=1, folder={str(tmp_path)!r})
+except es.EslabonError as error:
+    print(error)
+"""
+    pytest.importorskip("resource")
+    run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False)  # fmt: skip
+    assert "chunk-000003.parquet: it cannot be written (File too large)" in run.stdout, run.stderr
+    assert len(es.sweeps.read(tmp_path)) == 3
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_the_bar_counts_what_failed_before_too(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "eslabon.progress.Progress.update", lambda self, fraction, note="": seen.append((fraction, note))
+    )
+    table = finished(tmp_path)
+    failed = table.contents.failed
+    assert seen[-1] == (1.0, f"24 done, {failed} failed, 0 to go")
+    (tmp_path / "chunk-000003.parquet").unlink()
+    seen.clear()
+    finished(tmp_path)
+    assert seen == [(1.0, f"24 done, {failed} failed, 0 to go")]
+    assert 0 < failed < 24
 
 
 def test_what_was_finished_is_there_after_an_interrupt(tmp_path):
@@ -197,6 +293,8 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path):
         ({"cluster": 5}, "cluster is"),
         ({"seed": -1}, "seed"),
         ({"progress": "yes"}, "progress"),
+        ({"folder": 3}, "a folder is a path"),
+        ({"folder": ""}, "a folder is a path"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(given, words):
