@@ -84,24 +84,63 @@ def test_a_sweep_of_which_nothing_comes_says_so_at_once():
 # -- where it runs ------------------------------------------------------------------------------------------------------
 
 
-def test_a_killed_worker_changes_not_a_byte(whole, tmp_path):
-    """A real cluster of processes; one of its workers is killed in the middle."""
+@pytest.fixture(scope="module")
+def client():
+    """A real cluster of processes."""
     from eslabon.sweeps.cluster import local_client
 
     with local_client() as client:
-        client.wait_for_workers(1)
-        victim = next(iter(client.run(os.getpid).values()))
+        client.wait_for_workers(2)
+        yield client
 
-        def kill():
-            while len(list(tmp_path.glob("chunk-*"))) < 4:
-                time.sleep(0.02)
-            os.kill(victim, signal.SIGKILL)
 
-        killer = threading.Thread(target=kill)
-        killer.start()
-        sweeping.run(tmp_path, client)
-        killer.join()
-        assert victim not in client.run(os.getpid).values()
+def test_code_is_made_once_a_worker_and_never_once_a_chunk(client, tmp_path):
+    """Twelve chunks, then the sweep of another quantity: what a worker has compiled or loaded for the mechanism stays."""
+    swing = es.paths.joint_path([[2.0, 1.0], [2.3, 0.8]], es.paths.quintic(0.2))
+    given = {"over": {"L2": (0.03, 0.05), "theta2.viscous": (0.0, 1e-5)}, "samples": 48, "chunk": 4, "motion": swing}
+    client.run(sweeping.count_compilations)
+    es.sweep(M, "peak_torque", **given, folder=tmp_path / "cluster", cluster=client)
+    made = client.run(sweeping.compilations)
+    assert all(sum(own.values()) == len(own) > 0 for own in made.values()), made
+    es.sweep(M, "rms_torque", **given, cluster=client)
+    assert client.run(sweeping.compilations) == made
+    es.sweep(M, "peak_torque", **given, folder=tmp_path / "here")
+    assert content(tmp_path / "cluster") == content(tmp_path / "here")
+
+
+class Locked:
+    """A quantity that only this process can ask for."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __call__(self, m):
+        return m.parameters["L2"]
+
+    def fingerprint(self):
+        return "locked"
+
+
+def test_what_cannot_be_sent_is_said(client):
+    assert len(es.sweep(M, Locked(), {"L2": (0.03, 0.05)}, samples=2)) == 2
+    with pytest.raises(es.InputError, match=r"cannot be sent to other processes .*lock.* leave cluster out"):
+        es.sweep(M, Locked(), {"L2": (0.03, 0.05)}, samples=2, cluster=client)
+
+
+def test_a_killed_worker_changes_not_a_byte(whole, client, tmp_path):
+    """One of the workers is killed in the middle."""
+    victim = next(iter(client.run(os.getpid).values()))
+
+    def kill():
+        while len(list(tmp_path.glob("chunk-*"))) < 4:
+            time.sleep(0.02)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    sweeping.run(tmp_path, client)
+    killer.join()
+    assert victim not in client.run(os.getpid).values()
     assert content(tmp_path) == content(whole[0])
 
 

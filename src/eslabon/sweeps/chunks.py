@@ -4,7 +4,8 @@ wherever and whenever it runs."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,6 @@ class Task:
     m: Mechanism
     measure: Measure
     columns: tuple[Column, ...]
-    fingerprint: str
 
     @property
     def schema(self) -> pyarrow.Schema:
@@ -62,12 +62,18 @@ def chunk_size(measure: Measure) -> int:
     return max(1, min(measure.together(), STATES // measure.states(), MOST))
 
 
-_HERE: dict[str, Task] = {}  # by fingerprint: what is compiled for a mechanism stays with it from chunk to chunk
+@lru_cache(maxsize=8)
+def _kept(digest: str) -> list[Mechanism]:
+    """Where a process keeps a mechanism from chunk to chunk and from sweep to sweep: what is compiled for it stays with it."""
+    return []
 
 
 def run_chunk(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> pyarrow.Table:
     """The rows of a chunk."""
-    task = _HERE.setdefault(task.fingerprint, task)
+    own = _kept(task.m.digest)
+    if not own:
+        own.append(task.m)
+    task = replace(task, m=own[0])
     with settled_evaluation(task.m):
         found = measured(task, designs, chunk.points)
     return _table(task, chunk, designs, found)

@@ -15,11 +15,13 @@ from typing import Any
 from eslabon.arguments import Floats
 from eslabon.errors import EslabonError, InputError, MissingDependencyError, shown
 from eslabon.graph.native.threads import cores
+from eslabon.measures.native_batches import native_threads
 from eslabon.sweeps.chunks import Chunk, Task, run_chunk
 
 AHEAD = 3  # chunks for each thread of the workers that are under way: the others wait, so that memory stays bounded
 PATIENCE = "30s"  # for a scheduler to answer, and for workers to come
-Pieces = Iterator[tuple[Chunk, Mapping[str, Floats]]]
+Piece = tuple[Chunk, Mapping[str, Floats]]
+Pieces = Iterator[Piece]
 
 
 class ClusterError(EslabonError, RuntimeError):
@@ -90,38 +92,63 @@ def _paths() -> Any:
 
 def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, Any]]:
     """Chunks in the order in which they are finished, with a few more under way than there are threads."""
-    distributed, threads = _dask(), _threads(client)
-    under_way, chunks, lost = distributed.as_completed(loop=client.loop), dict[Any, Chunk](), list[int]()
     # As the result of a task it is computed again should all workers that have it die; each worker has it once.
-    shipped = client.submit(_received, distributed.protocol.pickle.dumps(task), pure=False)
+    shipped = client.submit(_received, _sent(task), pure=False)
+    lost: list[Piece] = []
+    yield from _at_once(client, shipped, pieces, AHEAD * _threads(client), lost)
+    fatal: list[Piece] = []
+    yield from _at_once(client, shipped, iter(lost), 1, fatal)  # by itself: it may have died with another one
+    if fatal:
+        raise ClusterError(
+            f"{len(fatal)} of the chunks killed the workers they ran on, such as chunk {fatal[0][0].number}, perhaps for want of memory; "
+            "all others are finished. Take smaller chunks (chunk=...), or workers with more memory."
+        )
+
+
+def _at_once(client: Any, shipped: Any, pieces: Pieces, most: int, lost: list[Piece]) -> Iterator[tuple[Chunk, Any]]:
+    """The same with so many under way at most; those with which workers died too often are lost."""
+    distributed, pieces = _dask(), iter(pieces)
+    under_way, known = distributed.as_completed(loop=client.loop), dict[Any, Piece]()
 
     def submit(count: int) -> None:
-        for chunk, designs in islice(pieces, count):
-            future = client.submit(run_chunk, shipped, chunk, designs, pure=False)
-            chunks[future.key] = chunk
+        for piece in islice(pieces, count):
+            future = client.submit(_on_worker, shipped, *piece, pure=False)
+            known[future.key] = piece
             under_way.add(future)
 
-    submit(AHEAD * threads)
+    submit(most)
     for future in under_way:
-        chunk = chunks.pop(future.key)
+        piece = known.pop(future.key)
         try:
             rows = future.result()
         except distributed.KilledWorker:
-            lost.append(chunk.number)
+            lost.append(piece)
         except Exception as error:
             raise ClusterError(
-                f"chunk {chunk.number} cannot run on the cluster ({type(error).__name__}: {error}); its workers need this version of "
+                f"chunk {piece[0].number} cannot run on the cluster ({type(error).__name__}: {error}); its workers need this version of "
                 "eslabon, and all that the quantity imports."
             ) from error
         else:
-            yield chunk, rows
+            yield piece[0], rows
         future.release()
         submit(1)
-    if lost:
-        raise ClusterError(
-            f"{len(lost)} of the chunks killed the workers they ran on, such as chunk {min(lost)}, perhaps for want of memory; all "
-            "others are finished. Take smaller chunks (chunk=...), or workers with more memory."
-        )
+
+
+def _on_worker(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> Any:
+    """A chunk on one thread of a worker, which has a thread for each core that it may use."""
+    with native_threads(1):
+        return run_chunk(task, chunk, designs)
+
+
+def _sent(task: Task) -> bytes:
+    try:
+        sent: bytes = _dask().protocol.pickle.dumps(task)
+    except Exception as error:  # whatever a foreign object raises
+        raise InputError(
+            f"the quantity cannot be sent to other processes ({error}); let it use numbers, arrays, mechanisms and functions, or leave "
+            "cluster out."
+        ) from None
+    return sent
 
 
 def _received(task: bytes) -> Task:

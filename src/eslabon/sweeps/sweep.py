@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -118,8 +116,7 @@ def _task(m: Mechanism, measure: Measure, variables: tuple[Variable, ...]) -> Ta
             raise ModelError(f"two columns of the sweep would be called '{name}'; rename the parameter or the value.")
     columns = [Column(x.name, x.unit, "parameter", x.nominal) for x in variables]
     columns += [Column(name, unit, "value") for name, unit in values.items()]
-    said = json.dumps([m.digest, measure.fingerprint(), names])
-    return Task(m, measure, tuple(columns), hashlib.sha256(said.encode()).hexdigest())
+    return Task(m, measure, tuple(columns))
 
 
 def _check_size(sampling: Sampling, measure: Measure, most: int) -> None:
