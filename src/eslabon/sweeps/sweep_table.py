@@ -113,15 +113,17 @@ class SweepTable:
         if hasattr(self._parts, "num_rows"):
             return self._parts if names is None else self._parts.select(list(names))
         with _undamaged(self.title):
-            return self._parts.to_table(columns=names)
+            return self._parts.to_table(columns=names if names is None else list(names))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
         """Its rows piece by piece, for what is larger than memory; only the columns of some names if these are given."""
         if hasattr(self._parts, "num_rows"):
             yield from self._read(names).to_batches()
-        else:
-            with _undamaged(self.title):
-                yield from self._parts.to_batches(columns=names)
+            return
+        wanted = {"schema": self._parts.schema, "columns": names if names is None else list(names)}
+        with _undamaged(self.title):
+            for chunk in self._parts.get_fragments():  # one is in memory, however slowly they are used
+                yield from chunk.to_batches(**wanted)
 
     @cached_property
     def contents(self) -> Contents:
