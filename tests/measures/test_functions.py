@@ -121,8 +121,8 @@ def test_one_that_fails_leaves_the_others() -> None:
     def broken(m):
         raise ValueError("no")
 
-    found = Several({"a": broken, "b": reach}).measured(ELBOW, DESIGNS)
-    assert found.reasons == dict.fromkeys(range(3), "a: ValueError: no")
+    found = Several({"a": broken, "b": reach, "c": broken}).measured(ELBOW, DESIGNS)
+    assert found.reasons == dict.fromkeys(range(3), "a, c: ValueError: no")
     assert np.isfinite(found.values["b"]).all()
 
 

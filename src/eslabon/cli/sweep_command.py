@@ -18,7 +18,7 @@ from eslabon.files import check_writable
 
 StudyPath = Annotated[
     str,
-    typer.Argument(metavar="FILE", help="A study file: TOML with a key `mechanism` and a table [sweep].", autocompletion=paths),
+    typer.Argument(metavar="FILE", help="A study file: TOML with a key `mechanism` and a table `sweep`.", autocompletion=paths),
 ]  # fmt: skip
 
 

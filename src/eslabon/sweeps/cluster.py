@@ -6,10 +6,13 @@ on another one, and give the same bytes.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from itertools import islice
+from itertools import count, islice
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from eslabon.arguments import Floats
@@ -20,6 +23,8 @@ from eslabon.sweeps.chunks import Chunk, Task, run_chunk
 
 AHEAD = 3  # chunks for each thread of the workers that are under way: the others wait, so that memory stays bounded
 PATIENCE = "30s"  # for a scheduler to answer, and for workers to come
+LOOK, LOOKS = 5.0, 6  # seconds after which workers are looked for, and how often in vain
+CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
 Piece = tuple[Chunk, Mapping[str, Floats]]
 Pieces = Iterator[Piece]
 
@@ -107,22 +112,24 @@ def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, 
 
 def _at_once(client: Any, shipped: Any, pieces: Pieces, most: int, lost: list[Piece]) -> Iterator[tuple[Chunk, Any]]:
     """The same with so many under way at most; those with which workers died too often are lost."""
-    distributed, pieces = _dask(), iter(pieces)
-    under_way, known = distributed.as_completed(loop=client.loop), dict[Any, Piece]()
+    under_way, finished = dict[Any, Piece](), SimpleQueue[Any]()
 
-    def submit(count: int) -> None:
-        for piece in islice(pieces, count):
+    def submit(more: int) -> None:
+        for piece in islice(pieces, more):
             future = client.submit(_on_worker, shipped, *piece, pure=False)
-            known[future.key] = piece
-            under_way.add(future)
+            under_way[future] = piece
+            future.add_done_callback(finished.put)
 
     submit(most)
-    for future in under_way:
-        piece = known.pop(future.key)
+    while under_way:
+        future = _first(client, finished)
+        piece = under_way.pop(future)
         try:
             rows = future.result()
-        except distributed.KilledWorker:
+        except _dask().KilledWorker:
             lost.append(piece)
+        except CANCELLED:
+            raise _left_alone(client) from None
         except Exception as error:
             raise ClusterError(
                 f"chunk {piece[0].number} cannot run on the cluster ({type(error).__name__}: {error}); its workers need this version of "
@@ -132,6 +139,30 @@ def _at_once(client: Any, shipped: Any, pieces: Pieces, most: int, lost: list[Pi
             yield piece[0], rows
         future.release()
         submit(1)
+
+
+def _first(client: Any, finished: SimpleQueue[Any]) -> Any:
+    """The next one that is finished; a sentence if nobody is left who could finish any."""
+    for looks in count():
+        try:
+            return finished.get(timeout=LOOK)
+        except Empty:
+            if looks % LOOKS == LOOKS - 1 and not _workers(client):
+                raise _left_alone(client) from None
+
+
+def _left_alone(client: Any) -> ClusterError:
+    return ClusterError(
+        f"the cluster at {client.scheduler.address} has no workers any more, or its scheduler is gone. Start them again; with a folder "
+        "the same call goes on from what is finished."
+    )
+
+
+def _workers(client: Any) -> int:
+    try:
+        return len(client.nthreads())
+    except (OSError, TimeoutError):
+        return 0
 
 
 def _on_worker(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> Any:
