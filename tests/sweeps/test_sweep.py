@@ -160,6 +160,24 @@ def test_a_killed_sweep_goes_on_where_it_was(whole, tmp_path):
     assert all(file.stat().st_mtime_ns == at for file, at in finished.items())  # nothing is done twice
 
 
+def test_what_was_compiled_before_changes_not_a_bit(tmp_path, monkeypatch):
+    """A function that makes use of another mechanism, of which code is on disk the second time."""
+    monkeypatch.setenv("ESLABON_CACHE", str(tmp_path))
+
+    def beside(m):
+        other = es.Mechanism(M.description)
+        q = other.assemble([2.0 + 0.1 * m.parameters["a1"], 1.0])
+        return {"sum": q.sum(), "condition": other.conditions(q).parallel}
+
+    given = {"quantity": beside, "over": {"a1": (0.5, 1.5)}, "samples": 8}
+    first = es.sweep(es.load("elbow"), **given).to_pandas()
+    other = es.Mechanism(M.description)
+    other.conditions(other.assemble(np.linspace([2.0, 1.0], [2.1, 0.9], 300)))
+    for _ in range(40):
+        other.assemble([2.0, 1.0], other.home())
+    assert es.sweep(es.load("elbow"), **given).to_pandas().equals(first)
+
+
 def test_in_memory_and_on_disk_are_the_same_table(whole):
     assert sweeping.run(None).to_pandas().equals(whole[1].to_pandas())
     assert es.sweeps.read(whole[0]).to_pandas().equals(whole[1].to_pandas())
