@@ -169,6 +169,8 @@ def test_what_is_wrong_in_a_file_is_said_in_a_sentence(typed, tmp_path, change, 
         (["plain.toml"], "plain.toml: it has no table [sweep]"),
         (["study.toml", "--output", "all.xlsx"], "a table is saved as .parquet or .csv"),
         (["study.toml", "--kind", "map"], "--kind is about what --plot draws"),
+        (["study.toml", "--kind", "maps", "--plot", "x.png"], "did you mean 'map'?"),
+        (["study.toml", "--plot", "x.gif"], "figures are written as .png, .svg or .pdf"),
         (["study.toml", "--theme", "dark"], "--theme is about what --plot draws"),
         (["study.toml", "--folder", "study.toml"], "study.toml is a file"),
         (["study.toml", "--samples", "0"], "samples is a whole number, at least 1"),
@@ -179,6 +181,13 @@ def test_what_is_typed_wrong_is_said_in_a_sentence(typed, tmp_path, words, sente
     code, said, told = typed("sweep", *words)
     assert (code, said) == (2, "")
     assert sentence in " ".join(told.split())
+    assert not (tmp_path / "study_sweep").exists()  # before any work
+
+
+def test_the_help_names_the_table(typed):
+    code, said, _ = typed("sweep", "--help")
+    assert code == 0
+    assert "a table `sweep`" in " ".join(said.replace("│", " ").split())
 
 
 def test_the_file_of_the_how_to_page_runs(typed, tmp_path):

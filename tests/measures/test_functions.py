@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import subprocess
 import sys
@@ -62,6 +63,36 @@ def test_what_a_function_raises_is_a_reason() -> None:
         Called(stop, columns="value").measured(ELBOW, DESIGNS)
 
 
+def test_what_is_no_number_is_a_reason() -> None:
+    def some(m):
+        if m.parameters["a1"] == 0.5:
+            return {"x": np.nan, "y": 1.0}
+        if m.parameters["a1"] == 1.5:
+            sys.exit("too long")
+        return {"y": 3.0, "x": 2.0}  # names tell, not their order
+
+    found = Called(some, columns=("x", "y")).measured(ELBOW, DESIGNS)
+    assert found.reasons == {0: "x has no finite value.", 2: "SystemExit: too long"}
+    np.testing.assert_array_equal(found.values["x"], [np.nan, 2.0, np.nan])
+    np.testing.assert_array_equal(found.values["y"], [1.0, 3.0, np.nan])
+    for nothing in ({}, []):
+        assert (
+            "a number, numbers by name or a row" in Called(lambda m, x=nothing: x).measured(ELBOW, DESIGNS).reasons[0]
+        )
+
+
+def test_where_the_description_has_no_columns_designs_do() -> None:
+    def some(m):
+        if m.parameters["a1"] < 1.2:
+            raise ValueError("too short")
+        return {"x": 1.0, "y": 2.0}
+
+    table = es.sweep(ELBOW, {"own": some}, {"a1": (0.5, 1.5)}, samples=11, method="grid")
+    assert table.values == ("own.x", "own.y")
+    assert table.contents.reasons[0].sentence == "own: ValueError: too short"
+    assert (table.contents.failed, np.isfinite(table["own.y"]).sum()) == (7, 4)
+
+
 def test_other_columns_elsewhere_are_a_reason() -> None:
     found = Called(lambda m: {"x": 1.0} if m.parameters["a1"] < 1.2 else {"y": 1.0}).measured(ELBOW, DESIGNS)
     assert list(found.reasons) == [2]
@@ -90,8 +121,8 @@ def test_one_that_fails_leaves_the_others() -> None:
     def broken(m):
         raise ValueError("no")
 
-    found = Several({"a": broken, "b": reach}).measured(ELBOW, DESIGNS)
-    assert found.reasons == dict.fromkeys(range(3), "a: ValueError: no")
+    found = Several({"a": broken, "b": reach, "c": broken}).measured(ELBOW, DESIGNS)
+    assert found.reasons == dict.fromkeys(range(3), "a, c: ValueError: no")
     assert np.isfinite(found.values["b"]).all()
 
 
@@ -156,6 +187,57 @@ def test_a_function_is_told_by_the_numbers_of_its_module() -> None:
         exec(text.format(limit), room)
         made.append(Called(room["f"]).fingerprint())
     assert made[0] == made[1] != made[2]
+
+
+SCRIPT = """
+import sys
+from dataclasses import dataclass
+import eslabon as es
+import {helpers} as helpers
+from {helpers} import {name}
+PATH = es.paths.joint_path([[0.0], [{end}]], es.paths.quintic(1.0))
+TWICE = es.load("elbow")
+@dataclass
+class Limits:
+    low: float = {low}
+class Reach:
+    def __init__(self, factor): self.factor = factor
+    def __call__(self, m): return {inside} * self.factor * m.nq
+LIMITS = Limits()
+quantities = dict(
+    module=lambda m: helpers.{name}(m), imported=lambda m: {name}(m), path=lambda m: PATH.position(0.5)[0], words=lambda m: m.name in {{"a", "b", "c"}},
+    instance=lambda m: LIMITS.low, callable=Reach(2.0), mechanism=lambda m: TWICE.nq, logged=lambda m: logger.name,
+)
+import logging
+logger = logging.getLogger("anything")
+logger.warning("")
+print({{key: es.measures.Called(f).fingerprint() for key, f in quantities.items()}})
+"""
+
+
+def test_a_function_is_told_by_all_that_it_makes_use_of(tmp_path) -> None:
+    """Its helpers in other files, classes, and objects of its module; whatever the hashes of texts are in a process."""
+
+    def told(seed="1", helpers="one", name="own", end=1.0, low=0.1, inside=1.0):
+        text = SCRIPT.format(helpers=helpers, name=name, end=end, low=low, inside=inside)
+        (tmp_path / "run.py").write_text(text)
+        env = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed}
+        run = subprocess.run(
+            [sys.executable, "run.py"], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+        )
+        return ast.literal_eval(run.stdout)
+
+    (tmp_path / "one.py").write_text("def own(m):\n    return 1.0\n")
+    (tmp_path / "two.py").write_text("def own(m):\n    return 2.0\n")
+    first = told()
+    assert len(set(first.values())) == len(first)
+    assert told(seed="2") == first
+    for change, differ in (
+        ({"helpers": "two"}, {"module", "imported"}), ({"end": 2.0}, {"path"}), ({"low": 0.2}, {"instance"}),
+        ({"inside": 3.0}, {"callable"}),
+    ):  # fmt: skip
+        other = told(**change)
+        assert {key for key in first if first[key] != other[key]} == differ
 
 
 def test_measures_can_be_sent_to_another_process() -> None:

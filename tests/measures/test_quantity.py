@@ -122,3 +122,20 @@ def test_designs_that_cannot_be() -> None:
 def test_bad_input(make, sentence: str) -> None:
     with pytest.raises(es.EslabonError, match=sentence):
         make()
+
+
+def test_configurations_of_quaternions_are_at_rest_if_nothing_is_said() -> None:
+    """A ball has four coordinates and three velocities: with loops, and without."""
+    b = es.Builder("ball")
+    b.body("rod", mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    b.joint("s", "spherical", "ground", "rod")
+    ball, q = b.build(), np.array([[1.0, 0, 0, 0], [np.sqrt(0.5), np.sqrt(0.5), 0, 0]])
+    table = es.sweep(ball, "gravity_forces", {"rod.mass": [0.5, 1.0, 2.0]}, q=q)
+    np.testing.assert_allclose(
+        table["gravity_forces.s.wx"], np.outer([0.5, 1.0, 2.0], [0, 0.5 * 9.81]).ravel(), atol=1e-12
+    )
+    m = es.load("rssr")
+    table = es.sweep(m, "gravity_forces", {"r": "±1 %"}, samples=3, q=m.home())
+    assert not table.contents.failed
+    with pytest.raises(es.InputError, match="velocities v and accelerations a too"):
+        es.sweep(ball, "peak_torque", {"rod.mass": (0.5, 2.0)}, motion={"t": [0.0, 1.0], "q": q})

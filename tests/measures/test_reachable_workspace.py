@@ -25,7 +25,7 @@ def test_the_area_of_a_ring() -> None:
 
 def test_a_design_is_as_the_map_of_its_mechanism() -> None:
     m, box = es.load("five_bar"), {"x": (-0.1, 0.2), "y": (0.0, 0.15)}
-    found = measure_of("workspace", {"over": box, "shape": 30}).measured(m, {"L2": np.array([0.03, 0.05])}).values
+    found = measure_of("workspace", {"box": box, "shape": 30}).measured(m, {"L2": np.array([0.03, 0.05])}).values
     for k, L2 in enumerate((0.03, 0.05)):
         made = m.with_parameters(L2=L2).workspace_map(over=box, shape=30)
         assert found["workspace"][k] == pytest.approx(made.area)
@@ -42,7 +42,7 @@ def test_poses_that_are_nearly_singular_do_not_count() -> None:
     ("make", "sentence"),
     [
         (lambda: ReachableWorkspace({"x": (0, 1)}), "two or three coordinates"),
-        (lambda: ReachableWorkspace({"x": (1, 0), "y": (0, 1)}), r"over\['x'\] is a value, or a lower and a greater"),
+        (lambda: ReachableWorkspace({"x": (1, 0), "y": (0, 1)}), r"box\['x'\] is a value, or a lower and a greater"),
         (lambda: ReachableWorkspace(BOX, least=-1.0), "least is a number not less than zero"),
         (lambda: ReachableWorkspace({"x": (0, 1), "yy": (0, 1)}).measured(ELBOW, BARS), "yy"),
     ],
@@ -50,3 +50,10 @@ def test_poses_that_are_nearly_singular_do_not_count() -> None:
 def test_bad_input(make, sentence: str) -> None:
     with pytest.raises(es.EslabonError, match=sentence):
         make()
+
+
+def test_a_sweep_asks_for_it_by_name() -> None:
+    """What is varied and the box that is looked at have different names."""
+    table = es.sweep(ELBOW, "workspace", over={"a2": [0.5, 0.75, 1.0]}, box=BOX, shape=40)
+    rings = np.pi * ((1 + table["a2"]) ** 2 - (1 - table["a2"]) ** 2)
+    np.testing.assert_allclose(table["workspace"], rings, rtol=0.05)

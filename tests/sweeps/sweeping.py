@@ -1,12 +1,14 @@
-"""A sweep that a test can stop in the middle."""
+"""A sweep that a test can stop in the middle, and what workers are asked."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from pathlib import Path
 
 import eslabon as es
 
+COMPILED: Counter[str] = Counter()
 OVER = {"L2": (0.03, 0.06), "m2": (0.005, 0.02)}
 
 
@@ -24,3 +26,23 @@ def run(folder: Path | str | None, cluster: object = None) -> es.sweeps.SweepTab
     return es.sweep(
         es.load("five_bar"), slow, OVER, samples=60, chunk=3, folder=folder, cluster=cluster, progress=False
     )
+
+
+def count_compilations() -> None:
+    """From here on this process counts how often it loads each native function from disk, or makes it where it is not there."""
+    from eslabon.graph import native
+
+    for name in ("load", "load_iteration"):
+        setattr(native, name, _counted(getattr(native, name)))
+
+
+def _counted(load):
+    def counted(key):
+        COMPILED[key] += 1
+        return load(key)
+
+    return counted
+
+
+def compilations() -> dict[str, int]:
+    return dict(COMPILED)

@@ -192,3 +192,27 @@ def test_failed_designs_are_counted_beside_percentiles():
 def test_what_cannot_be_is_refused_in_a_sentence(call, says):
     with pytest.raises(es.EslabonError, match=says):
         call()
+
+
+def test_the_frequency_of_a_pendulum_is_as_its_formula_says():
+    """omega^2 = m g c / (I + m c^2): derivatives, shares and percentiles, where each is known."""
+    b = es.Builder("pendulum")
+    b.body("rod", mass=2.0, com=(0, 0, -0.4), inertia=(0.05, 0.05, 0.05))
+    b.joint("q", "revolute", "ground", "rod", axis="y")
+    m, I = b.build(), 0.05
+    over = {"rod.com.z": "±10 mm", "rod.mass": "±5 % normal"}
+    found = es.sweeps.sensitivities(m, "natural_frequency", over, samples=256, at=[0.0])
+    own = found["natural_frequency"]
+    mass, c = 2.0, 0.4
+    omega = np.sqrt(mass * 9.81 * c / (I + mass * c**2))
+    by_c = omega / 2 * (1 / c - 2 * mass * c / (I + mass * c**2))
+    by_mass = omega / 2 * (1 / mass - c**2 / (I + mass * c**2))
+    std = {x.name: x.std for x in variables_of(m, over)[1]}
+    np.testing.assert_allclose(own.effects, [-by_c * std["rod_com_z"], by_mass * std["rod_mass"]], rtol=1e-6)
+    assert own.source == "derivatives"
+    np.testing.assert_allclose(own.total, own.shares, atol=0.1)
+    np.testing.assert_allclose(own.shares.sum(), 1.0, atol=0.01)
+    table = es.sweep(m, "natural_frequency", {"rod.com.z": "±10 mm"}, samples=1024, at=[0.0])
+    c = np.array([0.409, 0.4, 0.391])  # the farther down, the slower: 5 % of a uniform distribution are beyond
+    exact = np.sqrt(mass * 9.81 * c / (I + mass * c**2))
+    np.testing.assert_allclose(list(table.percentiles((5, 50, 95))["natural_frequency"].values()), exact, rtol=1e-4)

@@ -1,5 +1,6 @@
 """Sweeps: the same bytes wherever they run, nothing lost when something dies, a sentence for what cannot be."""
 
+import json
 import os
 import signal
 import subprocess
@@ -83,24 +84,63 @@ def test_a_sweep_of_which_nothing_comes_says_so_at_once():
 # -- where it runs ------------------------------------------------------------------------------------------------------
 
 
-def test_a_killed_worker_changes_not_a_byte(whole, tmp_path):
-    """A real cluster of processes; one of its workers is killed in the middle."""
+@pytest.fixture(scope="module")
+def client():
+    """A real cluster of processes."""
     from eslabon.sweeps.cluster import local_client
 
     with local_client() as client:
-        client.wait_for_workers(1)
-        victim = next(iter(client.run(os.getpid).values()))
+        client.wait_for_workers(2)
+        yield client
 
-        def kill():
-            while len(list(tmp_path.glob("chunk-*"))) < 4:
-                time.sleep(0.02)
-            os.kill(victim, signal.SIGKILL)
 
-        killer = threading.Thread(target=kill)
-        killer.start()
-        sweeping.run(tmp_path, client)
-        killer.join()
-        assert victim not in client.run(os.getpid).values()
+def test_code_is_made_once_a_worker_and_never_once_a_chunk(client, tmp_path):
+    """Twelve chunks, then the sweep of another quantity: what a worker has compiled or loaded for the mechanism stays."""
+    swing = es.paths.joint_path([[2.0, 1.0], [2.3, 0.8]], es.paths.quintic(0.2))
+    given = {"over": {"L2": (0.03, 0.05), "theta2.viscous": (0.0, 1e-5)}, "samples": 48, "chunk": 4, "motion": swing}
+    client.run(sweeping.count_compilations)
+    es.sweep(M, "peak_torque", **given, folder=tmp_path / "cluster", cluster=client)
+    made = client.run(sweeping.compilations)
+    assert all(sum(own.values()) == len(own) > 0 for own in made.values()), made
+    es.sweep(M, "rms_torque", **given, cluster=client)
+    assert client.run(sweeping.compilations) == made
+    es.sweep(M, "peak_torque", **given, folder=tmp_path / "here")
+    assert content(tmp_path / "cluster") == content(tmp_path / "here")
+
+
+class Locked:
+    """A quantity that only this process can ask for."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __call__(self, m):
+        return m.parameters["L2"]
+
+    def fingerprint(self):
+        return "locked"
+
+
+def test_what_cannot_be_sent_is_said(client):
+    assert len(es.sweep(M, Locked(), {"L2": (0.03, 0.05)}, samples=2)) == 2
+    with pytest.raises(es.InputError, match=r"cannot be sent to other processes .*lock.* leave cluster out"):
+        es.sweep(M, Locked(), {"L2": (0.03, 0.05)}, samples=2, cluster=client)
+
+
+def test_a_killed_worker_changes_not_a_byte(whole, client, tmp_path):
+    """One of the workers is killed in the middle."""
+    victim = next(iter(client.run(os.getpid).values()))
+
+    def kill():
+        while len(list(tmp_path.glob("chunk-*"))) < 4:
+            time.sleep(0.02)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    sweeping.run(tmp_path, client)
+    killer.join()
+    assert victim not in client.run(os.getpid).values()
     assert content(tmp_path) == content(whole[0])
 
 
@@ -120,16 +160,129 @@ def test_a_killed_sweep_goes_on_where_it_was(whole, tmp_path):
     assert all(file.stat().st_mtime_ns == at for file, at in finished.items())  # nothing is done twice
 
 
+def test_what_was_compiled_before_changes_not_a_bit(tmp_path, monkeypatch):
+    """A function that makes use of another mechanism, of which code is on disk the second time."""
+    monkeypatch.setenv("ESLABON_CACHE", str(tmp_path))
+
+    def beside(m):
+        other = es.Mechanism(M.description)
+        q = other.assemble([2.0 + 0.1 * m.parameters["a1"], 1.0])
+        return {"sum": q.sum(), "condition": other.conditions(q).parallel}
+
+    given = {"quantity": beside, "over": {"a1": (0.5, 1.5)}, "samples": 8}
+    first = es.sweep(es.load("elbow"), **given).to_pandas()
+    other = es.Mechanism(M.description)
+    other.conditions(other.assemble(np.linspace([2.0, 1.0], [2.1, 0.9], 300)))
+    for _ in range(40):
+        other.assemble([2.0, 1.0], other.home())
+    assert es.sweep(es.load("elbow"), **given).to_pandas().equals(first)
+
+
 def test_in_memory_and_on_disk_are_the_same_table(whole):
     assert sweeping.run(None).to_pandas().equals(whole[1].to_pandas())
     assert es.sweeps.read(whole[0]).to_pandas().equals(whole[1].to_pandas())
 
 
-def test_a_damaged_chunk_is_measured_again(whole, tmp_path):
-    for name, data in content(whole[0]).items():
-        (tmp_path / name).write_bytes(data[: len(data) // 2] if name == "chunk-000003.parquet" else data)
-    sweeping.run(tmp_path)
-    assert content(tmp_path) == content(whole[0])
+def small(m):
+    if m.parameters["L2"] > 0.045:
+        raise ValueError("too long")
+    return m.parameters["L2"]
+
+
+def finished(folder, **changed):
+    return es.sweep(M, small, {"L2": (0.03, 0.05)}, **{"samples": 24, "chunk": 4, "folder": folder, **changed})
+
+
+def damaged(data):
+    """A byte in the middle of the pages is another one; the end, by which a file is read, is whole."""
+    return data[:60] + bytes([data[60] ^ 0xFF]) + data[61:]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda x: b"", lambda x: x[: len(x) // 2], damaged], ids=["empty", "cut", "changed"]
+)
+def test_a_damaged_chunk_is_told_and_measured_again(tmp_path, damage):
+    finished(tmp_path)
+    before, file = content(tmp_path), tmp_path / "chunk-000003.parquet"
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(es.ReadError, match=r"a file of its folder is damaged .*measures anew what is lost"):
+        es.sweeps.read(tmp_path).to_pandas()
+    finished(tmp_path)
+    assert content(tmp_path) == before
+
+
+def test_the_chunk_of_another_sweep_is_measured_again(tmp_path):
+    finished(tmp_path / "own")
+    before = content(tmp_path / "own")
+    for other in (finished(tmp_path / "other", seed=1), None):
+        name = "chunk-000002.parquet" if other else "chunk-000001.parquet"
+        source = tmp_path / ("other" if other else "own") / "chunk-000002.parquet"
+        (tmp_path / "own" / name).write_bytes(source.read_bytes())
+        finished(tmp_path / "own")
+        assert content(tmp_path / "own") == before
+
+
+def test_what_a_killed_run_left_half_written_is_swept_away(tmp_path):
+    (tmp_path / ".chunk-000001.parquet.abc.part").write_bytes(b"half")
+    (tmp_path / ".lock").write_text("a process that is no more")
+    finished(tmp_path)
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_chunks_stand_in_the_order_of_their_numbers(tmp_path):
+    finished(tmp_path)
+    before = es.sweeps.read(tmp_path)["point"]
+    (tmp_path / "chunk-000005.parquet").rename(tmp_path / "chunk-1000000.parquet")  # a million chunks later
+    np.testing.assert_array_equal(es.sweeps.read(tmp_path)["point"], before)
+
+
+def test_the_manifest_is_json_for_any_reader(tmp_path):
+    def refuse(word):
+        raise AssertionError(word)
+
+    finished(tmp_path)
+    json.loads((tmp_path / "sweep.json").read_text(), parse_constant=refuse)
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(es.ReadError, match="no description of a sweep"):
+        es.sweeps.read(tmp_path)
+
+
+def test_a_full_disk_is_a_sentence_and_costs_nothing_that_was_finished(tmp_path):
+    """From the fourth chunk on no file can be longer than 100 bytes, as if there were no room."""
+    code = f"""
+import resource, signal
+import eslabon as es
+from sweeps.test_sweep import M
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+def own(m):
+    if m.parameters["L2"] > 0.045:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    return m.parameters["L2"]
+try:
+    es.sweep(M, own, {{"L2": [0.03, 0.035, 0.04, 0.046, 0.047]}}, chunk=1, folder={str(tmp_path)!r})
+except es.EslabonError as error:
+    print(error)
+"""
+    pytest.importorskip("resource")
+    run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False)  # fmt: skip
+    assert "chunk-000003.parquet: it cannot be written (File too large)" in run.stdout, run.stderr
+    assert len(es.sweeps.read(tmp_path)) == 3
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_the_bar_counts_what_failed_before_too(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "eslabon.progress.Progress.update", lambda self, fraction, note="": seen.append((fraction, note))
+    )
+    table = finished(tmp_path)
+    failed = table.contents.failed
+    assert seen[-1] == (1.0, f"24 done, {failed} failed, 0 to go")
+    (tmp_path / "chunk-000003.parquet").unlink()
+    seen.clear()
+    finished(tmp_path)
+    assert seen == [(1.0, f"24 done, {failed} failed, 0 to go")]
+    assert 0 < failed < 24
 
 
 def test_what_was_finished_is_there_after_an_interrupt(tmp_path):
@@ -197,6 +350,8 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path):
         ({"cluster": 5}, "cluster is"),
         ({"seed": -1}, "seed"),
         ({"progress": "yes"}, "progress"),
+        ({"folder": 3}, "a folder is a path"),
+        ({"folder": ""}, "a folder is a path"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(given, words):

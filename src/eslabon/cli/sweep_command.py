@@ -11,14 +11,16 @@ from typing import Annotated, Any
 import typer
 
 import eslabon as es
+from eslabon.arguments import choice
 from eslabon.cli.answer import Answer
 from eslabon.cli.app import command
 from eslabon.cli.typed import Theme, load, needed, paths
 from eslabon.files import check_writable
+from eslabon.plotting.figures import check_format
 
 StudyPath = Annotated[
     str,
-    typer.Argument(metavar="FILE", help="A study file: TOML with a key `mechanism` and a table [sweep].", autocompletion=paths),
+    typer.Argument(metavar="FILE", help="A study file: TOML with a key `mechanism` and a table `sweep`.", autocompletion=paths),
 ]  # fmt: skip
 
 
@@ -42,7 +44,7 @@ def sweep_of(
 
     needed("--theme", theme, "--plot", plot)
     needed("--kind", kind, "--plot", plot)
-    _check_places(output, plot)
+    _check_places(output, plot, kind)
     if not is_study(source) and Path(source).suffix.lower() != ".toml":
         raise es.ReadError(
             f"{source}: a sweep is described by a study file, .toml with a key `mechanism` and a table [sweep]."
@@ -61,8 +63,12 @@ def sweep_of(
     return _told(table, place, output, plot, kind, theme)
 
 
-def _check_places(output: Path | None, plot: Path | None) -> None:
-    """What cannot be written is said before the work and not after it."""
+def _check_places(output: Path | None, plot: Path | None, kind: str | None) -> None:
+    """What cannot be written, or drawn, is said before the work and not after it."""
+    if kind is not None:
+        choice(kind, "kind", ("curves", "map", "scatter", "histogram"))
+    if plot is not None:
+        check_format(plot)
     if output is not None and output.suffix.lower() not in (".parquet", ".csv"):
         raise es.InputError(f"a table is saved as .parquet or .csv; {output} ends in neither.")
     for place in (output, plot):

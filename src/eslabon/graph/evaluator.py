@@ -226,8 +226,10 @@ def native(m: Owner, request: Request) -> Callable[..., Any]:
         return _of_family(m, request, family.base)
     formula, key = request.formula, request.key(m)
     found: Any = native.load_iteration(key) if formula.states else native.load(key)
-    if found is None:
-        found = Seldom(m, request) if formula.seldom else _compiled(m, request)
+    if formula.seldom:
+        found = Seldom(m, request, found)
+    elif found is None:
+        found = _compiled(m, request)
     if request.guards(m):
         found.__self__.on_violation = partial(refuse_guards, m, request)
     return found
@@ -314,11 +316,17 @@ def settled_evaluation(m: Owner) -> Iterator[None]:
         _SETTLED.reset(token)
 
 
-class Seldom:
-    """A formula for few states: the graph as CasADi evaluates it, until so many are asked for that compiling it pays."""
+def settled_apart(m: Owner) -> bool:
+    """Whether results are to be settled meanwhile, and those of another owner: then `m` uses no code that may, or may not, be there."""
+    return (settled := _SETTLED.get()) is not None and m is not settled
 
-    def __init__(self, m: Owner, request: Request) -> None:
-        self.m, self.request, self.left = m, request, FEW
+
+class Seldom:
+    """A formula for few states: the graph as CasADi evaluates it, until so many are asked for that compiling it pays; where code is on
+    disk, that."""
+
+    def __init__(self, m: Owner, request: Request, ready: Callable[..., Any] | None = None) -> None:
+        self.m, self.request, self.ready, self.left = m, request, ready, FEW
 
     def __call__(self, first: Any, *others: Any, **keywords: Any) -> Any:
         pays = self.pays(np.size(first) // max(1, self._core))
@@ -328,6 +336,8 @@ class Seldom:
         """Whether with so many states more it is worth while to compile."""
         if (settled := _SETTLED.get()) is not None:
             return self.m is settled
+        if self.ready is not None:
+            return True
         self.left -= states if states <= MANY else self.left + 1
         return self.left < 0
 
@@ -348,7 +358,7 @@ class Seldom:
 
     @cached_property
     def native(self) -> Callable[..., Any]:
-        return _compiled(self.m, self.request)
+        return _compiled(self.m, self.request) if self.ready is None else self.ready
 
 
 def refuse_guards(m: Owner, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import names
-from eslabon.errors import EslabonError, InputError, shown
+from eslabon.errors import InputError, shown
 from eslabon.measures.assembled_designs import variant
 from eslabon.measures.measure import Measure, Measured
-from eslabon.measures.native_batches import Designs, number_of
+from eslabon.measures.native_batches import Designs, not_finite, number_of, reason_of
 from eslabon.mechanism import Mechanism
 
 
@@ -29,7 +29,8 @@ class Called(Measure):
     ----------
     function : f(mechanism).
     title : what its column is called; left out, "value".
-    columns : the names of its numbers; left out, it is asked for the mechanism as it is described.
+    columns : the names of its numbers; left out, it is asked for the mechanism as it is described, or, in a sweep, for the first
+        design of which it gives any.
 
     >>> import numpy as np
     >>> import eslabon as es
@@ -57,17 +58,29 @@ class Called(Measure):
     def columns(self, m: Mechanism) -> Mapping[str, str]:
         if self.given is not None:
             return dict.fromkeys(self.given, "")
-        known: dict[str, Mapping[str, str]] = vars(self)["_known"]
+        return dict.fromkeys(self._nominal(m) or [self.name], "")  # one number, if that cannot be asked
+
+    def _nominal(self, m: Mechanism) -> tuple[str, ...] | None:
+        """What it gives of the mechanism as it is described."""
+        known: dict[str, tuple[str, ...] | None] = vars(self)["_known"]
         if m.digest not in known:
-            known[m.digest] = dict.fromkeys(self._at_nominal(m), "")
+            known[m.digest] = self._gives(m)
         return known[m.digest]
 
-    def _at_nominal(self, m: Mechanism) -> list[str]:
-        """What it gives of the mechanism as it is described; one number, if that cannot be asked."""
+    def with_columns(self, m: Mechanism, designs: Designs) -> Measure:
+        if self.given is not None or self._nominal(m) is not None:
+            return self
+        for k in range(min(number_of(designs), self.together())):
+            if (found := self._gives(m, designs, k)) is not None:
+                return Called(self.function, self.title, found)
+        return self
+
+    def _gives(self, m: Mechanism, designs: Designs | None = None, k: int = 0) -> tuple[str, ...] | None:
+        """The names of what it gives of the mechanism as it is, or of one of the designs; None if it fails."""
         try:
-            return list(self._called(m))
-        except Exception:
-            return [self.name]
+            return tuple(self._called(m if designs is None else variant(m, designs, k)))
+        except (Exception, SystemExit):
+            return None
 
     def together(self) -> int:
         return 16  # it may take its time
@@ -78,25 +91,25 @@ class Called(Measure):
         for k in range(n):
             try:
                 found = self._called(variant(m, designs, k))
-                if list(found) != list(columns):
+                if set(found) != set(columns):
                     raise InputError(
                         f"gives {', '.join(found)} here, and {', '.join(columns)} elsewhere; say what it gives, as in "
                         "es.measures.Called(function, columns=['x', 'y'])."
                     )
-            except Exception as error:
-                reasons[k] = _said(error)
+            except (Exception, SystemExit) as error:  # the others go on
+                reasons[k] = reason_of(error)
                 continue
             for name, x in found.items():
                 values[name][k] = x
-        return Measured(values, reasons)
+        return Measured(values, reasons | not_finite(values, reasons))
 
     def _called(self, m: Mechanism) -> dict[str, float]:
         """What the function gives, by column."""
         found = self.function(m)
-        if isinstance(found, Mapping):
+        if isinstance(found, Mapping) and found:
             return {str(name): _number(x, name) for name, x in found.items()}
         row = np.asarray(found)
-        if row.ndim > 1 or row.dtype.kind not in "fiub":
+        if row.ndim > 1 or not row.size or row.dtype.kind not in "fiub":
             raise InputError(f"gives {shown(found)}; a number, numbers by name or a row of numbers is expected.")
         if row.ndim == 0:
             return {self.name: float(row)}
@@ -114,8 +127,3 @@ def _number(x: Any, name: Any) -> float:
     if value.ndim or value.dtype.kind not in "fiub":
         raise InputError(f"gives {shown(x)} for {name}; a number is expected.")
     return float(value)
-
-
-def _said(error: Exception) -> str:
-    """An error as a reason: ours are sentences, others need their names."""
-    return str(error) if isinstance(error, EslabonError) else f"{type(error).__name__}: {error}".rstrip(": ")

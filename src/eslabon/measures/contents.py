@@ -5,10 +5,14 @@ from __future__ import annotations
 import dis
 import hashlib
 import inspect
+import logging
+import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from functools import cache, cached_property, partial
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,60 +31,103 @@ def content(value: Any) -> str:
     >>> content(np.zeros(2)) == content([0.0, 0.0])
     False
     """
-    return _content(value, ())
+    return _Reading().of(value)
 
 
-def _content(value: Any, seen: tuple[int, ...]) -> str:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, PLAIN):
-        return repr(value)
-    if id(value) in seen:  # a thing that holds itself
-        return f"<again {len(seen) - seen.index(id(value))}>"
-    seen = (*seen, id(value))
-    if isinstance(value, np.ndarray):
-        return f"array{value.shape}{value.dtype}{_array(value, seen)}"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_content(k, seen)}: {_content(x, seen)}" for k, x in _sorted(value)) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_content(x, seen) for x in value) + "]"
-    if isinstance(value, set | frozenset):
-        return "{" + ", ".join(sorted(_content(x, seen) for x in value)) + "}"
-    return _of_object(value, seen)
+class _Reading:
+    """A value that is read: what it is inside of, and the functions, classes and modules that were read already."""
 
+    def __init__(self) -> None:
+        self.inside: list[int] = []
+        self.read: set[int] = set()
 
-def _array(value: np.ndarray[Any, Any], seen: tuple[int, ...]) -> str:
-    if value.dtype == object:
-        return _content(value.tolist(), seen)
-    return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    def of(self, value: Any) -> str:
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, PLAIN):
+            return repr(value)
+        if id(value) in self.inside:  # a thing that holds itself
+            return f"<again {len(self.inside) - self.inside.index(id(value))}>"
+        self.inside.append(id(value))
+        try:
+            return self._of_container(value)
+        finally:
+            self.inside.pop()
 
+    def _of_container(self, value: Any) -> str:
+        if isinstance(value, np.ndarray):
+            numbers = (
+                self.of(value.tolist()) if value.dtype == object else _digest(np.ascontiguousarray(value).tobytes())
+            )
+            return f"array{value.shape}{value.dtype}{numbers}"
+        if isinstance(value, Mapping):
+            ordered = sorted(value.items(), key=lambda item: repr(item[0]))
+            return "{" + ", ".join(f"{self.of(k)}: {self.of(x)}" for k, x in ordered) + "}"
+        if isinstance(value, list | tuple):
+            return "[" + ", ".join(map(self.of, value)) + "]"
+        if isinstance(value, set | frozenset):
+            return "{" + ", ".join(sorted(map(self.of, value))) + "}"
+        if isinstance(value, type | ModuleType | FunctionType):
+            return self._once(value)
+        return self._of_object(value)
 
-def _sorted(value: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    return sorted(value.items(), key=lambda item: repr(item[0]))
-
-
-def _of_object(value: Any, seen: tuple[int, ...]) -> str:
-    """Models by their digest, laws by their graph, functions by their text, other objects by what they hold."""
-    if isinstance(value, type | ModuleType):
-        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value.__name__)}"
-    if isinstance(value, Model):
-        return f"Model {value.digest}"
-    if callable(getattr(value, "fingerprint", None)):
-        return str(value.fingerprint())
-    if is_law(value):
-        law = value.graph(value.m)
-        return f"{type(value).__name__} {law.digest} {_content(law.state, seen)}"
-    if isinstance(value, FunctionType | MethodType | BuiltinFunctionType | partial):
-        return _of_function(value, seen)
-    names = [f.name for f in fields(value)] if is_dataclass(value) else sorted(getattr(value, "__dict__", ()))
-    if names or hasattr(value, "__dict__"):
-        inside = {name: getattr(value, name) for name in names}
-        return f"{_of_object(type(value), seen)}({_content(inside, seen)})"
-    if " at 0x" in (text := repr(value)):
-        raise ModelError(
-            f"{shown(value)} cannot be told from another one of its kind in another process; give numbers, arrays or functions."
+    def _once(self, value: Any) -> str:
+        """A class, a module or a function, of which many others may make use: in full where it is met first."""
+        name = (
+            value.__name__
+            if isinstance(value, ModuleType | FunctionType)
+            else f"{value.__module__}.{value.__qualname__}"
         )
-    return text
+        if id(value) in self.read:
+            return f"<{name}>"
+        self.read.add(id(value))
+        if isinstance(value, FunctionType):
+            return self._of_function(value)
+        return name + _written(value)
+
+    def _of_object(self, value: Any) -> str:
+        """Models by their digest, laws by their graph, callables by their text, other objects by what they hold."""
+        if isinstance(value, Model):
+            return f"Model {value.digest}"
+        if callable(getattr(value, "fingerprint", None)):
+            return str(value.fingerprint())
+        if is_law(value):
+            law = value.graph(value.m)
+            return f"{type(value).__name__} {law.digest} {self.of(law.state)}"
+        if isinstance(value, partial):
+            return f"partial({self.of(value.func)}, {self.of(value.args)}, {self.of(value.keywords)})"
+        if isinstance(value, MethodType):
+            return f"{self.of(value.__func__)} of {self.of(value.__self__)}"
+        if isinstance(value, BuiltinFunctionType):
+            return f"{value.__module__}.{value.__qualname__}"
+        if isinstance(value, logging.Logger):  # of which nothing that is measured depends
+            return f"logger {value.name}"
+        names = [f.name for f in fields(value)] if is_dataclass(value) else _attributes(value)
+        if names or hasattr(value, "__dict__"):
+            return f"{self.of(type(value))}({self.of({name: getattr(value, name) for name in names})})"
+        if " at 0x" in (text := repr(value)):
+            raise ModelError(
+                f"{shown(value)} cannot be told from another one of its kind in another process; give numbers, arrays or functions."
+            )
+        return text
+
+    def _of_function(self, f: FunctionType) -> str:
+        """Its name and source, the defaults, and what it closes over or takes from its module. Which module that is does not
+        count: the one that is run is called __main__."""
+        given = self.of([f.__defaults__, f.__kwdefaults__, dict(_closed_over(f))])
+        return f"{f.__name__}\n{_source(f)}\n{given}\n{{{', '.join(self._of_globals(f))}}}"
+
+    def _of_globals(self, f: FunctionType) -> Iterator[str]:
+        """What a function names of its module. Functions of libraries count by their names, as do things that cannot be read, such as
+        an open file."""
+        for name in sorted(_global_names(f.__code__) & f.__globals__.keys()):
+            value = f.__globals__[name]
+            library = (
+                isinstance(value, FunctionType) and value.__module__ != f.__module__ and not _own(value.__module__)
+            )
+            try:
+                yield f"{name}: {value.__module__ + '.' + value.__qualname__ if library else self.of(value)}"
+            except (ModelError, RecursionError):
+                yield f"{name}: {type(value).__qualname__}"
 
 
 def is_law(value: Any) -> bool:
@@ -88,16 +135,44 @@ def is_law(value: Any) -> bool:
     return isinstance(getattr(value, "m", None), Model) and hasattr(value, "graph")
 
 
-def _of_function(f: Any, seen: tuple[int, ...]) -> str:
-    """Its name and source, the defaults, and the values it closes over or takes from its module. Which module that is does not
-    count: the one that is run is called __main__."""
-    if isinstance(f, partial):
-        return f"partial({_content(f.func, seen)}, {_content(f.args, seen)}, {_content(f.keywords, seen)})"
-    if isinstance(f, MethodType):
-        return f"{_content(f.__func__, seen)} of {_content(f.__self__, seen)}"
-    if not isinstance(f, FunctionType):
-        return f"{f.__module__}.{f.__qualname__}"
-    return f"{f.__name__}\n{_source(f)}\n{_content([f.__defaults__, f.__kwdefaults__, dict(_referred(f))], seen)}"
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _attributes(value: Any) -> list[str]:
+    """What an object holds, in slots too, without what it has only noted for later."""
+    kinds = type(value).__mro__
+    noted = {name for own in kinds for name, x in vars(own).items() if isinstance(x, cached_property)}
+    slots = {name for own in kinds for name, x in vars(own).items() if isinstance(x, MemberDescriptorType)}
+    return sorted({x for x in slots if hasattr(value, x)} | set(getattr(value, "__dict__", ())) - noted)
+
+
+@cache
+def _installed() -> tuple[Path, ...]:
+    """Where Python's own modules are, installed ones, and ours: what is there has a version, and does not change from run to run."""
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    return (*{Path(sysconfig.get_path(kind)).resolve() for kind in kinds}, Path(__file__).resolve().parents[1])
+
+
+def _own(module: str) -> bool:
+    """Whether a module is a user's own: a file of no library, or what was typed."""
+    found = sys.modules.get(module)
+    if found is None or module in sys.builtin_module_names:
+        return False
+    file = getattr(found, "__file__", None)
+    if file is None:
+        return module == "__main__"
+    return not any(Path(file).resolve().is_relative_to(place) for place in _installed())
+
+
+def _written(value: Any) -> str:
+    """The text of a class or module that is a user's own."""
+    try:
+        if isinstance(value, type):
+            return f"\n{inspect.getsource(value)}" if _own(value.__module__) else ""
+        return f"\n{_digest(Path(str(value.__file__)).read_bytes())}" if _own(value.__name__) else ""
+    except (OSError, TypeError, AttributeError):
+        return ""
 
 
 def _source(f: FunctionType) -> str:
@@ -109,22 +184,18 @@ def _source(f: FunctionType) -> str:
 
 
 def _instructions(code: CodeType) -> str:
-    lines = [f"{i.opname} {_instructions(i.argval) if isinstance(i.argval, CodeType) else i.argval!r}" for i in dis.get_instructions(code)]  # fmt: skip
-    return "\n".join(lines)
+    made = (
+        i.argval if not isinstance(i.argval, CodeType) else _instructions(i.argval) for i in dis.get_instructions(code)
+    )
+    return "\n".join(f"{i.opname} {content(x)}" for i, x in zip(dis.get_instructions(code), made, strict=True))
 
 
-def _referred(f: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What a function closes over, and the plain values and own functions of its module that it names."""
+def _closed_over(f: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents
         except ValueError:  # not filled yet
             yield name, None
-    for name in sorted(_global_names(f.__code__)):
-        value = f.__globals__.get(name)
-        own = isinstance(value, FunctionType) and value.__module__ == f.__module__
-        if own or (isinstance(value, (*PLAIN, np.ndarray, np.generic, list, tuple, dict)) and name in f.__globals__):
-            yield f"global {name}", value
 
 
 def _global_names(code: CodeType) -> set[str]:

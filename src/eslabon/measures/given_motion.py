@@ -36,6 +36,7 @@ class JointStates:
 
     Attributes
     ----------
+    v, a : None at rest, for so many velocities as the coordinates have.
     t : the times of a motion, or None where each row is a configuration by itself.
     joints : the prescribed joints; None for the actuated ones.
     guess : a configuration or the name of a mode to start from; None for home.
@@ -43,8 +44,8 @@ class JointStates:
     """
 
     q: Floats
-    v: Floats
-    a: Floats
+    v: Floats | None
+    a: Floats | None
     t: Floats | None = None
     joints: tuple[str, ...] | None = None
     guess: Any = None
@@ -79,7 +80,17 @@ class JointStates:
 
     def whole(self, m: Mechanism) -> bool:
         """Whether these are whole states of a mechanism."""
-        return self.q.shape[1] == m.nq and self.v.shape[1] == self.a.shape[1] == m.nv
+        return self._has(m.nq, m.nv)
+
+    def _has(self, coordinates: int, velocities: int) -> bool:
+        """Whether its rows have so many of each; at rest any number of velocities will do."""
+        rates = {x.shape[1] for x in (self.v, self.a) if x is not None}
+        return self.q.shape[1] == coordinates and rates <= {velocities}
+
+    def _rates(self, velocities: int) -> tuple[Floats, Floats]:
+        """Velocities and accelerations, so many of each."""
+        v, a = (np.zeros((len(self.q), velocities)) if x is None else x for x in (self.v, self.a))
+        return v, a
 
     def moved_by(self, m: Mechanism, parameters: Iterable[str]) -> tuple[str, ...]:
         """Without loops nothing follows; with them all that moves the loops, or the limits that joints keep."""
@@ -89,7 +100,7 @@ class JointStates:
     def completed(self, m: Mechanism) -> tuple[Floats, Floats, Floats]:
         """The states of all joints: as given, where all are; else with the loops closed."""
         if self.whole(m):
-            return self.q, self.v, self.a
+            return self.q, *self._rates(m.nv)
         joints, q, v, a = self.prescribed(m)
         motion = self.t is not None
         return m.complete(
@@ -112,13 +123,15 @@ class JointStates:
         for given in (tuple(j.name for j in m.joints), joints, m.actuated):
             own = Prescription(given)
             q, v = own.coordinates(m), own.velocities(m)
-            if self.q.shape[1] == len(q) and self.v.shape[1] == self.a.shape[1] == len(v):
+            if self._has(len(q), len(v)):
                 kept = Prescription(joints)
                 at, rates = ([x.index(k) for k in y] for x, y in ((q, kept.coordinates(m)), (v, kept.velocities(m))))
-                return joints, self.q[:, at], self.v[:, rates], self.a[:, rates]
-        own = Prescription(joints)
+                moving = self._rates(len(v))
+                return joints, self.q[:, at], moving[0][:, rates], moving[1][:, rates]
+        own, widths = Prescription(joints), [x.shape[1] for x in (self.v, self.a) if x is not None]
+        also = f" and {widths[0]} velocities" if widths else ""
         raise InputError(
-            f"the states have {self.q.shape[1]} coordinates and {self.v.shape[1]} velocities; {m.name} has {m.nq} and {m.nv}, and "
+            f"the states have {self.q.shape[1]} coordinates{also}; {m.name} has {m.nq} and {m.nv} velocities, and "
             f"{', '.join(joints) or 'no joint'}, from which the others follow, {len(own.coordinates(m))} and {len(own.velocities(m))}."
         )
 
@@ -222,17 +235,19 @@ def _joint_states(motion: Any, joints: tuple[str, ...] | None, guess: Any, passi
     q = np.atleast_2d(finite([] if rows is None else rows, "q"))
     if q.ndim != 2 or not len(q):
         raise InputError(f"a measure takes one state or rows of them (k, coordinates); q has shape {q.shape}.")
-    v, a = (np.zeros_like(q) if x is None else np.atleast_2d(x) for x in (v, a))
+    v, a = (x if x is None else np.atleast_2d(x) for x in (v, a))
     if t is not None and (t.ndim != 1 or len(t) != len(q) or len(t) < 2 or not (np.diff(t) > 0).all()):
         raise InputError(
             f"t of a motion are two or more times that increase, one for each of its {len(q)} rows; its shape is {t.shape}."
         )
+    if t is not None and (v is None or a is None):
+        raise InputError("a motion in time has velocities v and accelerations a too; es.paths.joint_path makes one through points.")  # fmt: skip
     for x, name in ((v, "v"), (a, "a")):
-        if x.ndim != 2 or len(x) not in (1, len(q)):
+        if x is not None and (x.ndim != 2 or len(x) not in (1, len(q))):
             raise InputError(
                 f"{name} of the motion has shape {x.shape}; a row for each of the {len(q)} rows of q is expected."
             )
-    v, a = (np.broadcast_to(x, (len(q), x.shape[1])) for x in (v, a))
+    v, a = (x if x is None else np.broadcast_to(x, (len(q), x.shape[1])) for x in (v, a))
     return JointStates(q, v, a, t, joints, guess, passive)
 
 

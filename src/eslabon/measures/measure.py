@@ -57,6 +57,10 @@ class Measure(ABC):
     def measured(self, m: Mechanism, designs: Mapping[str, Floats]) -> Measured:
         """Its values for designs, parameters `(n,)` by name. A design that fails does not stop the others: it has a reason."""
 
+    def with_columns(self, m: Mechanism, designs: Mapping[str, Floats]) -> Measure:
+        """The same with its columns settled, where the mechanism as it is described does not tell them: by some designs."""
+        return self
+
     def states(self) -> int:
         """How many rows a design has: one, unless it is measured at each of several states."""
         return 1

@@ -64,7 +64,7 @@ def in_blocks(
     reasons: dict[int, str] = {}
     for start in range(0, n, size):
         for own, found in in_halves(f, designs, np.arange(start, min(n, start + size))):
-            made = found if isinstance(found, Measured) else Measured({}, {0: str(found)})
+            made = found if isinstance(found, Measured) else Measured({}, {0: reason_of(found)})
             parts.append((own, made))
             reasons.update({int(own[k]): why for k, why in made.reasons.items()})
     values = parts[0][1].values if len(parts) == 1 else {}
@@ -73,10 +73,20 @@ def in_blocks(
         for own, made in parts:
             for name, x in made.values.items():
                 values[name][own] = x
-    return Measured(values, reasons | _not_finite(values, reasons))
+    return Measured(values, reasons | not_finite(values, reasons))
 
 
-def _not_finite(values: Mapping[str, Floats], reasons: Mapping[int, str]) -> dict[int, str]:
+def reason_of(error: BaseException) -> str:
+    """Why a design failed, in a line: the sentence of an error of ours, or the kind of another and what it says.
+
+    >>> reason_of(ValueError("too long:\\n3 m")), reason_of(ZeroDivisionError())
+    ('ValueError: too long: 3 m', 'ZeroDivisionError')
+    """
+    said = " ".join(str(error).split())
+    return said if isinstance(error, EslabonError) else ": ".join(filter(None, (type(error).__name__, said)))
+
+
+def not_finite(values: Mapping[str, Floats], reasons: Mapping[int, str]) -> dict[int, str]:
     """Numbers that are none, of designs of which nothing was said."""
     found: dict[int, str] = {}
     for name, x in values.items():

@@ -30,7 +30,7 @@ class ReachableWorkspace(Measure):
 
     Parameters
     ----------
-    over : the box: ranges of two or three coordinates of the frame's pose (x, y, z, angle, roll, pitch, yaw) or of joints, and
+    box : ranges of two or three coordinates of the frame's pose (x, y, z, angle, roll, pitch, yaw) or of joints, and
         values of others, as in {"x": (-0.1, 0.2), "y": (0, 0.2), "angle": 0.0}.
     shape : how many poses along each coordinate, one number or one for each.
     frame, modes, part, limits : as in `m.workspace_map`.
@@ -48,7 +48,7 @@ class ReachableWorkspace(Measure):
     """
 
     name: ClassVar[str] = "workspace"
-    over: Mapping[str, Any]
+    box: Mapping[str, Any]
     shape: Any = 50
     frame: str | None = None
     modes: Any = field(default="all", kw_only=True)
@@ -57,17 +57,17 @@ class ReachableWorkspace(Measure):
     least: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        box = {name: _range(x, name) for name, x in mapping(self.over, "over").items()}
+        box = {name: _range(x, name) for name, x in mapping(self.box, "box").items()}
         if sum(isinstance(x, tuple) for x in box.values()) not in (2, 3):
             raise InputError(
-                "over gives the ranges of two or three coordinates that the workspace is looked at in, as in "
-                "over={'x': (-0.1, 0.2), 'y': (0, 0.2)}."
+                "box gives the ranges of two or three coordinates that the workspace is looked at in, as in "
+                "box={'x': (-0.1, 0.2), 'y': (0, 0.2)}."
             )
-        object.__setattr__(self, "over", box)
+        object.__setattr__(self, "box", box)
         positive(self.least, "least", zero=True)
 
     def columns(self, m: Mechanism) -> Mapping[str, str]:
-        grid = map_grid(m, self.frame, self.over, self.shape, MOST)  # or a sentence
+        grid = map_grid(m, self.frame, self.box, self.shape, MOST)  # or a sentence
         units = [grid.units[k] for k in grid.varied]
         unit = " ".join(u + POWERS[units.count(u)] for u in dict.fromkeys(units))
         return {self.name: unit, f"{self.name}.share": "", f"{self.name}.dexterity": ""}
@@ -88,22 +88,22 @@ class ReachableWorkspace(Measure):
     def _one(self, m: Mechanism) -> tuple[float, float, float]:
         """The size, the share and the conditioning of one design."""
         made = m.workspace_map(
-            self.frame, self.over, self.shape, self.modes, part=self.part, limits=self.limits, progress=False, threads=threads()
+            self.frame, self.box, self.shape, self.modes, part=self.part, limits=self.limits, progress=False, threads=threads()
         )  # fmt: skip
         good = made.reached & ~(np.fmin(made.parallel, made.serial) < self.least)
         share = float(good.any(axis=0).mean())
-        box = float(np.prod([y[1] - y[0] for y in self.over.values() if isinstance(y, tuple)]))
-        return share * box, share, float(made.serial[good].mean()) if good.any() else 0.0
+        whole = float(np.prod([y[1] - y[0] for y in self.box.values() if isinstance(y, tuple)]))
+        return share * whole, share, float(made.serial[good].mean()) if good.any() else 0.0
 
     def _told(self) -> str:
-        return f" over {', '.join(self.over)}"
+        return f" over {', '.join(self.box)}"
 
 
 def _range(value: Any, name: str) -> float | tuple[float, float]:
     """A value, or a range from a lower to a greater one."""
-    pair = floats(value, f"over['{name}']")
+    pair = floats(value, f"box['{name}']")
     if pair.shape == () and np.isfinite(pair):
         return float(pair)
     if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
-        raise InputError(f"over['{name}'] is a value, or a lower and a greater upper one; it is {value!r}.")
+        raise InputError(f"box['{name}'] is a value, or a lower and a greater upper one; it is {value!r}.")
     return float(pair[0]), float(pair[1])

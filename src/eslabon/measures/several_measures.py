@@ -63,15 +63,19 @@ class Several(Measure):
             made.update(own)
         return made
 
+    def with_columns(self, m: Mechanism, designs: Designs) -> Measure:
+        return Several({key: each.with_columns(m, designs) for key, each in self.measures.items()})
+
     def measured(self, m: Mechanism, designs: Designs) -> Measured:
         values: dict[str, Floats] = {}
-        reasons: dict[int, list[str]] = {}
+        reasons: dict[int, dict[str, list[str]]] = {}
         for key, each in self.measures.items():
             found = each.measured(m, designs)
             values.update({renamed_column(key, each.name, column): x for column, x in found.values.items()})
             for k, why in found.reasons.items():
-                reasons.setdefault(k, []).append(f"{key}: {why}")
-        return Measured(values, {k: " ".join(dict.fromkeys(why)) for k, why in sorted(reasons.items())})
+                reasons.setdefault(k, {}).setdefault(why, []).append(key)
+        said = {k: [f"{', '.join(keys)}: {why}" for why, keys in own.items()] for k, own in sorted(reasons.items())}
+        return Measured(values, {k: " ".join(why) for k, why in said.items()})
 
     def _told(self) -> str:
         return f": {', '.join(self.measures)}"

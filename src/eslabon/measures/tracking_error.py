@@ -101,7 +101,7 @@ class TrackingError(AlongMotion):
         if isinstance(self.controller, str):
             from eslabon import control
 
-            _, q, v, a = self.motion.prescribed(m) if m.closed else ((), self.motion.q, self.motion.v, self.motion.a)
+            q, v, a = self.motion.prescribed(m)[1:] if m.closed else self.motion.completed(m)
             return getattr(control, self.controller)(m, (self.motion.t, q, v, a), **self.options)
         return self.controller if is_law(self.controller) else self.controller(m)
 

@@ -105,11 +105,16 @@ def save_figure(figure: Any, path: str | Path, dpi: int = 130, transparent: bool
     >>> name
     'empty.svg'
     """
-    path = Path(path)
-    suffix = path.suffix.lower() or ".png"  # of /dev/stdout, for one
+    path, suffix = Path(path), check_format(path)
+    return write(path, _content(figure, suffix[1:], dpi, flag(transparent, "transparent")))
+
+
+def check_format(path: str | Path) -> str:
+    """The ending of a figure's file, or a sentence."""
+    suffix = Path(path).suffix.lower() or ".png"  # of /dev/stdout, for one
     if suffix not in FORMATS:
         raise ReadError(f"{path}: figures are written as .png, .svg or .pdf; let the name end so.")
-    return write(path, _content(figure, suffix[1:], dpi, flag(transparent, "transparent")))
+    return suffix
 
 
 def saved(figure: Any, path: str | Path | None) -> Any:

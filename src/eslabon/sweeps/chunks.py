@@ -4,7 +4,8 @@ wherever and whenever it runs."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.graph.evaluator import settled_evaluation
 from eslabon.measures import Measure, Measured
+from eslabon.measures.native_batches import reason_of
 from eslabon.mechanism import Mechanism
 from eslabon.sweeps.sampling import Sampling
-from eslabon.sweeps.sweep_table import POINT, REASON, STATE, Column, arrow
+from eslabon.sweeps.sweep_table import POINT, REASON, STATE, Column, arrow, schema_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -42,17 +44,11 @@ class Task:
     m: Mechanism
     measure: Measure
     columns: tuple[Column, ...]
-    fingerprint: str
 
     @property
     def schema(self) -> pyarrow.Schema:
         """The table's columns as Parquet has them."""
-        pa = arrow()
-        state = [(STATE, pa.int64())] if self.measure.states() > 1 else []
-        own = {
-            role: [(c.name, pa.float64()) for c in self.columns if c.role == role] for role in ("parameter", "value")
-        }
-        return pa.schema([(POINT, pa.int64()), *own["parameter"], *state, *own["value"], (REASON, pa.string())])
+        return schema_of(self.columns, self.measure.states())
 
 
 def chunks_of(sampling: Sampling, size: int) -> Iterator[Chunk]:
@@ -66,12 +62,18 @@ def chunk_size(measure: Measure) -> int:
     return max(1, min(measure.together(), STATES // measure.states(), MOST))
 
 
-_HERE: dict[str, Task] = {}  # by fingerprint: what is compiled for a mechanism stays with it from chunk to chunk
+@lru_cache(maxsize=8)
+def _kept(digest: str) -> list[Mechanism]:
+    """Where a process keeps a mechanism from chunk to chunk and from sweep to sweep: what is compiled for it stays with it."""
+    return []
 
 
 def run_chunk(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> pyarrow.Table:
     """The rows of a chunk."""
-    task = _HERE.setdefault(task.fingerprint, task)
+    own = _kept(task.m.digest)
+    if not own:
+        own.append(task.m)
+    task = replace(task, m=own[0])
     with settled_evaluation(task.m):
         found = measured(task, designs, chunk.points)
     return _table(task, chunk, designs, found)
@@ -81,7 +83,7 @@ def measured(task: Task, designs: Mapping[str, Floats], n: int) -> Measured:
     """A measure of n designs; where all of them together raise an error, of each half, down to the one that is the reason."""
     try:
         return task.measure.measured(task.m, designs)
-    except Exception as error:  # whatever it is: the other designs go on, and this one says why it does not
+    except (Exception, SystemExit) as error:  # whatever it is: the others go on, and this design says why it does not
         if n == 1:
             names = [c.name for c in task.columns if c.role == "value"]
             return Measured({x: np.full((1, task.measure.states()), np.nan) for x in names}, {0: reason_of(error)})
@@ -95,14 +97,6 @@ def measured(task: Task, designs: Mapping[str, Floats], n: int) -> Measured:
     return Measured(
         {x: np.concatenate([np.reshape(h.values[x], shape) for h in halves]) for x in halves[0].values}, reasons
     )
-
-
-def reason_of(error: BaseException) -> str:
-    """Why a design failed: the sentence of an error of ours, or the kind of another and what it says."""
-    from eslabon.errors import EslabonError
-
-    said = " ".join(str(error).split())
-    return said if isinstance(error, EslabonError) else f"{type(error).__name__}: {said}"
 
 
 def _table(task: Task, chunk: Chunk, designs: Mapping[str, Floats], found: Measured) -> pyarrow.Table:

@@ -6,20 +6,27 @@ on another one, and give the same bytes.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from itertools import islice
+from itertools import count, islice
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from eslabon.arguments import Floats
 from eslabon.errors import EslabonError, InputError, MissingDependencyError, shown
 from eslabon.graph.native.threads import cores
+from eslabon.measures.native_batches import native_threads
 from eslabon.sweeps.chunks import Chunk, Task, run_chunk
 
 AHEAD = 3  # chunks for each thread of the workers that are under way: the others wait, so that memory stays bounded
 PATIENCE = "30s"  # for a scheduler to answer, and for workers to come
-Pieces = Iterator[tuple[Chunk, Mapping[str, Floats]]]
+LOOK, LOOKS = 5.0, 6  # seconds after which workers are looked for, and how often in vain
+CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
+Piece = tuple[Chunk, Mapping[str, Floats]]
+Pieces = Iterator[Piece]
 
 
 class ClusterError(EslabonError, RuntimeError):
@@ -90,38 +97,89 @@ def _paths() -> Any:
 
 def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, Any]]:
     """Chunks in the order in which they are finished, with a few more under way than there are threads."""
-    distributed, threads = _dask(), _threads(client)
-    under_way, chunks, lost = distributed.as_completed(loop=client.loop), dict[Any, Chunk](), list[int]()
     # As the result of a task it is computed again should all workers that have it die; each worker has it once.
-    shipped = client.submit(_received, distributed.protocol.pickle.dumps(task), pure=False)
+    shipped = client.submit(_received, _sent(task), pure=False)
+    lost: list[Piece] = []
+    yield from _at_once(client, shipped, pieces, AHEAD * _threads(client), lost)
+    fatal: list[Piece] = []
+    yield from _at_once(client, shipped, iter(lost), 1, fatal)  # by itself: it may have died with another one
+    if fatal:
+        raise ClusterError(
+            f"{len(fatal)} of the chunks killed the workers they ran on, such as chunk {fatal[0][0].number}, perhaps for want of memory; "
+            "all others are finished. Take smaller chunks (chunk=...), or workers with more memory."
+        )
 
-    def submit(count: int) -> None:
-        for chunk, designs in islice(pieces, count):
-            future = client.submit(run_chunk, shipped, chunk, designs, pure=False)
-            chunks[future.key] = chunk
-            under_way.add(future)
 
-    submit(AHEAD * threads)
-    for future in under_way:
-        chunk = chunks.pop(future.key)
+def _at_once(client: Any, shipped: Any, pieces: Pieces, most: int, lost: list[Piece]) -> Iterator[tuple[Chunk, Any]]:
+    """The same with so many under way at most; those with which workers died too often are lost."""
+    under_way, finished = dict[Any, Piece](), SimpleQueue[Any]()
+
+    def submit(more: int) -> None:
+        for piece in islice(pieces, more):
+            future = client.submit(_on_worker, shipped, *piece, pure=False)
+            under_way[future] = piece
+            future.add_done_callback(finished.put)
+
+    submit(most)
+    while under_way:
+        future = _first(client, finished)
+        piece = under_way.pop(future)
         try:
             rows = future.result()
-        except distributed.KilledWorker:
-            lost.append(chunk.number)
+        except _dask().KilledWorker:
+            lost.append(piece)
+        except CANCELLED:
+            raise _left_alone(client) from None
         except Exception as error:
             raise ClusterError(
-                f"chunk {chunk.number} cannot run on the cluster ({type(error).__name__}: {error}); its workers need this version of "
+                f"chunk {piece[0].number} cannot run on the cluster ({type(error).__name__}: {error}); its workers need this version of "
                 "eslabon, and all that the quantity imports."
             ) from error
         else:
-            yield chunk, rows
+            yield piece[0], rows
         future.release()
         submit(1)
-    if lost:
-        raise ClusterError(
-            f"{len(lost)} of the chunks killed the workers they ran on, such as chunk {min(lost)}, perhaps for want of memory; all "
-            "others are finished. Take smaller chunks (chunk=...), or workers with more memory."
-        )
+
+
+def _first(client: Any, finished: SimpleQueue[Any]) -> Any:
+    """The next one that is finished; a sentence if nobody is left who could finish any."""
+    for looks in count():
+        try:
+            return finished.get(timeout=LOOK)
+        except Empty:
+            if looks % LOOKS == LOOKS - 1 and not _workers(client):
+                raise _left_alone(client) from None
+
+
+def _left_alone(client: Any) -> ClusterError:
+    return ClusterError(
+        f"the cluster at {client.scheduler.address} has no workers any more, or its scheduler is gone. Start them again; with a folder "
+        "the same call goes on from what is finished."
+    )
+
+
+def _workers(client: Any) -> int:
+    try:
+        return len(client.nthreads())
+    except (OSError, TimeoutError):
+        return 0
+
+
+def _on_worker(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> Any:
+    """A chunk on one thread of a worker, which has a thread for each core that it may use."""
+    with native_threads(1):
+        return run_chunk(task, chunk, designs)
+
+
+def _sent(task: Task) -> bytes:
+    try:
+        sent: bytes = _dask().protocol.pickle.dumps(task)
+    except Exception as error:  # whatever a foreign object raises
+        raise InputError(
+            f"the quantity cannot be sent to other processes ({error}); let it use numbers, arrays, mechanisms and functions, or leave "
+            "cluster out."
+        ) from None
+    return sent
 
 
 def _received(task: bytes) -> Task:

@@ -3,26 +3,32 @@
     results/sweep.json            which mechanism, quantity, variables, method, seed
     results/chunk-000000.parquet
 
-A run that was killed goes on from what is there; the folder of another sweep is refused.
+A run that was killed goes on from what is there; the folder of another sweep is refused. Pages have checksums, and a chunk says
+which sweep it is of, so that one that was damaged, or comes from elsewhere, is measured again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eslabon.errors import InputError, ReadError
+from eslabon.errors import InputError, ReadError, shown
 from eslabon.files import check_writable, replacing, write
 from eslabon.sweeps.chunks import Chunk
-from eslabon.sweeps.sweep_table import Column, SweepTable, arrow
+from eslabon.sweeps.sweep_table import REASON, Column, SweepTable, arrow, schema_of
 
 if TYPE_CHECKING:
     import pyarrow
 
 MANIFEST = "sweep.json"
+CHUNKS = "chunk-*.parquet"
+UNFINISHED = (f".{MANIFEST}.*.part", ".chunk-*.part")  # of a run that was killed while it wrote
 WORDS = {
     "eslabon": "the version of eslabon", "mechanism": "the mechanism", "description": "the numbers of the mechanism",
     "quantity": "the quantity", "over": "what it is over", "method": "the method", "samples": "the number of samples",
@@ -34,7 +40,9 @@ class ResultsFolder:
     """The results of one sweep on disk."""
 
     def __init__(self, path: str | Path, manifest: Mapping[str, Any]) -> None:
-        self.path, self.manifest = Path(path), dict(manifest)
+        self.path, self.manifest = folder_of(path), dict(manifest)
+        said = json.dumps({key: self.manifest[key] for key in WORDS}, sort_keys=True)
+        self.key = hashlib.sha256(said.encode()).hexdigest()
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -65,15 +73,23 @@ class ResultsFolder:
     def file(self, chunk: Chunk) -> Path:
         return self.path / f"chunk-{chunk.number:06d}.parquet"
 
-    def has(self, chunk: Chunk) -> bool:
-        """Whether a chunk is there, whole."""
+    def failed(self, chunk: Chunk) -> int | None:
+        """How many designs of a chunk failed, if it is there: whole, not damaged, and of this sweep."""
         import pyarrow.parquet
 
         try:
-            found = pyarrow.parquet.read_metadata(self.file(chunk)).num_rows
-        except (OSError, arrow().ArrowInvalid):
-            return False
-        return bool(found == chunk.points * self.manifest["states"])
+            with pyarrow.parquet.ParquetFile(self.file(chunk), page_checksum_verification=True) as file:
+                rows = file.read()
+        except (OSError, arrow().ArrowException):
+            return None
+        states, own = self.manifest["states"], self._metadata(chunk)
+        if len(rows) != chunk.points * states or any((rows.schema.metadata or {}).get(x) != own[x] for x in own):
+            return None
+        return int((len(rows) - rows.column(REASON).null_count) // states)
+
+    def _metadata(self, chunk: Chunk) -> dict[bytes, bytes]:
+        """What tells the file of a chunk from that of any other, here or in another sweep."""
+        return {b"sweep": self.key.encode(), b"chunk": str(chunk.number).encode()}
 
     def keep(self, chunk: Chunk, rows: pyarrow.Table) -> None:
         """Write a chunk, whole or not at all."""
@@ -84,8 +100,9 @@ class ResultsFolder:
         others = [name for name in rows.column_names if name not in split]
         with replacing(self.file(chunk)) as file:
             pyarrow.parquet.write_table(
-                rows, file, compression="zstd", use_dictionary=others, use_byte_stream_split=split
-            )
+                rows.replace_schema_metadata(self._metadata(chunk)), file, compression="zstd", use_dictionary=others,
+                use_byte_stream_split=split, write_page_checksum=True,
+            )  # fmt: skip
 
     def compare_with(self, nominal: Callable[[], dict[str, float]]) -> None:
         """Note the values of the description's own design, once all chunks are there."""
@@ -94,7 +111,14 @@ class ResultsFolder:
             self._write({**there, "nominal": nominal()})
 
     def _write(self, manifest: Mapping[str, Any]) -> None:
-        write(self.path / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+        write(self.path / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def folder_of(path: str | Path) -> Path:
+    """A folder as users name it."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path) or isinstance(os.fspath(path), bytes):
+        raise InputError(f"a folder is a path, such as 'results'; it is {shown(path)}.")
+    return Path(path)
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
@@ -120,16 +144,27 @@ def read(path: str | Path) -> SweepTable:
     eslabon.errors.ReadError: nowhere: it is no folder of a sweep's results, for there is no sweep.json in it.
     """
     arrow()
-    import pyarrow.dataset
+    import pyarrow.dataset as ds
 
-    said = read_manifest(path)
-    files = sorted(Path(path).glob("chunk-*.parquet"))
+    folder = folder_of(path)
+    said = read_manifest(folder)
+    files = sorted(folder.glob(CHUNKS), key=_number)
     if not files:
         raise ReadError(f"{path}: no chunk of this sweep is finished; run it.")
-    parts = pyarrow.dataset.dataset([str(file) for file in files], format="parquet")
-    columns = [Column(**column) for column in said["columns"]]
-    about = {key: said[key] for key in (*WORDS, "points")}
-    return SweepTable(said["title"], columns, parts, {**about, "nominal": said.get("nominal", {})})
+    try:
+        columns = [Column(**{key: x for key, x in column.items() if x is not None}) for column in said["columns"]]
+        about = {key: said[key] for key in (*WORDS, "points")} | {"nominal": said.get("nominal", {})}
+        title, schema = said["title"], schema_of(columns, said["states"])
+    except (KeyError, TypeError, AttributeError):
+        raise ReadError(f"{folder / MANIFEST}: it is no description of a sweep; run the sweep into another folder.") from None  # fmt: skip
+    checked = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True))  # fmt: skip
+    parts = ds.dataset([str(file) for file in files], schema=schema, format=checked)
+    return SweepTable(title, columns, parts, about)
+
+
+def _number(file: Path) -> int:
+    """Of a chunk, by its file."""
+    return int("".join(re.findall(r"\d+", file.name)) or 0)
 
 
 @contextmanager
@@ -140,11 +175,22 @@ def _alone(folder: Path) -> Iterator[None]:
     except ImportError:  # where there are no such locks, two runs write the same bytes into the same files
         yield
         return
-    with (folder / ".lock").open("w") as file:
+    try:
+        file = (folder / ".lock").open("w")
+    except OSError as error:
+        raise ReadError(f"{folder}: it cannot be written ({error.strerror}); choose another folder.") from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise InputError(
                 f"another process is writing into {folder}; wait for it, or choose another folder."
             ) from None
+        except OSError:  # a file system without locks
+            yield
+            return
+        for pattern in UNFINISHED:
+            for left in folder.glob(pattern):
+                with suppress(OSError):
+                    left.unlink()
         yield

@@ -107,6 +107,7 @@ def sampling_of(variables: Sequence[Variable], samples: Any, method: Any, seed: 
         return Sampling(method, tuple(variables), (rows * (2 + len(factors(variables))),), seed)
     if method != "grid":
         return Sampling(method, tuple(variables), (count(SAMPLES if samples is None else samples, "samples", 1),), seed)
+    samples = samples.tolist() if isinstance(samples, np.ndarray) else samples
     several = samples if isinstance(samples, Sequence) and not isinstance(samples, str) else [samples] * len(variables)
     if len(several) != len(variables):
         raise InputError(

@@ -195,29 +195,30 @@ def sensitivities(
         raise InputError(f"the quantity has a row for each of {measure.states()} states; say what of them counts, as with reduce='peak'.")  # fmt: skip
     table = sweep(m, measure, over, samples, "saltelli", cluster=cluster, folder=folder, seed=seed, most=most, chunk=chunk,
                   progress=progress)  # fmt: skip
-    designs, y, failed = _blocks(table, len(chosen) + 2)
-    indices = sobol_indices(y, share, seed)
+    block = len(chosen) + 2
+    rows = _whole_samples(table, block)
+    designs = {name: table[name].reshape(-1, block)[rows, :2].ravel() for name in table.parameters}
     exact, why = exact_effects(varied, measure, chosen)
     note = f"By regression, for want of an exact derivative: {why}" if why else ""
     made = {}
-    for k, name in enumerate(table.values):
-        made[name] = _attribution(name, table.column(name).unit, chosen, designs, y[k], indices, k, exact.get(name))
-    title = f"Sensitivities of {m.name}"
-    return Sensitivities(title, tuple(x.name for x in chosen), made, y.shape[1], failed, share, table, note)
+    for name in table.values:  # a column at a time, however many there are
+        y = table[name].reshape(-1, block)[rows]
+        indices = sobol_indices(y[None], share, seed)
+        made[name] = _attribution(name, table.column(name).unit, chosen, designs, y, indices, 0, exact.get(name))
+    names, failed = tuple(x.name for x in chosen), table.contents.failed
+    return Sensitivities(f"Sensitivities of {m.name}", names, made, len(rows), failed, share, table, note)
 
 
-def _blocks(table: SweepTable, block: int) -> tuple[dict[str, Floats], Floats, int]:
-    """The independent designs by parameter, and the values (values, samples, designs of a sample), of samples that did not fail: as
-    many as are a power of two, which Sobol indices need; and how many designs failed."""
-    y = np.stack([table[name].reshape(-1, block) for name in table.values])
-    good = np.flatnonzero(np.isfinite(y).all(axis=(0, 2)))
-    failed = table.contents.failed
+def _whole_samples(table: SweepTable, block: int) -> Any:
+    """The numbers of samples of which no design failed: as many as are a power of two, which Sobol indices need."""
+    whole = np.ones(len(table) // block, dtype=bool)
+    for name in table.values:
+        whole &= np.isfinite(table[name].reshape(-1, block)).all(axis=1)
+    good = np.flatnonzero(whole)
     if len(good) < LEAST:
         why = f": {table.contents.reasons[0].sentence}" if table.contents.reasons else "."
-        raise InputError(f"of {y.shape[1]} samples {len(good)} have values in all their designs, and indices need {LEAST}{why}")  # fmt: skip
-    rows = good[: 1 << (len(good).bit_length() - 1)]
-    designs = {name: table[name].reshape(-1, block)[rows, :2].ravel() for name in table.parameters}
-    return designs, y[:, rows], failed
+        raise InputError(f"of {len(whole)} samples {len(good)} have values in all their designs, and indices need {LEAST}{why}")  # fmt: skip
+    return good[: 1 << (len(good).bit_length() - 1)]
 
 
 def _attribution(

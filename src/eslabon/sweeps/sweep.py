@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +24,7 @@ from eslabon.sweeps.sweep_table import POINT, REASON, STATE, Column, SweepTable,
 from eslabon.sweeps.variables import Variable, variables_of
 
 MOST = 10_000_000  # points without a word
+PROBED = 16  # designs of which a function is asked for its columns, where the mechanism as it is described has none
 Finished = Iterator[tuple[Chunk, Any]]  # with the rows of each
 
 
@@ -88,7 +87,7 @@ def sweep(
     arrow()
     varied, variables = variables_of(m, over)
     sampling = sampling_of(variables, samples, method, seed)
-    measure = measure_of(quantity, options)
+    measure = measure_of(quantity, options).with_columns(varied, sampling.designs(0, min(PROBED, sampling.points)))
     task = _task(varied, measure, variables)
     _check_size(sampling, measure, count(most, "most", 1))
     size = chunk_size(measure) if chunk is None else count(chunk, "chunk", 1)
@@ -99,12 +98,12 @@ def sweep(
         import pyarrow
 
         kept: dict[int, Any] = {}
-        run(lambda _: False, lambda piece, rows: kept.update({piece.number: rows}))
+        run(lambda _: None, lambda piece, rows: kept.update({piece.number: rows}))
         parts = pyarrow.concat_tables([kept[number] for number in sorted(kept)])
         return SweepTable(manifest["title"], task.columns, parts, {**manifest, "nominal": _nominal(task)})
     results = ResultsFolder(folder, manifest)
     with results.opened():
-        run(results.has, results.keep, Path(folder))
+        run(results.failed, results.keep, results.path)
         results.compare_with(lambda: _nominal(task))
     return read(folder)
 
@@ -117,8 +116,7 @@ def _task(m: Mechanism, measure: Measure, variables: tuple[Variable, ...]) -> Ta
             raise ModelError(f"two columns of the sweep would be called '{name}'; rename the parameter or the value.")
     columns = [Column(x.name, x.unit, "parameter", x.nominal) for x in variables]
     columns += [Column(name, unit, "value") for name, unit in values.items()]
-    said = json.dumps([m.digest, measure.fingerprint(), names])
-    return Task(m, measure, tuple(columns), hashlib.sha256(said.encode()).hexdigest())
+    return Task(m, measure, tuple(columns))
 
 
 def _check_size(sampling: Sampling, measure: Measure, most: int) -> None:
@@ -136,7 +134,7 @@ def _manifest(task: Task, sampling: Sampling, size: int) -> dict[str, Any]:
     """Which sweep it is: all that its numbers depend on."""
     from eslabon import __version__
 
-    columns = [{"name": c.name, "unit": c.unit, "role": c.role, "nominal": c.nominal} for c in task.columns]
+    columns = [{"name": c.name, "unit": c.unit, "role": c.role, "nominal": c.nominal if np.isfinite(c.nominal) else None} for c in task.columns]  # fmt: skip
     return {
         "title": f"sweep of {task.m.name}", "eslabon": __version__, "mechanism": task.m.name, "description": task.m.digest,
         "quantity": task.measure.fingerprint(), "over": [x.describe() for x in sampling.variables], "method": sampling.method,
@@ -183,14 +181,18 @@ class _Run:
         self.done = self.failed = 0
 
     def __call__(
-        self, has: Callable[[Chunk], bool], keep: Callable[[Chunk, Any], None], folder: Path | None = None
+        self,
+        finished: Callable[[Chunk], int | None],
+        keep: Callable[[Chunk, Any], None],
+        folder: Path | None = None,
     ) -> None:
+        """`finished` says how many designs of a chunk failed, if it is there."""
         waiting = []
         for chunk in chunks_of(self.sampling, self.size):
-            if has(chunk):
-                self.done += chunk.points
-            else:
+            if (failed := finished(chunk)) is None:
                 waiting.append(chunk)
+            else:
+                self.done, self.failed = self.done + chunk.points, self.failed + failed
         if not waiting:
             return
         with Progress(f"sweep of {self.task.m.name}", self.progress) as bar, self.evaluator() as evaluate:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NAMED = 7  # levels of another parameter that a legend tells apart
 LINES = 60  # curves of one panel
+WIDE = {"linewidth": 5.0, "alpha": 0.45}
 MARKED = 60  # points of a curve that are marked
 
 
@@ -49,12 +50,22 @@ def _draw_one(
 ) -> None:
     """Curves that break where a design failed."""
     marks: dict[str, Any] = {"marker": ".", "markersize": 5} if len(rows) <= MARKED else {}
+    styles = {name: WIDE if _covered(rows, group, k) else marks for k, name in enumerate(group)}
     lines = curves(
         ax, rows[request.x][order], {name: rows[name][order] for name in group}, unit=table.column(group[0]).unit,
-        log=request.log, where="none", styles=dict.fromkeys(group, marks),
+        log=request.log, where="none", styles=styles,
     )  # fmt: skip
     if len(group) == 1:  # the axis has its name
         lines[0].set_label("_nolegend_")
+
+
+def _covered(rows: Rows, group: tuple[str, ...], k: int) -> bool:
+    """Whether curves drawn later hide most of one, as those of single actuators hide the greatest of all."""
+    own = rows[group[k]]
+    hidden = np.isnan(own)
+    for name in group[k + 1 :]:
+        hidden = hidden | (rows[name] == own)
+    return bool(hidden.mean() > 0.5 and not np.isnan(own).all())
 
 
 def _draw_levels(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST = 50_000  # rows that a figure shows one by one
 HEAVY = 2_000  # marks, above which they are pixels in a file of lines
-FAR = 8.0  # spans of the middle 96 %, beyond which outliers would leave nothing else to be seen
+FAR = 2.0  # spans of the middle 96 %, beyond which outliers would leave little else to be seen
 
 
 def figure_title(table: SweepTable, rows: Rows | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, text
 from eslabon.displays import displayed
-from eslabon.errors import InputError, MissingDependencyError, suggest
+from eslabon.errors import InputError, MissingDependencyError, ReadError, suggest
 from eslabon.files import replacing
 from eslabon.sweeps.table_contents import Contents, contents
 from eslabon.sweeps.table_display import described, shown_pieces
@@ -52,6 +53,24 @@ def arrow() -> Any:
     return pyarrow
 
 
+def schema_of(columns: Sequence[Column], states: int) -> pyarrow.Schema:
+    """The columns of a table as Parquet has them, of so many states of each design."""
+    pa = arrow()
+    state = [(STATE, pa.int64())] if states > 1 else []
+    own = {role: [(c.name, pa.float64()) for c in columns if c.role == role] for role in ("parameter", "value")}
+    return pa.schema([(POINT, pa.int64()), *own["parameter"], *state, *own["value"], (REASON, pa.string())])
+
+
+@contextmanager
+def _undamaged(title: str) -> Iterator[None]:
+    """What is read from files, or a sentence."""
+    try:
+        yield
+    except (OSError, arrow().ArrowInvalid) as error:
+        said = str(error).partition("\n")[0].rstrip(".")
+        raise ReadError(f"{title}: a file of its folder is damaged ({said}); the same sweep into this folder measures anew what is lost.") from None  # fmt: skip
+
+
 @displayed
 class SweepTable:
     """Rows of designs: the number of the `point`, the parameters that were varied, the values, and the `reason` why there are none.
@@ -81,23 +100,30 @@ class SweepTable:
         return found
 
     def __len__(self) -> int:
-        count = self._parts.num_rows if hasattr(self._parts, "num_rows") else self._parts.count_rows()
-        return int(count)
+        with _undamaged(self.title):
+            return int(self._parts.num_rows if hasattr(self._parts, "num_rows") else self._parts.count_rows())
 
     def __getitem__(self, name: str) -> Floats:
         if name not in (POINT, STATE):
             self.column(text(name, "the name of a column"))
-        read = self._parts.select([name]) if hasattr(self._parts, "num_rows") else self._parts.to_table(columns=[name])
-        return np.asarray(read.column(name).to_numpy())
+        return np.asarray(self._read([name]).column(name).to_numpy())
+
+    def _read(self, names: Sequence[str] | None = None) -> pyarrow.Table:
+        """Columns as a whole."""
+        if hasattr(self._parts, "num_rows"):
+            return self._parts if names is None else self._parts.select(list(names))
+        with _undamaged(self.title):
+            return self._parts.to_table(columns=names if names is None else list(names))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
         """Its rows piece by piece, for what is larger than memory; only the columns of some names if these are given."""
-        if names is None:
-            yield from self._parts.to_batches()
-        elif hasattr(self._parts, "num_rows"):
-            yield from self._parts.select(list(names)).to_batches()
-        else:
-            yield from self._parts.to_batches(columns=list(names))
+        if hasattr(self._parts, "num_rows"):
+            yield from self._read(names).to_batches()
+            return
+        wanted = {"schema": self._parts.schema, "columns": names if names is None else list(names)}
+        with _undamaged(self.title):
+            for chunk in self._parts.get_fragments():  # one is in memory, however slowly they are used
+                yield from chunk.to_batches(**wanted)
 
     @cached_property
     def contents(self) -> Contents:
@@ -139,7 +165,7 @@ class SweepTable:
 
     def to_arrow(self) -> pyarrow.Table:
         """All of it as a pyarrow.Table, which polars.from_arrow reads too."""
-        return self._parts if hasattr(self._parts, "num_rows") else self._parts.to_table()
+        return self._read()
 
     def to_pandas(self) -> pandas.DataFrame:
         """All of it as a pandas.DataFrame, the points as its index."""

@@ -30,19 +30,21 @@ class Reason:
 @dataclass(frozen=True)
 class Contents:
     """How many rows and designs there are, how many designs failed and why, the most frequent reason first, and by column the
-    least and the greatest finite number (NaN where there is none)."""
+    least and the greatest finite number (NaN where there is none) and how many there are."""
 
     rows: int
     designs: int
     failed: int
     reasons: tuple[Reason, ...]
     extremes: Mapping[str, tuple[float, float]]
+    finite: Mapping[str, int]
 
 
 def contents(table: SweepTable) -> Contents:
     """All of a table at one pass."""
     names = [c.name for c in table.columns]
     low, high = dict.fromkeys(names, np.inf), dict.fromkeys(names, -np.inf)
+    finite = dict.fromkeys(names, 0)
     rows = designs = 0
     reasons: dict[str, Reason] = {}
     last = None
@@ -55,6 +57,7 @@ def contents(table: SweepTable) -> Contents:
         for name in names:
             x = _floats(batch.column(name))
             x = x[np.isfinite(x)]
+            finite[name] += len(x)
             low[name], high[name] = min(low[name], x.min(initial=np.inf)), max(high[name], x.max(initial=-np.inf))
         for sentence, k in _failures(batch, first):
             kind = NUMBER.sub("#", sentence)
@@ -62,11 +65,19 @@ def contents(table: SweepTable) -> Contents:
             reasons[kind] = Reason(seen.count + 1, seen.sentence, seen.point)
     known = {name: (low[name], high[name]) if low[name] <= high[name] else (np.nan, np.nan) for name in names}
     ordered = tuple(sorted(reasons.values(), key=lambda reason: (-reason.count, reason.point)))
-    return Contents(rows, designs, sum(reason.count for reason in ordered), ordered, known)
+    return Contents(rows, designs, sum(reason.count for reason in ordered), ordered, known, finite)
 
 
 def _floats(column: Any) -> Floats:
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
+
+
+def finite_numbers(table: SweepTable, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+    """The finite numbers of columns, piece by piece."""
+    for batch in table.batches(names):
+        for name in names:
+            x = _floats(batch.column(name))
+            yield name, x[np.isfinite(x)]
 
 
 def _failures(batch: Any, first: Any) -> Iterator[tuple[str, int]]:

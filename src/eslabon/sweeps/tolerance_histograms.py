@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BARS = 60
 PERCENTILES = (5, 50, 95)
 ROUND_OFF = 1e-12
+TICKS = 4  # along a value: what differs by little has many digits
 
 
 def draw_histograms(table: SweepTable, request: Request) -> Any:
@@ -55,6 +56,8 @@ def _draw_one(ax: Any, rows: Rows, name: str, log: bool) -> None:
     ax.hist(x, bins=edges, color=theme.curves[0], alpha=0.75)
     if log:
         ax.set_xscale("log")
+    else:
+        ax.locator_params(axis="x", nbins=TICKS)
     ax.set_xlim(low, high)
     values = np.percentile(x, PERCENTILES)
     for percent, value, style in zip(PERCENTILES, values, (":", "-", ":"), strict=True):

@@ -13,7 +13,7 @@ from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition, redundancy_is_constant
 from eslabon.graph.calls import subroutine
-from eslabon.graph.evaluator import Formula, Seldom, evaluate
+from eslabon.graph.evaluator import Formula, Seldom, evaluate, settled_apart
 from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import chosen_frame, jacobian, placement
@@ -280,6 +280,7 @@ class NearClosure:
         return NearClosure(m, given)
 
     def __init__(self, m: Model, given: Prescription) -> None:
+        self._m = m
         suited = m.closed and given.plain(m) and family_of(m) is None  # of a variant one call is not worth the code
         self._call: Any = evaluate(m, NEAR_CLOSURE, given=given) if suited else None
         self._ready, self._shapes, ranges = False, ((m.nq,), _values(m, given)), Ranges.of(m)
@@ -287,6 +288,8 @@ class NearClosure:
 
     def __call__(self, q: Floats, x: Floats, limits: bool) -> Floats | None:
         if (q.shape, x.shape) != self._shapes or not q.dtype == x.dtype == np.float64:
+            return None
+        if settled_apart(self._m):
             return None
         if not self._ready:
             if self._call is None or (isinstance(self._call, Seldom) and not self._call.pays(WORTH)):
