@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.errors import EslabonError, ModelError
+from eslabon.errors import EslabonError, ModelError, shown
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
 from eslabon.optimize.description_domain import domains
-from eslabon.optimize.design_quantities import Demand, DesignState, Quantity
+from eslabon.optimize.design_quantities import Demand, DesignState, Quantity, said_by
 from eslabon.optimize.instant_equations import InstantEquations
 from eslabon.optimize.nonlinear_program import NonlinearProgram, sobol_starts
 from eslabon.optimize.optimum import Check, Checks
@@ -332,7 +333,12 @@ def rows_of(quantity: Quantity, state: DesignState) -> Any:
 
     assert quantity.rows is not None
     try:
-        made = casadi.densify(casadi.vec(casadi.SX(quantity.rows(state))))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
+            given = quantity.rows(state)
+            if given is None or isinstance(given, str):
+                raise TypeError(f"it gives {shown(given)}")
+            made = casadi.densify(casadi.vec(casadi.SX(given)))
         if made.is_constant() and not np.isfinite(casadi.evalf(made).full()).all():
             raise ValueError("a symbol has no number, which float(...) of it asks for")
         return made
@@ -340,7 +346,7 @@ def rows_of(quantity: Quantity, state: DesignState) -> Any:
         raise
     except Exception as error:
         raise ModelError(
-            f"'{quantity.name}' is traced with CasADi symbols, and that failed: {type(error).__name__}: {error}. Let it be a function "
+            f"'{quantity.name}' is traced with CasADi symbols, and that failed ({said_by(error)}); let it be a function "
             "of a design's state that uses arithmetic, casadi's functions, and the verbs of state.m."
         ) from error
 
