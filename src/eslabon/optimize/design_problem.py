@@ -21,7 +21,7 @@ from eslabon.optimize.nonlinear_program import NonlinearProgram, sobol_starts
 from eslabon.optimize.optimum import Check, Checks
 from eslabon.optimize.prescribed_motion import Prescribed
 
-APART = 1e-3  # the least of a determinant over the lengths of its rows, that keeps a branch
+APART = 1e-3  # the least of a determinant over the lengths of its columns, that keeps a branch
 FINER = 4  # instants of the verification for one of the program
 SAME = 1e-4  # rad or m: configurations assembled anew against those of the optimiser
 CLOSED = 1e-7  # m or rad: loops of a verified design
