@@ -25,6 +25,7 @@ APART = 1e-3  # the least of a determinant over the lengths of its columns, that
 FINER = 4  # instants of the verification for one of the program
 SAME = 1e-4  # rad or m: configurations assembled anew against those of the optimiser
 CLOSED = 1e-7  # m or rad: loops of a verified design
+ABOVE = 1e-7  # of its size: what is left of a mass that must not be negative
 NOTHING = np.zeros((1, 0))
 
 
@@ -141,11 +142,19 @@ class DesignProblem:
             columns[1:1] = [casadi.DM.zeros(k, 1) for k in (self.m.nq, self.m.nv, self.m.nv)]
         for domain in domains(self.m, state.parameters):
             f = casadi.Function("domain", inputs[:1], [domain.expression])
-            size = max(abs(float(f(self.begin))), 1e-9)
-            made.constrain(domain.name, f(p), domain.lower, domain.upper, scale=size if np.isfinite(size) else 1.0)
+            size = abs(float(f(self.begin)))
+            size = max(size, 1e-9) if np.isfinite(size) else 1.0
+            # a hair above zero, for the solver may miss a bound by as much, and a mass below zero is none
+            least = domain.lower or ABOVE * size
+            made.constrain(domain.name, f(p), least, domain.upper, scale=size)
         for k, quantity in enumerate(self.quantities):
             rows = self.rows(quantity, state)
             still = self.is_still(rows)
+            if k == 0 and not casadi.depends_on(rows, inputs[0]) and (still or not self.equations.moved):
+                raise ModelError(
+                    f"{quantity.name} of {self.m.name} does not depend on {', '.join(self.names)}; seek other parameters, or another "
+                    "objective."
+                )
             f = casadi.Function("rows", inputs, casadi.cse([rows]))
             each = f(*(x[:, 0] for x in columns)) if still else self._mapped(f)(*columns)
             begun = self.inside(quantity, self._begun[0], self._begun[1])

@@ -13,6 +13,8 @@ from eslabon.errors import EslabonError, InputError, ModelError, shown
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_columns
 from eslabon.model.expressions import Expression, number
+from eslabon.model.free_numbers import parameter_units
+from eslabon.model.written_numbers import written_number, written_range
 from eslabon.optimize.design_problem import FINER, DesignProblem
 from eslabon.optimize.design_quantities import demands_of, quantity_of
 from eslabon.optimize.optimum import Checks, Optimum
@@ -49,7 +51,7 @@ def design(
         actuators take, without what they might give back), "peak_reaction" (the greatest force in a joint), "mass"; "condition"
         and "dexterity", the least reciprocal condition numbers of the loops and of the frame's motion, which are made as great as
         can be; or a function that is traced with a `DesignState` of CasADi symbols.
-    over : the parameters that are sought, each with its range (least, most); texts such as "40*mm" are numbers too.
+    over : the parameters that are sought, each with its range (least, most) in SI units, ("30 mm", "50 mm") or "30..50 mm".
     motion : what every design does: a path of the actuated joints (`es.paths.joint_path`), or of a frame (`es.paths.along`), of
         which `part` ("position", "pose", "orientation") is followed by `frame`.
     subject_to : named quantities within bounds, {"condition": (0.2, None), "mass": (None, 0.5)}, and functions of the state that
@@ -98,21 +100,34 @@ def ranges_of(m: Mechanism, over: Any) -> dict[str, tuple[float, float]]:
     if not isinstance(over, Mapping) or not over:
         raise InputError(f"over gives ranges of parameters, as in over={{'L2': (0.03, 0.08)}}; it is {shown(over)}.")
     m.check_parameters(over)
+    units = parameter_units(m)
     made = {}
     for name, pair in over.items():
-        if not isinstance(pair, list | tuple | np.ndarray) or len(pair) != 2:
-            raise InputError(f"over[{name!r}] is a range (least, most); it is {shown(pair)}.")
-        least, most = (_number(x, name) for x in pair)
+        least, most = _ends(pair, f"over[{name!r}]", units[name])
         if not least < most:
             raise InputError(f"{name} is to be at least {least:.6g} and at most {most:.6g}: that is an empty range.")
         made[name] = (least, most)
     return made
 
 
-def _number(x: Any, name: str) -> float:
-    made = number(x, f"a bound of {name}")
+def _ends(said: Any, what: str, unit: str | None) -> tuple[float, float]:
+    """The ends of a range as it is written: (0.03, 0.08), ("30 mm", "80*mm"), "30..80 mm"."""
+    if isinstance(said, str) and (ends := written_range(said, what, unit)):
+        return ends
+    if not isinstance(said, list | tuple | np.ndarray) or len(said) != 2:
+        raise InputError(f"{what} is a range (least, most), or a text such as '30..80 mm'; it is {shown(said)}.")
+    least, most = (_number(x, what, unit) for x in said)
+    return least, most
+
+
+def _number(x: Any, what: str, unit: str | None) -> float:
+    """A number, a text with a unit, or an expression as in descriptions."""
+    try:
+        made = number(x, f"a bound of {what}")
+    except ModelError:
+        return written_number(x, f"a bound of {what}", unit)
     if isinstance(made, Expression):
-        raise InputError(f"a bound of {name} is a number, or a text such as '40*mm'; it is {shown(x)}.")
+        raise InputError(f"a bound of {what} is a number, or a text such as '40 mm'; it is {shown(x)}.")
     return float(made)
 
 

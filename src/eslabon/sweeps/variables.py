@@ -26,7 +26,7 @@ from eslabon.errors import InputError, ModelError, shown, suggest
 from eslabon.mechanism import Mechanism
 from eslabon.model.clearances import clearance_names
 from eslabon.model.free_numbers import DEVIATION, PAYLOAD, free_name, parameter_units
-from eslabon.model.units import unit_of
+from eslabon.model.written_numbers import NUMBER, unit_factor, written_number, written_range
 from eslabon.sweeps.distributions import (
     Distribution,
     Frozen,
@@ -42,10 +42,7 @@ from eslabon.sweeps.distributions import (
 
 CLEARANCE = ".clearance"
 SHAPES: Mapping[str, Any] = {"uniform": Uniform, "normal": Tolerance}
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_RANGE = re.compile(rf"(?P<low>{_NUMBER})\s*(?P<first>[^\d.+-]*?)\s*\.\.\s*(?P<high>{_NUMBER})\s*(?P<unit>.*)")
-_ABOUT = re.compile(rf"(?P<middle>{_NUMBER})?\s*(?P<first>[^\d.+±-]*?)\s*(?:±|\+/-|\+-)\s*(?P<by>{_NUMBER})\s*(?P<unit>.*)")  # fmt: skip
-_ONE = re.compile(rf"(?P<value>{_NUMBER})\s*(?P<unit>.*)")
+_ABOUT = re.compile(rf"(?P<middle>{NUMBER})?\s*(?P<first>[^\d.+±-]*?)\s*(?:±|\+/-|\+-)\s*(?P<by>{NUMBER})\s*(?P<unit>.*)")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -182,7 +179,7 @@ def _variables(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
 def _clearance(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
     """The polar coordinates of the centre of a pin or ball that is equally likely all over its clearance."""
     joint, what = key.removesuffix(CLEARANCE), f"over[{key!r}]"
-    radius = _number(said, what, "m") if isinstance(said, str | int | float | np.number) else np.nan
+    radius = written_number(said, what, "m") if isinstance(said, str | int | float | np.number) else np.nan
     if not 0 < radius < np.inf:
         raise InputError(f"{what} is the radius that the centre can shift by, as in 5e-5 or '0.05 mm'; it is {shown(said)}.")  # fmt: skip
     names = clearance_names(m, joint)
@@ -204,7 +201,7 @@ def _distribution(said: Any, what: str, unit: str | None, nominal: float) -> Dis
     if isinstance(said, np.ndarray):
         return levels(said, what)
     if isinstance(said, Sequence):
-        values = [_number(x, what, unit) for x in said]
+        values = [written_number(x, what, unit) for x in said]
         return levels(values, what) if len(values) > 2 else _ordered(Uniform, values, what, said)
     raise InputError(
         f"{what} is a range (low, high), three or more levels, a text such as '10..30 cm' or '±0.1 mm', or a distribution of SciPy; "
@@ -228,15 +225,13 @@ def _text(said: str, what: str, unit: str | None, nominal: float) -> Distributio
     rest, shape = said.replace("−", "-").strip(), "uniform"
     if (words := rest.rsplit(maxsplit=1))[-1] in SHAPES and len(words) == 2:
         rest, shape = words
-    if found := _RANGE.fullmatch(rest):
-        factors = [_factor(found[key] or found["unit"], what, unit) for key in ("first", "unit")]
-        ends = [float(found[key]) * factor for key, factor in zip(("low", "high"), factors, strict=True)]
+    if ends := written_range(rest, what, unit):
         return _ordered(SHAPES[shape], ends, what, said)
     if found := _ABOUT.fullmatch(rest):
         relative = found["unit"] == "%"
-        own = _factor(found["first"] or ("" if relative else found["unit"]), what, unit)
+        own = unit_factor(found["first"] or ("" if relative else found["unit"]), what, unit)
         middle = nominal if found["middle"] is None else float(found["middle"]) * own
-        by = float(found["by"]) * (abs(middle) / 100 if relative else _factor(found["unit"], what, unit))
+        by = float(found["by"]) * (abs(middle) / 100 if relative else unit_factor(found["unit"], what, unit))
         if not by > 0:
             why = (
                 "it is nothing of a value that is zero; give it in its unit"
@@ -246,35 +241,6 @@ def _text(said: str, what: str, unit: str | None, nominal: float) -> Distributio
             raise InputError(f"{what} = {said!r} is no tolerance, for {why}.")
         return _ordered(SHAPES[shape], (middle - by, middle + by), what, said)
     raise InputError(f"{what} is {said!r}, which is no range; write '10..30 cm', '±0.1 mm', '±2 % normal' or '100 ± 0.1 mm'.")  # fmt: skip
-
-
-def _number(said: Any, what: str, unit: str | None) -> float:
-    """A number in SI units, or a text with a unit."""
-    if not isinstance(said, str):
-        array = finite(said, what)
-        if array.ndim:
-            raise InputError(f"{what} holds {shown(said)} where one number is expected.")
-        return float(array)
-    found = _ONE.fullmatch(said.strip())
-    if found is None:
-        raise InputError(f"{what} holds {said!r}, which is no number with a unit, such as '10 cm'.")
-    return float(found["value"]) * _factor(found["unit"], what, unit)
-
-
-def _factor(written: str, what: str, unit: str | None) -> float:
-    """How many SI units a unit is, of a parameter whose own is known; none written is the SI unit."""
-    if not written.strip():
-        return 1.0
-    try:
-        given = unit_of(written)
-    except ModelError as error:
-        raise InputError(f"{what}: {error}") from None
-    if unit is None:
-        raise InputError(f"{what} is in {written}, and where the parameter stands does not tell its unit; give plain numbers as the description does.")  # fmt: skip
-    if not given.fits(unit_of(unit)):
-        own = f"is in {unit}" if unit else "is a mere number"
-        raise InputError(f"{what} is in {written}, and the parameter {own}; give it a unit that fits.")
-    return given.factor
 
 
 def _check_admissible(m: Mechanism, variables: Sequence[Variable]) -> None:
