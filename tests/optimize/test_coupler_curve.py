@@ -2,11 +2,14 @@
 
 from itertools import combinations
 
+import casadi
 import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.optimize.coupler_synthesis import OfCrank
 from eslabon.optimize.curve_assignment import assigned
+from eslabon.optimize.instant_equations import InstantEquations
 
 KNOWN = {"x0": 0.15, "y0": -0.1, "angle": 0.2, "ground": 1.1, "crank": 0.35, "coupler": 0.8, "rocker": 0.75, "u": 0.3, "w": 0.45}  # fmt: skip
 
@@ -97,6 +100,22 @@ def test_a_crank_that_has_to_turn(linkage):
     assert turning.parameters["crank"] == links[0]
     whole = turning.mechanism.assemble(np.linspace(0, 2 * np.pi, 91)[:, None], continuation=True, singular="error")
     assert np.abs(np.exp(1j * whole[-1]) - np.exp(1j * whole[0])).max() < 1e-6
+    assert np.abs(np.sin(whole[:, 0] + whole[:, 1] - whole[:, 2])).min() > 0.14  # of the transmission angle
+    assert all(s.accepted for s in turning.starts)
+
+
+def test_a_branch_is_told_by_the_transmission_angle(linkage):
+    """Also where coupler and rocker are all but in line, and branches are about to meet."""
+    m = linkage.with_parameters(crank=0.5999, coupler=0.7, rocker=0.9)  # all but a parallel change point
+    e = InstantEquations(m, ("crank",), OfCrank(0, 0))
+    side = casadi.Function("side", e.inputs, e.signs()[:1])
+    q = m.assemble(np.linspace(0.5, np.pi, 40)[:, None], continuation=True)
+    sine = np.sin(q[:, 0] + q[:, 1] - q[:, 2])
+    assert np.abs(sine).min() < 0.03
+    rest = np.zeros(3)
+    found = np.array([float(side([0.5999], x, rest, rest, x[0])) for x in q])
+    assert np.abs(found) == pytest.approx(np.abs(sine), abs=1e-9)
+    assert len(set(np.sign(found))) == 1
 
 
 def test_bounds_besides(linkage):

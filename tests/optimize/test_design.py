@@ -267,8 +267,13 @@ def test_what_no_design_can_do_is_said(five_bar):
         ({"over": {"L3": 0.2}}, r"over\['L3'\] is a range"),
         ({"over": {}}, "over gives ranges of parameters"),
         ({"over": {"L3": ("L2", 0.2)}}, "no number with a unit"),
-        ({"over": {"L3": ("80 kg", "120 kg")}}, "is in kg, and the parameter is in m"),
         ({"over": {"L3": (0.1, 0.1)}}, "is an empty range"),
+        ({"over": {"L3": ("80 kg", "0.2 kg")}}, "is in kg, and the parameter is in m; give it a unit that fits"),
+        ({"over": {"L3": (np.nan, 0.2)}}, "holds a number that is not finite"),
+        ({"objective": lambda s: 1.0}, "does not depend on L3"),
+        ({"objective": "mass", "motion": None}, "mass of five_bar does not depend on L3, L4; seek other parameters"),
+        ({"objective": lambda s: None}, "it gives None"),
+        ({"over": {"L3": (0.01, 0.02), "L4": (0.01, 0.02)}}, "no feasible design from 1 start; the nearest violates"),
         ({"objective": "peak_torqe"}, "did you mean 'peak_torque'"),
         ({"objective": 3}, "none called 3"),
         ({"objective": lambda s: float(s.tau[0])}, "is traced with CasADi symbols, and that failed"),
@@ -289,9 +294,25 @@ def test_what_no_design_can_do_is_said(five_bar):
     ],
 )  # fmt: skip
 def test_nonsense_ends_in_a_sentence(five_bar, change, sentence):
-    arguments = {"objective": "peak_torque", "over": RODS, "motion": SWING, **change}
-    with pytest.raises(es.EslabonError, match=sentence):
+    arguments = {"objective": "peak_torque", "over": RODS, "motion": SWING, "starts": 1, "samples": 7, **change}
+    with pytest.raises(es.EslabonError, match=sentence) as refused:
         es.optimize.design(five_bar, **arguments)
+    assert "\n" not in str(refused.value)
+
+
+def test_ranges_are_written_as_those_of_sweeps(five_bar):
+    given = {"objective": "mass", "starts": 1}
+    least = [
+        es.optimize.design(five_bar, over={"m3": m3}, **given).parameters["m3"]
+        for m3 in ((0.01, 0.03), ("10 g", "30 g"), "10..30 g")
+    ]
+    assert least == pytest.approx([0.01] * 3, rel=1e-6)
+
+
+def test_a_mass_ends_above_zero(five_bar):
+    """A range that reaches below: the optimum is at nothing, and can be built."""
+    best = es.optimize.design(five_bar, "mass", {"m3": (-1.0, 0.03)}, starts=1)
+    assert 0 < best.parameters["m3"] < 1e-6
 
 
 def test_a_motion_that_leaves_a_degree_of_freedom_open():

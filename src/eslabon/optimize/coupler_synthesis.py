@@ -30,7 +30,10 @@ AHEAD = 1e-3  # rad, that the crank turns at least from point to point
 BETWEEN = 8  # configurations from point to point in the verification
 DRAWN = 121  # places of half a turn in a figure
 FEW = 5  # steps of Newton's method from a place of the crank to the next
-TURNS = 24  # places of a full turn that have to close
+TURNS = 30  # places of a full turn that have to close, among those above
+TURNING = (
+    0.15  # of a determinant over the lengths of its columns: what is left of it on a full turn, all the way around
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,7 @@ def coupler_curve(
     over : the parameters that are sought, each with its range: lengths, the place of the coupler point, of the base, its angle.
     timing : the angles of the crank at the points, counted from the first, where they are prescribed; left out, the crank is
         where it suits, but passes the points in their order, forwards or backwards, within one turn.
-    full_turn : whether the crank has to be able to turn around.
+    full_turn : whether the crank has to be able to turn around, with a transmission angle whose sine is 0.15 at least.
     subject_to : as in `design`; quantities of parameters alone, functions of the state, and "condition", which keeps
         away from where the mechanism locks.
     starts, seed : of sixteen times as many designs within the ranges (a Sobol sequence, with the mechanism as it is first, each
@@ -208,8 +211,7 @@ class CurveProblem:
                 made.constrain("one turn", (angles[-1] - angles[0]) ** 2, -np.inf, (2 * np.pi - AHEAD) ** 2)
         if self.full_turn:
             around = made.variable("around", np.zeros((TURNS, self.m.nq)), scale=1.0).T
-            places = casadi.DM(np.arange(TURNS) * 2 * np.pi / TURNS).T + angles[0]
-            self._close(made, "full turn", p, around, places, first)
+            self._close(made, "full turn", p, around, casadi.DM(self.turned[:: PLACES // TURNS]).T, first)
         for domain in domains(self.m, e.parameters):
             f = casadi.Function("domain", [e.p], [domain.expression])
             made.constrain(domain.name, f(p), domain.lower, domain.upper)
@@ -230,8 +232,10 @@ class CurveProblem:
             program.constrain("quaternions", lengths)
         if not volume.numel():
             return None
-        first = side[0] if first is None else first
-        program.constrain("branch", side * first, APART**2, np.inf)
+        if first is None:
+            program.constrain("branch", side * side[0], APART**2, np.inf)
+            return side[0]
+        program.constrain("branch of the full turn", side * first / casadi.sqrt(first**2 + APART**4), TURNING, np.inf)
         return first
 
     @cached_property
@@ -267,6 +271,12 @@ class CurveProblem:
         home = self.m.assemble(self.m.home()[[self.crank.place]], limits=False)
         return np.asarray(self.m.assembly_modes(home[[self.crank.place]], limits=False))
 
+    @cached_property
+    def turned(self) -> Floats:
+        """The places of the crank at which curves are looked at: a turn about its home, or as far to both sides as points reach."""
+        span = 2 * np.pi if self.turns else 2 * self.size
+        return np.asarray(self.modes[0, self.crank.place] + span * (np.arange(PLACES) / PLACES - 0.5))
+
     def curves(self, p: Floats) -> tuple[Floats, Floats, Any]:
         """For designs (n, parameters) in each mode, over a turn of the crank: its angles (places,), configurations
         (n modes, places, nq), and which of them close."""
@@ -274,8 +284,7 @@ class CurveProblem:
         every, q = np.repeat(p, len(modes), axis=0), np.tile(modes, (len(p), 1))
         home = np.full((len(q), 1), modes[0, self.crank.place])
         q, closes = e.continued(self.described, q, every, home)
-        span = 2 * np.pi if self.turns else 2 * self.size
-        angles = home[0, 0] + span * (np.arange(PLACES) / PLACES - 0.5)
+        angles = self.turned
         found, good = np.zeros((len(q), PLACES, self.m.nq)), np.zeros((len(q), PLACES), dtype=bool)
         for places in (range(PLACES // 2, PLACES), range(PLACES // 2 - 1, -1, -1)):
             here, alive = q, closes
@@ -333,21 +342,14 @@ class CurveProblem:
 
     def _start(self, p: Floats, angles: Floats, q: Floats, good: Floats, fit: Assignment) -> dict[str, Any]:
         """A design with its crank at the places that points were assigned to; angles go on beyond a turn."""
-        turn = 2 * np.pi
         begun, own = angles[fit.places].copy(), q[fit.places].copy()
         for k in range(1, len(begun)):
             while self.turns and fit.direction * (begun[k] - begun[k - 1]) < 0:
-                begun[k] += fit.direction * turn
+                begun[k] += fit.direction * 2 * np.pi
         own[:, self.crank.place] = begun
         made = {"parameters": p, "crank": begun, "q": own}
         if self.full_turn:
-            places = [
-                int(np.argmin(np.abs(np.angle(np.exp(1j * (angles - begun[0] - x))))))
-                for x in np.arange(TURNS) * turn / TURNS
-            ]
-            around = q[places].copy()
-            around[:, self.crank.place] = begun[0] + np.arange(TURNS) * turn / TURNS
-            made["around"] = around
+            made["around"] = q[:: PLACES // TURNS]
         return made
 
     # -- what is found, looked at again -------------------------------------------------------------------------------

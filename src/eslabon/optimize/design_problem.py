@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,20 +11,21 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.errors import EslabonError, ModelError
+from eslabon.errors import EslabonError, ModelError, shown
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
 from eslabon.optimize.description_domain import domains
-from eslabon.optimize.design_quantities import Demand, DesignState, Quantity
+from eslabon.optimize.design_quantities import Demand, DesignState, Quantity, said_by
 from eslabon.optimize.instant_equations import InstantEquations
 from eslabon.optimize.nonlinear_program import NonlinearProgram, sobol_starts
 from eslabon.optimize.optimum import Check, Checks
 from eslabon.optimize.prescribed_motion import Prescribed
 
-APART = 1e-3  # the least of a determinant over the lengths of its rows, that keeps a branch
+APART = 1e-3  # the least of a determinant over the lengths of its columns, that keeps a branch
 FINER = 4  # instants of the verification for one of the program
 SAME = 1e-4  # rad or m: configurations assembled anew against those of the optimiser
 CLOSED = 1e-7  # m or rad: loops of a verified design
+ABOVE = 1e-7  # of its size: what is left of a mass that must not be negative
 NOTHING = np.zeros((1, 0))
 
 
@@ -140,11 +142,19 @@ class DesignProblem:
             columns[1:1] = [casadi.DM.zeros(k, 1) for k in (self.m.nq, self.m.nv, self.m.nv)]
         for domain in domains(self.m, state.parameters):
             f = casadi.Function("domain", inputs[:1], [domain.expression])
-            size = max(abs(float(f(self.begin))), 1e-9)
-            made.constrain(domain.name, f(p), domain.lower, domain.upper, scale=size if np.isfinite(size) else 1.0)
+            size = abs(float(f(self.begin)))
+            size = max(size, 1e-9) if np.isfinite(size) else 1.0
+            # a hair above zero, for the solver may miss a bound by as much, and a mass below zero is none
+            least = domain.lower or ABOVE * size
+            made.constrain(domain.name, f(p), least, domain.upper, scale=size)
         for k, quantity in enumerate(self.quantities):
             rows = self.rows(quantity, state)
             still = self.is_still(rows)
+            if k == 0 and not casadi.depends_on(rows, inputs[0]) and (still or not self.equations.moved):
+                raise ModelError(
+                    f"{quantity.name} of {self.m.name} does not depend on {', '.join(self.names)}; seek other parameters, or another "
+                    "objective."
+                )
             f = casadi.Function("rows", inputs, casadi.cse([rows]))
             each = f(*(x[:, 0] for x in columns)) if still else self._mapped(f)(*columns)
             begun = self.inside(quantity, self._begun[0], self._begun[1])
@@ -332,7 +342,12 @@ def rows_of(quantity: Quantity, state: DesignState) -> Any:
 
     assert quantity.rows is not None
     try:
-        made = casadi.densify(casadi.vec(casadi.SX(quantity.rows(state))))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
+            given = quantity.rows(state)
+            if given is None or isinstance(given, str):
+                raise TypeError(f"it gives {shown(given)}")
+            made = casadi.densify(casadi.vec(casadi.SX(given)))
         if made.is_constant() and not np.isfinite(casadi.evalf(made).full()).all():
             raise ValueError("a symbol has no number, which float(...) of it asks for")
         return made
@@ -340,7 +355,7 @@ def rows_of(quantity: Quantity, state: DesignState) -> Any:
         raise
     except Exception as error:
         raise ModelError(
-            f"'{quantity.name}' is traced with CasADi symbols, and that failed: {type(error).__name__}: {error}. Let it be a function "
+            f"'{quantity.name}' is traced with CasADi symbols, and that failed ({said_by(error)}); let it be a function "
             "of a design's state that uses arithmetic, casadi's functions, and the verbs of state.m."
         ) from error
 

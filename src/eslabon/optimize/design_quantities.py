@@ -6,6 +6,7 @@ where a greatest value is a variable that no row may exceed, and of arrays, wher
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,6 +58,13 @@ class DesignState:
     def values(self) -> dict[str, Any]:
         """All parameters by name: symbols for those that are sought, numbers for the others."""
         return {**self.m.parameters, **self.parameters}
+
+
+def said_by(error: Exception) -> str:
+    """What went wrong in a function of users', on one line; CasADi begins with the places in its own sources."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if not re.search(r"\.[ch]pp:\d+:|^Error in|^Prototypes:", line)]
+    return ": ".join([type(error).__name__, *(said or lines)[:1]])
 
 
 Rows = Callable[[DesignState], Any]

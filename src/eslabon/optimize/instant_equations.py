@@ -72,7 +72,7 @@ class InstantEquations:
         return bool(casadi.depends_on(casadi.vertcat(*self.residual), self.p))
 
     def signs(self) -> list[Any]:
-        """Determinants whose signs tell branches apart, each over the lengths of its rows, from -1 to 1: of the closure Jacobian's
+        """Determinants whose signs tell branches apart, each over the lengths of its columns, from -1 to 1: of the closure Jacobian's
         dependent columns, and of the motion's equations. Those of large matrices are left out."""
         matrices = [x for x in (self.parallel, self.jacobian) if x is not None and 0 < x.shape[0] <= SMALL]
         return [_signed_volume(x) for x in matrices]
@@ -175,10 +175,11 @@ def conditioning(G: Any) -> Any:
 
 
 def _signed_volume(A: Any) -> Any:
+    """The determinant over the lengths of the columns, which are the lever arms of joints: of a four-bar the sine of its transmission
+    angle. Rows, which are directions, vanish where links are all across them, as they are when two come into line."""
     import casadi
 
-    rows = [casadi.sqrt(casadi.sumsqr(A[k, :]) + 1e-300) for k in range(A.shape[0])]
     volume = casadi.det(A)
-    for row in rows:
-        volume = volume / row
+    for k in range(A.shape[1]):
+        volume = volume / casadi.sqrt(casadi.sumsqr(A[:, k]) + 1e-300)
     return volume

@@ -13,7 +13,7 @@ from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_limits import CONDITION, FORCE, POSITION, Driven, Row, by_joint, limit_rows
 
 DEGREES = (4, 5)
-SHORTEST, LONGEST = FREE = (1e-4, 1e4)  # seconds, where no duration is given
+SHORTEST, LONGEST = FREE = (1e-7, 1e5)  # seconds, where no duration is given
 LEFT = 1e-3  # of a force that holds an end: as much is to be left for moving away
 HELD = {True: 3, "velocity": 2, False: 1}
 
@@ -149,6 +149,6 @@ def refuse_ends(own: Driven, at: Instant, ends: tuple[Floats, Floats], held: int
                 )
             if held == HELD[True]:
                 raise InputError(
-                    f"at its {which} the motion has {x:.6g} for '{row.name}', which is to be between {row.lower:.6g} and "
-                    f"{row.upper:.6g}."
+                    f"at its {which} the motion has {x:.6g} for '{row.name}', which is to be {row.range}; give another {which}, "
+                    "or other bounds."
                 )

@@ -3,6 +3,7 @@ within bounds, and the integrand of the objective. Mapped over the instants of a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,7 +19,7 @@ from eslabon.formulations.constrained import Square
 from eslabon.kinematics import closure
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import lengths_of_quaternions
-from eslabon.optimize.design_quantities import DesignState
+from eslabon.optimize.design_quantities import DesignState, said_by
 from eslabon.optimize.motion_limits import (
     ACCELERATION,
     CONDITION,
@@ -219,12 +220,16 @@ def _traced(function: Callable[..., Any], state: DesignState, what: str) -> Any:
     import casadi
 
     try:
-        given = function(state)
-        made = casadi.SX(casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
+            given = function(state)
+            if given is None or isinstance(given, str):
+                raise TypeError(f"it gives {shown(given)}")
+            made = casadi.SX(casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given)
     except Exception as error:
         raise InputError(
-            f"{what} cannot be called with a state of symbols ({type(error).__name__}: {str(error).splitlines()[0]}); write it with "
-            "arithmetic, casadi's functions and the mechanism's verbs, as in lambda s: s.tau[0] ** 2."
+            f"{what} cannot be called with a state of symbols ({said_by(error)}); write it with arithmetic, casadi's functions "
+            "and the mechanism's verbs, as in lambda s: s.tau[0] ** 2."
         ) from error
     return casadi.vec(casadi.densify(made))
 

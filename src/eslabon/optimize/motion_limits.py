@@ -37,6 +37,13 @@ class Row(NamedTuple):
             return (self.upper - self.lower) / 2
         return max(abs(x) for x in (self.lower, self.upper) if np.isfinite(x)) or 1.0
 
+    @property
+    def range(self) -> str:
+        """Its bounds in words."""
+        if np.isinf(self.lower) or np.isinf(self.upper):
+            return f"{self.lower:.6g} at least" if np.isinf(self.upper) else f"{self.upper:.6g} at most"
+        return f"between {self.lower:.6g} and {self.upper:.6g}"
+
     def excess(self, values: Floats) -> Floats:
         """By how much of its scale values are out of bounds; negative within."""
         return np.maximum(self.lower - values, values - self.upper) / self.scale

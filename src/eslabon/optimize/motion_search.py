@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, count, flag
-from eslabon.errors import AssemblyError, InputError, OptimizationError, SingularityError, shown
+from eslabon.errors import AssemblyError, EslabonError, InputError, OptimizationError, SingularityError, shown
 from eslabon.mechanism import Mechanism
 from eslabon.optimize.motion_arguments import (
     FREE,
+    LONGEST,
     SHORTEST,
     durations_of,
     held_coefficients,
@@ -29,7 +30,7 @@ from eslabon.optimize.motion_limits import CONDITION, demands, driven
 from eslabon.optimize.motion_program import Places, Task
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
 from eslabon.optimize.motion_starts import Guess, guesses
-from eslabon.optimize.motion_verification import Seen, checks, finer, seen, unconfirmed
+from eslabon.optimize.motion_verification import Seen, by_another_formulation, checks, finer, seen, unconfirmed
 from eslabon.optimize.nonlinear_program import Start, Starts
 from eslabon.optimize.optimal_motion import OptimalMotion
 
@@ -98,7 +99,7 @@ def motion(
     )
     rng = np.random.default_rng(count(seed, "seed"))
     search = Search(m, task, formed, ends, count(iterations, "iterations", 1), progress)
-    found = search.found(guesses(task, ends[0], search.first, count(starts, "starts", 1), rng))
+    found = search.found(guesses(task, ends, search.first, count(starts, "starts", 1), rng))
     return _result(m, task, word, found)
 
 
@@ -126,13 +127,13 @@ class Search:
         """The instants at which limits are kept to begin with."""
         return (Places(*self.task.basis.quadrature()),) * self.task.stretches
 
-    def found(self, guessed: list[Guess | None]) -> Found:
+    def found(self, guessed: list[Guess | EslabonError]) -> Found:
         """The best start whose motion can be brought to keep its limits everywhere."""
-        begun = {number: guess for number, guess in enumerate(guessed, 1) if guess is not None}
+        begun = {number: guess for number, guess in enumerate(guessed, 1) if isinstance(guess, Guess)}
         if not begun:
             raise AssemblyError(
-                f"neither the straight way from start to end nor one beside it keeps the loops of {self.m.name} closed and away from "
-                "singular configurations; give via points that lead around, or an end on the branch of the start."
+                f"{self.task.title}: neither the straight way from start to end nor one beside it can be made: {guessed[0]} Give via "
+                "points that lead around, or an end on the branch of the start."
             )
         power, scale = _sizes(self.task, next(iter(begun.values())))
         for conditioned in (False, True) if self.m.closed else (False,):
@@ -140,10 +141,10 @@ class Search:
             tried, near = own.tried(begun, scale, strict=conditioned or not self.m.closed)
             if not near:
                 break
-        every = Starts(tried.get(k, _not_begun(k, self.m)) for k in range(1, len(guessed) + 1))
+        every = Starts(tried[k] if k in tried else _not_begun(k, guess) for k, guess in enumerate(guessed, 1))
         for best in sorted((s for s in every if s.accepted), key=lambda s: s.value):
             seen, rounds = own.refined(best, scale)
-            if seen is not None and not unconfirmed(self.m, seen, self.ends[1]):
+            if seen is not None and not own.unconfirmed(seen):
                 return Found(self._lasting(seen), every, rounds)
         raise OptimizationError(
             f"{self.task.title}: between the instants that were looked at no motion that was found keeps its limits; give more knots."
@@ -160,7 +161,7 @@ class Search:
                 near.append(True)
                 return str(error)
             near.append(_too_near(task, own))
-            return unconfirmed(self.m, own, self.ends[1])
+            return self.unconfirmed(own)
 
         guess = next(iter(begun.values()))
         found = task.program(self.first, guess, DRAWN_IN, scale).solve(
@@ -168,6 +169,14 @@ class Search:
             progress=self.progress, strict=strict,
         ).starts  # fmt: skip
         return {k: replace(s, number=k) for k, s in zip(begun, found, strict=True)}, any(near) or not found.best
+
+    @cached_property
+    def _again(self) -> Any:
+        return by_another_formulation(self.m)
+
+    def unconfirmed(self, own: Seen) -> str | None:
+        """Why a motion on the fine grid is none, in a sentence."""
+        return unconfirmed(self.m, own, self.ends[1], self._again)
 
     def looked_at(self, spline: MotionSpline) -> Seen:
         """A motion on the fine grid."""
@@ -209,12 +218,17 @@ class Search:
         return None
 
     def _lasting(self, own: Seen) -> Seen:
-        """Refuse a motion that takes no time."""
-        if self.task.durations == FREE and own.spline.duration < 2 * SHORTEST:
+        """Refuse a motion that takes no time, or all that there is."""
+        if self.task.durations != FREE or 2 * SHORTEST < own.spline.duration < LONGEST / 2:
+            return own
+        if own.spline.duration <= 2 * SHORTEST:
             raise OptimizationError(
                 f"{self.task.title}: nothing that is limited keeps it from being done at once; give limits to the joints that move."
             )
-        return own
+        raise OptimizationError(
+            f"{self.task.title}: it gets less the longer the motion takes, without end; give duration=..., in seconds, or its range "
+            "(shortest, longest)."
+        )
 
 
 def _too_near(task: Task, own: Seen) -> bool:
@@ -223,9 +237,8 @@ def _too_near(task: Task, own: Seen) -> bool:
     return bool((own.excess[:, rows] > 0).any())
 
 
-def _not_begun(number: int, m: Mechanism) -> Start:
-    words = f"Not begun: the loops of {m.name} do not stay closed on this way"
-    return Start(number, {}, {}, np.nan, False, words, 0, np.nan, "loop closure", np.inf)
+def _not_begun(number: int, why: Any) -> Start:
+    return Start(number, {}, {}, np.nan, False, f"Not begun: {why}", 0, np.nan, "loop closure", np.inf)
 
 
 def _some(s: Floats) -> Floats:
@@ -239,8 +252,14 @@ def _sizes(task: Task, guess: Guess) -> tuple[float, float]:
     q, v, a = own.completed(x, v, a, guess.q[0][0])
     tau, _ = mapped(task.at.forces, q, v, a)
     power = float(np.abs(tau * v[:, list(own.m.actuated_velocities)]).mean())
-    value = float(np.abs(mapped(task.at.cost, q, v, a, tau, jerk)[0]).mean()) * guess.spline.duration
-    return power or 1.0, value or 1.0
+    cost = mapped(task.at.cost, q, v, a, tau, jerk)[0]
+    if not np.isfinite(cost).all():
+        t = float(guess.spline.times(places)[int(np.argmin(np.isfinite(cost[:, 0])))])
+        raise InputError(
+            f"the objective is not finite on the straight way from start to end ({cost[~np.isfinite(cost)][0]} after {t:.3g} of "
+            f"{guess.spline.duration:.3g} s); let it have a value in every configuration."
+        )
+    return power or 1.0, float(np.abs(cost).mean()) * guess.spline.duration or 1.0
 
 
 def _result(m: Mechanism, task: Task, word: str, found: Found) -> OptimalMotion:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.errors import AssemblyError, SingularityError
+from eslabon.errors import AssemblyError, EslabonError, SingularityError
+from eslabon.model import Model
+from eslabon.model.configuration import difference
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
 from eslabon.paths.splines import chords, interpolate
@@ -21,8 +23,10 @@ ASIDE = 0.3  # of what a joint travels: how far a way beside the straight one go
 STILL = 0.3  # of the largest travel: what a joint that hardly moves is taken to travel
 TRIES = 6  # where loops do not close on a way, it is tried nearer to the straight one
 SLOWER = (1.05, 1.5, 1.05, 2.0)  # times the least duration of the way
-DURATIONS = np.geomspace(1e-3, 1e3, 120)  # of the path, seconds
+DURATIONS = np.geomspace(1e-6, 1e4, 180)  # of the path, seconds
+ENDED = 1e-6  # rad or m: how near to its end a motion comes
 Pieces = tuple[Floats, ...]
+Ends = tuple[Floats, Floats]
 
 
 class Guess(NamedTuple):
@@ -56,31 +60,39 @@ def beside(basis: SplineBasis, coefficients: list[Floats], size: Floats, rng: np
 
 
 def guesses(
-    task: Task, q0: Floats, places: Sequence[Places], starts: int, rng: np.random.Generator
-) -> list[Guess | None]:
-    """So many starts: the straight way, then ways beside it. A way on which the loops do not close is tried nearer to the
-    straight one; None where that does not help."""
+    task: Task, ends: Ends, places: Sequence[Places], starts: int, rng: np.random.Generator
+) -> list[Guess | EslabonError]:
+    """So many starts: the straight way, then ways beside it. A way on which the loops do not close, or that comes to another end,
+    is tried nearer to the straight one; where that does not help, why."""
     line = straight(task.basis, task.points, task.held > 1)
-    made: list[Guess | None] = []
+    made: list[Guess | EslabonError] = []
     for number in range(starts):
         aside = beside(task.basis, line, reach(task.points), rng) if number else line
-        made.append(_nearest(task, line, aside, q0, tuple(p.s for p in places), SLOWER[number % len(SLOWER)]))
+        made.append(_nearest(task, line, aside, ends, tuple(p.s for p in places), SLOWER[number % len(SLOWER)]))
     return made
 
 
 def _nearest(
-    task: Task, line: list[Floats], aside: list[Floats], q0: Floats, places: Pieces, slower: float
-) -> Guess | None:
+    task: Task, line: list[Floats], aside: list[Floats], ends: Ends, places: Pieces, slower: float
+) -> Guess | EslabonError:
     """A way beside the straight one, or one nearer to it, on which the loops close."""
     fractions = np.diff(chords(task.points))
+    why = EslabonError()
     for nearer in 0.5 ** np.arange(TRIES if aside is not line else 1):
         way = [c + nearer * (d - c) for c, d in zip(line, aside, strict=True)]
         spline = MotionSpline(task.basis, tuple(_held(way, task.points, task.held, task.bounds)), fractions)
         try:
-            return _timed(task.at, spline, places, q0, task.durations, slower)
-        except (AssemblyError, SingularityError):
-            continue
-    return None
+            return _timed(task.at, spline, places, ends, task.durations, slower)
+        except (AssemblyError, SingularityError) as error:
+            why = error
+    return why
+
+
+def another_end(m: Model, q: Floats, end: Floats) -> str | None:
+    """That a motion which ends at q does not end where it is to, in a sentence."""
+    if (off := float(np.abs(difference(m, q, end)).max())) <= ENDED:
+        return None
+    return f"it ends {off:.3g} (rad or m) from where it is to end, in another assembly mode."
 
 
 def _held(coefficients: list[Floats], points: Floats, held: int, bounds: tuple[Floats, Floats]) -> list[Floats]:
@@ -93,13 +105,15 @@ def _held(coefficients: list[Floats], points: Floats, held: int, bounds: tuple[F
 
 
 def _timed(
-    at: Instant, spline: MotionSpline, places: Pieces, q0: Floats, durations: tuple[float, float], slower: float
+    at: Instant, spline: MotionSpline, places: Pieces, ends: Ends, durations: tuple[float, float], slower: float
 ) -> Guess:
     """The way over a duration that keeps the limits, as far as any does, and its configurations."""
     own = at.driven
     counts = np.cumsum([len(s) for s in places])[:-1]
     x, v, a, jerk = spline.at_places(places)
-    q, v, a = own.completed(x, v, a, q0)
+    q, v, a = own.completed(x, v, a, ends[0])
+    if why := another_end(own.m, q[-1], ends[1]):
+        raise AssemblyError(why)
     least, most = durations
     if least < most:
         T = DURATIONS[:, None, None] / spline.duration

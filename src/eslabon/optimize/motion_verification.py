@@ -18,7 +18,7 @@ from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_limits import POSITION
 from eslabon.optimize.motion_program import Places
 from eslabon.optimize.motion_spline import MotionSpline
-from eslabon.optimize.motion_starts import Guess
+from eslabon.optimize.motion_starts import Guess, another_end
 
 FINER = 10  # instants of the verification for one of the program
 ANOTHER = "lagrange"  # the formulation that forces are computed by a second time
@@ -185,25 +185,21 @@ def checks(at: Instant, own: Seen) -> LimitChecks:
     return LimitChecks(made)
 
 
-def unconfirmed(m: Mechanism, own: Seen, end: Floats) -> str | None:
-    """Why a motion is none, in a sentence: forces that another formulation does not confirm, open loops, or another end."""
+def unconfirmed(m: Mechanism, own: Seen, end: Floats, another: Any) -> str | None:
+    """Why a motion is none, in a sentence: forces that `another` formulation does not confirm, open loops, or another end."""
     some = np.unique(np.linspace(0, len(own.t) - 1, SOME).astype(int))
     q, v, a = own.q[some], own.v[some], own.a[some]
-    again = mapped(_another(m), q, v, a)[0]
+    again = mapped(another, q, v, a)[0]
     size = max(float(np.abs(own.tau).max(initial=0.0)), 1e-300)
     off = float(np.abs(again - own.tau[some]).max(initial=0.0))
     if not off <= SAME * size:
         return f"by the formulation '{ANOTHER}' its forces differ by {off:.3g} from those of the motion."
     if m.closed and not (left := float(np.abs(m.constraint(own.q)).max())) <= CLOSED:
         return f"it violates loop closure by {left:.3g} (m or rad)."
-    from eslabon.model.configuration import difference
-
-    if not (off := float(np.abs(difference(m, own.q[-1], end)).max())) <= 1e-6:
-        return f"it ends {off:.3g} (rad or m) from where it is to end, in another assembly mode."
-    return None
+    return another_end(m, own.q[-1], end)
 
 
-def _another(m: Mechanism) -> Any:
+def by_another_formulation(m: Mechanism) -> Any:
     """The forces of a motion by another formulation, as a CasADi function."""
     import casadi
 

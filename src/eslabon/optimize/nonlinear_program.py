@@ -291,7 +291,9 @@ class NonlinearProgram:
             import casadi
 
             watch = _watch(x.numel(), g.numel(), interrupted, lambda: bar.update(len(made) / max(len(starts), 1)))
+            bar.update(0.0, "derivatives")
             exact = derivatives(*self._scaled(), self.blocks) if self.blocks else {}
+            bar.update(0.0, "derivatives")  # which may take longer than the search
             solver = casadi.nlpsol(
                 "search", "ipopt", {"x": x, "f": f, "g": g}, {**options, **exact, "iteration_callback": watch}
             )

@@ -83,8 +83,12 @@ class OptimalMotion:
     @property
     def path(self) -> JointPath:
         """The driven coordinates as a joint path, which can be joined, reversed and stretched (see `es.paths`)."""
-        title = f"least {self.objective}, {self.driven.m.name}"
-        return JointPath(self.duration, lambda t: self.spline.at(t)[:3], title, self.spline.breaks)
+        return JointPath(self.duration, lambda t: self.spline.at(t)[:3], self._title, self.spline.breaks)
+
+    @property
+    def _title(self) -> str:
+        value = "" if self.objective == "time" else f" {self.value:.4g} {self.unit}".rstrip()
+        return f"{self.m.name}: motion of least {self.objective}{value}, {self.duration:.4g} s"
 
     def at(self, t: ArrayLike) -> Instants:
         """Coordinates, velocities, accelerations and forces at times within the motion, of any shape; exact, not interpolated.
@@ -145,7 +149,7 @@ class OptimalMotion:
         columns = [velocity_columns(self.m)[k] for k in self.m.actuated_velocities]
         bounds: Mapping[str, Any] = {c.name: c for c in self.checks if c.quantity == FORCE}
         across = 1 if len(columns) == 1 else 2 if len(columns) < 5 else 3
-        figure, axes = panels(len(columns), size=(3.9, 2.2), across=across, theme=theme, title=repr(self)[1:-1], bottom=axis_label("t", "s"))  # fmt: skip
+        figure, axes = panels(len(columns), size=(3.9, 2.2), across=across, theme=theme, title=self._title, bottom=axis_label("t", "s"))  # fmt: skip
         for k, (ax, column) in enumerate(zip(axes, columns, strict=True)):
             unit = {"rad/s": "N m", "m/s": "N"}[column.unit]
             curves(ax, self.t, {str(column): self.tau[:, k]}, unit=unit)
@@ -163,7 +167,7 @@ class OptimalMotion:
         a = [(name, f"{unit}²") for name, unit in v]
         groups = (("coordinates", q, self.q), ("velocities", v, self.v), ("accelerations", a, self.a))
         drawn = [panel for title, columns, values in groups for panel in by_unit(title, columns, values)]
-        return time_figure(self.t, drawn, theme=theme, title=repr(self)[1:-1], across=1, size=(6.8, 2.1))
+        return time_figure(self.t, drawn, theme=theme, title=self._title, across=1, size=(6.8, 2.1))
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Animation:
         """The motion as an animation, as `m.animate` makes it: .mp4, .gif or .html.

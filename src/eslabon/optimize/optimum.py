@@ -111,7 +111,7 @@ class Optimum:
         if np.isfinite(self.before):
             head += f", before {self.before:.6g}{unit} ({-100 * self.improvement * self._sense:+.1f} %)"
         values = ", ".join(f"{name} = {x:.6g}" for name, x in self.parameters.items())
-        return f"{head}; {accepted} of {len(self.starts)} starts>\n  {values}"
+        return f"{head}; {accepted} of {len(self.starts)} start{'s' * (len(self.starts) != 1)}>\n  {values}"
 
     def _pieces(self) -> Iterator[str]:
         from eslabon.pages.elements import table
