@@ -597,7 +597,7 @@ class Mechanism(model.Model):
         >>> m.assemble([2.0, 1.0]).round(6)
         array([ 2.      , -1.212281,  1.      ,  1.314632])
         >>> m.assemble([2.0, 1.0], parameters={"L2": [0.03, 0.04, 0.05]})[:, 1].round(3)
-        array([-1.297, -1.212, -1.118])
+        array([-1.118, -1.212, -1.308])
         """
         from eslabon.solvers.requests import assemble
 

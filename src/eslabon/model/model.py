@@ -270,7 +270,7 @@ class Model:
         >>> import eslabon as es
         >>> m = es.load("five_bar")
         >>> [round(float(m.variant(L2=L).assemble([2.0, 1.0])[1]), 3) for L in (0.03, 0.04, 0.05)]
-        [-1.297, -1.212, -1.118]
+        [-1.118, -1.212, -1.308]
         """
         made, family = self.with_parameters(**values), family_of(self) or Family(self, ())
         vars(made)["family"] = Family(family.base, tuple(sorted({*family.names, *values})))
