@@ -111,6 +111,19 @@ def test_motion_of_a_frame() -> None:
         assert found["peak_torque"][k] == pytest.approx(np.abs(tau).max(), rel=1e-8)
 
 
+def test_a_frame_s_motion_stops_where_a_design_does_not_reach() -> None:
+    """The others go on, as if they were alone; the motion is closed once for all of them."""
+    way = es.paths.along(es.paths.line([0.05, 0.1, 0], [0.055, 0.11, 0]), es.paths.quintic(0.3))
+    designs = {"L2": np.array([0.04, 0.002, 0.005, 0.045])}
+    measure = measures.PeakTorque(way, samples=11, part="position")
+    found = measure.measured(five_bar(), designs)
+    assert sorted(found.reasons) == [1, 2]
+    assert "does not reach state" in found.reasons[1]
+    for k in (0, 3):
+        alone = measure.measured(five_bar(), {"L2": designs["L2"][k : k + 1]}).values["peak_torque"][0]
+        assert found.values["peak_torque"][k] == pytest.approx(alone, rel=1e-9)
+
+
 def test_what_can_be_a_motion() -> None:
     """A path, its samples, arrays, and the motion of all joints say the same."""
     _, _, q, v, a = plain(1)

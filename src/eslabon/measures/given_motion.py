@@ -166,21 +166,27 @@ class FrameMotion:
 
     def completed(self, m: Mechanism) -> tuple[Floats, Floats, Floats]:
         """The states of all joints, each from the one before."""
-        return m.complete(guess=self.guess, frame=self.frame, continuation=True, singular="error", **self._target)
+        return m.complete(
+            guess=self.guess, frame=self.frame, continuation=True, singular="error", **self._target, **self._rates
+        )
 
     def in_designs(self, m: Mechanism, designs: Designs) -> Completed:
         """The same in designs that are others."""
         if limiting(m, tuple(designs)):
             return one_by_one(m, designs, self)
-        return followed_designs(m, designs, self._target, self.t, self.guess, self.frame)
+        return followed_designs(m, designs, self._target, self._rates, self.t, self.guess, self.frame)
 
     @property
     def _target(self) -> dict[str, Any]:
         """What counts of the frame, as `m.complete` takes it."""
+        return {"pose": self.pose} if self.part == "pose" else {"position": self.pose[:, :3, 3]}
+
+    @property
+    def _rates(self) -> dict[str, Any]:
+        """How it changes."""
         if self.part == "pose":
-            return {"pose": self.pose, "twist": self.twist, "acceleration": self.acceleration}
-        rates = {"velocity": self.twist[:, 3:], "acceleration": self.acceleration[:, 3:]}
-        return {"position": self.pose[:, :3, 3], **rates}
+            return {"twist": self.twist, "acceleration": self.acceleration}
+        return {"velocity": self.twist[:, 3:], "acceleration": self.acceleration[:, 3:]}
 
 
 Given = JointStates | FrameMotion

@@ -11,12 +11,15 @@ from eslabon.coordinates.partition import redundancy_is_constant, retained_rows
 from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.closure import row_names
 from eslabon.measures.assembled_designs import Completed
-from eslabon.measures.native_batches import Designs, threads
+from eslabon.measures.native_batches import Designs, chosen, number_of, threads
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
 from eslabon.solvers.assembly.closing_formulas import SINGULAR_PIVOT
 from eslabon.solvers.assembly.complete import COMPLETING
 from eslabon.solvers.assembly.prescription import Prescription
+from eslabon.solvers.configurations import Configurations
+from eslabon.solvers.targets import Target, reach
+from eslabon.solvers.targets.following import SINGULAR, SLIP, rates_at
 
 OPEN = 1e-6  # m or rad: what violates loop closure by more is not assembled
 JUMP = 0.3  # rad or m between where the velocities lead and the next configuration
@@ -52,21 +55,59 @@ def completed_designs(
 
 
 def followed_designs(
-    m: Mechanism, designs: Designs, target: dict[str, Floats], t: Floats, guess: Any, frame: str | None
-) -> Completed:
-    """The same from the motion of a frame, (k, ...): row by row, each from the one before, in all designs at once."""
-    found: list[tuple[Floats, Floats, Floats]] = []
+    m: Mechanism, designs: Designs, target: dict[str, Any], rates: dict[str, Any], t: Floats, guess: Any, frame: str | None
+) -> Completed:  # fmt: skip
+    """The same from the motion of a frame, (k, ...): row by row, each from the one before, in all designs at once that reach it."""
+    q, reasons = np.full((number_of(designs), len(t), m.nq), np.nan), dict[int, str]()
+    v, a = (np.full((*q.shape[:2], m.nv), np.nan) for _ in range(2))
+    going, start = np.arange(len(q)), guess
     for k in range(len(t)):
-        now = {word: x[k] for word, x in target.items()}
-        start = found[-1][0] if found else guess
-        found.append(m.complete(guess=start, frame=frame, singular="error", parameters=designs, **now))
-    q, v, a = (np.stack(x, axis=1) for x in zip(*found, strict=True))
+        found = reach(m, _targets(target, frame, k), start, strict=False, parameters=chosen(designs, going))
+        reached = found.converged.astype(bool)
+        reasons.update({int(going[i]): _missed(found, i, k, len(t)) for i in np.flatnonzero(~reached).tolist()})
+        going, start = going[reached], found.q[reached]
+        if not len(going):
+            return Completed(q, v, a, reasons)
+        q[going, k] = start
+    own = {name: x[:, None] for name, x in chosen(designs, going).items()}
+    words = {"twist": None, "velocity": None, **rates}
+    made, asked = rates_at(m, _targets(target, frame, 0), q[going], own, **words)
+    v[going], a[going] = made.v, made.a
+    size = np.maximum(1.0, np.abs(asked).max(axis=(1, 2), initial=0.0))[:, None]
+    for bad in (
+        _slipping(made.slip, made.slip > SLIP * size),
+        _singular_frame(made.condition),
+        _jumping(m, q[going], made.v, t),
+    ):
+        reasons.update({int(going[i]): why for i, why in bad.items()})
+    return Completed(q, v, a, reasons)
+
+
+def _targets(target: dict[str, Any], frame: str | None, k: int) -> list[Target]:
+    return [Target(frame, **{word: x[k] for word, x in target.items()})]
+
+
+def _missed(found: Configurations, i: int, k: int, count: int) -> str:
+    """Why a design does not go on."""
+    off = f"{found.distance[i]:.3g} m and {found.angle[i]:.3g} rad"
+    return f"does not reach state {k} of {count} of the motion within its limits: it misses it by {off}."
+
+
+def _slipping(slip: Floats, bad: Any) -> dict[int, str]:
+    return {i: f"cannot move as asked: what no joint can give is {slip[i].max():.3g} of the velocity{_counted(bad, i)}." for i in _rows(bad)}  # fmt: skip
+
+
+def _singular_frame(condition: Floats) -> dict[int, str]:
+    bad = ~(condition >= SINGULAR)
+    said = "is at a singular configuration{}, where the motion of the frame takes the joints without bound."
+    return {i: said.format(_counted(bad, i)) for i in _rows(bad)}
+
+
+def _jumping(m: Mechanism, q: Floats, v: Floats, t: Floats) -> dict[int, str]:
     ahead = np.diff(t)[:, None] * (v[:, 1:] + v[:, :-1]) / 2
     jumps = (np.abs(difference(m, q[:, 1:], q[:, :-1]) - ahead) > JUMP).any(axis=-1)
     said = "jumps to another branch, or moves too fast to tell, between states {} and {}; take more samples."
-    return Completed(
-        q, v, a, {k: said.format(int(jumps[k].argmax()), int(jumps[k].argmax()) + 1) for k in _rows(jumps)}
-    )
+    return {i: said.format(int(jumps[i].argmax()), int(jumps[i].argmax()) + 1) for i in _rows(jumps)}
 
 
 def _of(m: Mechanism, verb: str, q: Floats, own: dict[str, Floats]) -> Floats:

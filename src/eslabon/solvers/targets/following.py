@@ -37,6 +37,7 @@ from eslabon.solvers.targets.target import Given, Target, given, plane
 Floats = NDArray[np.float64]
 PARTS = ("pose", "position", "orientation", "planar", "axis")
 SINGULAR = 1e-6  # a reciprocal condition number
+SLIP = 1e-6  # of the rates asked for: what may be missing of them
 INSTANTS = 101
 
 
@@ -51,29 +52,35 @@ def complete_target(
     the angle's rate, of an orientation the angular velocity, of an axis the rate of its direction, in the order of the parts.
     """
     choice(singular, "singular", SINGULAR_WORDS)
-    asked = given(m, targets)
-    designs, found = (
-        designs_of(m, parameters),
-        (reach_along if flag(continuation, "continuation") else reach)(
-            m, targets, guess, limits=limits, parameters=parameters
-        ),
-    )
+    reached = reach_along if flag(continuation, "continuation") else reach
+    found = reached(m, targets, guess, limits=limits, parameters=parameters)
+    made, asked = rates_at(m, targets, found.q, parameters, twist, velocity, acceleration)
+    _tell(m, made, asked, singular)
+    return found.q, made.v, made.a
+
+
+def rates_at(
+    m: Model, targets: list[Target], q: Floats, parameters: Any, twist: Any, velocity: Any, acceleration: Any
+) -> tuple[Rates, Floats]:
+    """v and a at configurations that reach their targets, and the rates that are asked for, with all leading axes."""
+    parts, designs = given(m, targets).parts, designs_of(m, parameters)
     if (twist is None) == (velocity is None):
         raise ModelError("complete takes the twist of the frame or the velocity of what is asked: one of the two.")
-    count = 6 if velocity is None else rate_rows(m, asked.parts)
+    count = 6 if velocity is None else rate_rows(m, parts)
     name = "twist" if velocity is None else "velocity"
     pair = [
         _rate(x, n, count) for x, n in ((twist if velocity is None else velocity, name), (acceleration, "acceleration"))
     ]
     lead, (q, first, second, own) = flattened(
-        configurations=(found.q, 1), velocities=(pair[0], 1), accelerations=(pair[1], 1), parameters=(designs.values, 1)
+        configurations=(q, 1), velocities=(pair[0], 1), accelerations=(pair[1], 1), parameters=(designs.values, 1)
     )
     designs = Designs(designs.names, own)
     if velocity is None:
-        first, second = rates_of_twists(m, asked.parts, q, first, second, designs)
-    made = rates(m, asked.parts, q, first, second, designs=designs)
-    _tell(m, made, first, second, singular)
-    return found.q, made.v.reshape(*lead, m.nv), made.a.reshape(*lead, m.nv)
+        first, second = rates_of_twists(m, parts, q, first, second, designs)
+    made = rates(m, parts, q, first, second, designs=designs)
+    v, a = made.v.reshape(*lead, m.nv), made.a.reshape(*lead, m.nv)
+    shaped = Rates(v, a, made.slip.reshape(lead), made.condition.reshape(lead))
+    return shaped, np.broadcast_to(first, (len(q), first.shape[-1])).reshape(*lead, -1)
 
 
 def _rate(x: Any, name: str, count: int) -> Floats:
@@ -83,7 +90,7 @@ def _rate(x: Any, name: str, count: int) -> Floats:
     return made
 
 
-def _tell(m: Model, made: Rates, first: Floats, second: Floats, singular: str) -> None:
+def _tell(m: Model, made: Rates, asked: Floats, singular: str) -> None:
     """A singular configuration, or rates that no motion has."""
     if np.min(made.condition, initial=1.0) < SINGULAR:
         tell_of_singularity(
@@ -92,8 +99,8 @@ def _tell(m: Model, made: Rates, first: Floats, second: Floats, singular: str) -
             "the motion asked for takes the joints without bound; ask for another, or pass singular='warn' for the "
             "minimum-norm one.",
         )
-    size = max(1.0, float(np.abs(first).max(initial=0.0)))
-    if np.max(made.slip, initial=0.0) > 1e-6 * size and singular == "error":
+    size = max(1.0, float(np.abs(asked).max(initial=0.0)))
+    if np.max(made.slip, initial=0.0) > SLIP * size and singular == "error":
         raise AssemblyError(
             f"{m.name} cannot move as asked: what no joint can give is {np.max(made.slip):.3g} of the velocity; ask for less, "
             "such as the position alone."
