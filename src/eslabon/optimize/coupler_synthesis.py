@@ -22,6 +22,7 @@ from eslabon.optimize.instant_equations import InstantEquations
 from eslabon.optimize.nonlinear_program import NonlinearProgram, sobol_starts
 from eslabon.optimize.optimal_design import ranges_of
 from eslabon.optimize.optimum import Check, Checks, Optimum
+from eslabon.optimize.sought_parameters import SoughtParameters
 
 PLACES = 90  # of the crank, at which a curve is compared with the points
 CANDIDATES = 16  # designs that are looked at for each that the solver starts from
@@ -129,31 +130,16 @@ def _one_direction(x: Floats) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class CurveProblem:
+class CurveProblem(SoughtParameters):
     """Points for a frame of a mechanism, as a nonlinear program: the parameters, and at each point the crank's angle and the
     configuration, whose loops close by equality constraints."""
 
-    m: Mechanism
-    over: Mapping[str, tuple[float, float]]
     frame: str
     points: Floats
     timing: Floats | None
     full_turn: bool
     demands: tuple[Demand, ...]
     tolerance: float
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.over)
-
-    @cached_property
-    def bounds(self) -> tuple[Floats, Floats]:
-        lower, upper = np.array(list(self.over.values()), dtype=float).T
-        return lower, upper
-
-    @cached_property
-    def described(self) -> Floats:
-        return np.array([self.m.parameters[name] for name in self.names])
 
     @cached_property
     def crank(self) -> OfCrank:
@@ -168,7 +154,7 @@ class CurveProblem:
     @cached_property
     def turns(self) -> bool:
         """Whether the crank is an angle."""
-        return self.m.joint(self.m.actuated[0]).kind.kind == "revolute"
+        return self.m.joint(self.m.actuated[0]).kind.coordinates[0].periodic
 
     @cached_property
     def equations(self) -> InstantEquations:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +19,7 @@ from eslabon.optimize.instant_equations import InstantEquations
 from eslabon.optimize.nonlinear_program import NonlinearProgram, sobol_starts
 from eslabon.optimize.optimum import Check, Checks
 from eslabon.optimize.prescribed_motion import Prescribed
+from eslabon.optimize.sought_parameters import SoughtParameters
 
 APART = 1e-3  # the least of a determinant over the lengths of its columns, that keeps a branch
 FINER = 4  # instants of the verification for one of the program
@@ -30,11 +30,9 @@ NOTHING = np.zeros((1, 0))
 
 
 @dataclass(frozen=True, eq=False)
-class DesignProblem:
+class DesignProblem(SoughtParameters):
     """A mechanism, what of it is sought between which bounds, what it is to do, and what is asked of it."""
 
-    m: Mechanism
-    over: Mapping[str, tuple[float, float]]
     given: Prescribed | None
     objective: Quantity
     demands: tuple[Demand, ...]
@@ -42,21 +40,6 @@ class DesignProblem:
     guess: Any
     limits: bool
     tolerance: float
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.over)
-
-    @cached_property
-    def bounds(self) -> tuple[Floats, Floats]:
-        """The least and the greatest values of the parameters."""
-        lower, upper = np.array(list(self.over.values()), dtype=float).T
-        return lower, upper
-
-    @cached_property
-    def described(self) -> Floats:
-        """The parameters as they are."""
-        return np.array([self.m.parameters[name] for name in self.names])
 
     @cached_property
     def t(self) -> Floats:
