@@ -53,12 +53,12 @@ bench: $(VENV)/.dev
 # pip runs again only when the dependencies change: the package itself is installed in place.
 $(VENV)/.run: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[study]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[study]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.run
 
 clean:

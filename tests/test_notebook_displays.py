@@ -4,7 +4,6 @@ import ast
 import inspect
 import re
 import sys
-import time
 import typing
 from functools import cache
 from html.parser import HTMLParser
@@ -320,13 +319,10 @@ def test_a_display_never_raises():
     assert Broken(1)._repr_html_() is None
 
 
-def test_displays_are_quick():
+def test_a_display_changes_nothing():
     m = es.load("stewart_gough")
-    m._repr_html_()
     other = m.with_parameters()
-    start = time.process_time()
-    m._repr_html_()
-    assert time.process_time() - start < 1.0
+    assert m._repr_html_() == m._repr_html_()
     assert other == m
 
 

@@ -155,7 +155,7 @@ def _reached(m: es.Mechanism, target: dict[str, Any], guess: Any, frame: str | N
     return np.atleast_2d(np.asarray(m.inverse_kinematics(guess=guess, frame=frame, **target)))
 
 
-@command("workspace", "eslabon workspace planar_3rrr --map 'x -0.2 0.2' --map 'y -0.2 0.2' --map 'angle 0'")
+@command("workspace", "eslabon workspace planar_3rrr --map 'x -0.2 0.2' --map 'y -0.2 0.2' --map 'angle 0' --shape 60")
 def workspace(
     source: Source,
     frame: Frame = None,
