@@ -82,7 +82,7 @@ def _is_large(driving: Driving) -> bool:
     return len(driving.dependent) > LARGEST
 
 
-def _twist_rows(m: Any, driving: Driving) -> int:
+def _twist_rows(m: Model, driving: Driving) -> int:
     return len(range(6)[PARTS[driving.part]])
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from eslabon.arguments import Floats, known_words, states
 from eslabon.arguments import names as names_of
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
 from eslabon.solvers.assembly.assemble import Assembly
 from eslabon.solvers.assembly.prescription import Prescription, home, size
@@ -117,7 +118,7 @@ def _spread_nodes(shape: tuple[int, ...]) -> Any:
     return np.ravel_multi_index(np.meshgrid(*axes, indexing="ij"), shape).ravel()
 
 
-def _different(found: Seeds, m: Any) -> Seeds:
+def _different(found: Seeds, m: Model) -> Seeds:
     """Of configurations that are the same at a node the one nearest home."""
     far = np.abs(difference(m, found.q, np.broadcast_to(home(m), found.q.shape))).max(axis=-1, initial=0.0)
     found = found.of(np.lexsort((far, found.node)))
