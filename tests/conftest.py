@@ -1,20 +1,52 @@
-"""What all tests share: how graphs are evaluated, and a browser for those that look at pages."""
+"""What all tests share: generators, mechanisms, artifacts, how graphs are evaluated, a browser, a budget of CPU time."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
+import artifacts
+import budget
+import randomness
 from browser import Tab, chromium, opened
 from evaluation import SparingCompiler
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from eslabon import Mechanism
+
+artifacts.cache_folder()  # for this process and for those that tests start
+randomness.load_profile()
 SparingCompiler().install()
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """A generator of the test's own: the same numbers whatever ran before it."""
+    return randomness.seeded(request.node.nodeid)
+
+
+@pytest.fixture(scope="session")
+def library() -> Callable[[str], Mechanism]:
+    """A mechanism of the library, one in a process, with all that was compiled for it.
+
+    A test that counts traces, patches a method or alters a memory loads its own by `es.load`.
+    """
+    import eslabon as es
+
+    return cache(es.load)
+
+
+@pytest.fixture(scope="session")
+def artifact() -> Callable[..., Any]:
+    """`artifact(name, sources, make)`: see `artifacts.make_once`."""
+    return artifacts.make_once
 
 
 @pytest.fixture
@@ -49,3 +81,22 @@ def tab(one_browser: Browser) -> Iterator[Tab]:
     """A new tab of a real Chromium; `tab.page` is playwright's page, `tab.complaints` what went wrong in it."""
     with opened(one_browser) as tab:
         yield tab
+
+
+def pytest_runtest_logstart() -> None:
+    budget.start()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    report = yield
+    budget.attach(report, item)
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    budget.add(report)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    budget.summarize(terminalreporter)
