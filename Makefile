@@ -3,15 +3,27 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check imports pictures docs docs-serve docs-documents bench clean
+.PHONY: demo test quick budget lint types check imports pictures docs docs-serve docs-documents bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
 
 # Without a Chromium, and without leave to install one, the tests in a browser are skipped and say so.
+# Compiled code is kept in build/test-cache from run to run; COLD=1 starts from an empty one.
 test: $(VENV)/.dev
 	@$(BIN)/python tests/browser.py
+	$(if $(COLD),rm -rf build/test-cache)
 	$(BIN)/python -m pytest -n auto --dist worksteal -rs
+
+# While you work: the formulas and all below them, and one test of every part above; no browser, nothing slow.
+quick: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not browser" $(QUICK)
+
+QUICK := $(addprefix tests/,algebra model read graph kinematics formulations dynamics test_smoke.py)
+
+# The whole suite from an empty cache; fails where a folder takes more CPU time than tests/budget.toml gives it.
+budget:
+	ESLABON_BUDGET=strict $(MAKE) test COLD=1
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
