@@ -126,14 +126,16 @@ def test_a_step_that_is_repeated_is_kept_apart(levels: list[int], monkeypatch: p
     assert sorted(levels) == [0] * (len(levels) // 2) + [1] * (len(levels) // 2)
 
 
-def test_a_formula_for_few_states_is_compiled_at_the_level_of_the_day(levels, monkeypatch) -> None:
+def test_a_formula_for_few_states_has_code_of_its_own_level(levels, monkeypatch) -> None:
+    """Also if the level changes between the time when it is asked for and the time when it is compiled."""
     m = es.load("five_bar")
-    f = evaluate(m, CLOSURE)
     q = m.home() + np.zeros((MANY + 1, 1))
+    f = evaluate(m, CLOSURE)
     for setting, made in (("0", [0]), ("1", [0, 1]), ("0", [0, 1])):
         monkeypatch.setenv(SWITCH, setting)
         f(q)
         assert levels == made
+        assert (evaluate(m, CLOSURE) is f) == (setting == "1")
 
 
 @pytest.mark.parametrize("setting", ["2", "-1", "O1", "yes", " 1", "01"])

@@ -319,7 +319,7 @@ class Seldom:
 
     def __init__(self, m: Owner, request: Request, level: int, ready: Callable[..., Any] | None = None) -> None:
         self.m, self.request, self.ready, self.left = m, request, ready, FEW
-        self._code = {} if ready is None else {level: ready}  # by LLVM's level, which may change before it is compiled
+        self._level, self._code = level, ready
 
     def __call__(self, first: Any, *others: Any, **keywords: Any) -> Any:
         pays = self.pays(np.size(first) // max(1, self._core))
@@ -351,10 +351,11 @@ class Seldom:
 
     @property
     def native(self) -> Callable[..., Any]:
-        level = optimization()
-        if level not in self._code:
-            self._code[level] = _compiled(self.m, self.request)
-        return self._code[level]
+        if self._code is None:
+            if optimization() != self._level:  # which may have changed since
+                return cast(Seldom, native(self.m, self.request)).native
+            self._code = _compiled(self.m, self.request)
+        return self._code
 
 
 def refuse_guards(m: Owner, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:

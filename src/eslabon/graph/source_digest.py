@@ -154,7 +154,8 @@ class _Reading:
 
     def _composed(self, x: Any) -> None:
         if isinstance(x, np.ndarray) and x.dtype != object:
-            self.texts.append(f"array {x.shape} {x.dtype} {hashlib.sha256(np.ascontiguousarray(x)).hexdigest()}")
+            numbers = hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
+            self.texts.append(f"array {x.shape} {x.dtype} {numbers}")
         elif isinstance(x, np.ndarray):
             self._values(f"array {x.shape}", x.ravel().tolist())
         elif isinstance(x, Mapping):

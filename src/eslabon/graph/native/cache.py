@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -143,8 +144,7 @@ def _casadi_version() -> str:
     found = [x.name for place in places for x in place.glob("casadi-*.dist-info")]
     if len(found) == 1:
         return found[0].removeprefix("casadi-").removesuffix(".dist-info")
-    import casadi
-
+    casadi: Any = import_module("casadi")
     return str(casadi.__version__)
 
 
