@@ -27,6 +27,7 @@ from eslabon.errors import (
 )
 from eslabon.mechanism import Builder, Mechanism, from_dh, join, load
 from eslabon.read import robots
+from eslabon.wings import WINGS as WINGS
 
 __version__ = "0.1.0"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import pickle
 import subprocess
 import sys
@@ -238,6 +239,51 @@ def test_a_function_is_told_by_all_that_it_makes_use_of(tmp_path) -> None:
     ):  # fmt: skip
         other = told(**change)
         assert {key for key in first if first[key] != other[key]} == differ
+
+
+INDIRECT = {
+    "the decorator": """
+from functools import wraps
+def decorated(f):
+    @wraps(f)
+    def g(m):
+        return {k} * f(m)
+    return g
+@decorated
+def f(m):
+    return m.nq
+""",
+    "a method that is inherited": """
+class Base:
+    def __call__(self, m):
+        return {k} * m.nq
+class Own(Base):
+    pass
+f = Own()
+""",
+    "a function that a method calls": """
+def helper(m):
+    return {k} * m.nq
+class Own:
+    def __call__(self, m):
+        return helper(m)
+f = Own()
+""",
+}
+
+
+@pytest.mark.parametrize("what", INDIRECT)
+def test_what_stands_behind_a_function_belongs_to_it(tmp_path, monkeypatch, what: str) -> None:
+    made = []
+    for number, k in enumerate((2, 2, 8)):
+        file = tmp_path / f"file{number}.py"
+        file.write_text(INDIRECT[what].format(k=k))
+        spec = importlib.util.spec_from_file_location("one_of_mine", file)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "one_of_mine", module)
+        spec.loader.exec_module(module)
+        made.append(Called(module.f).fingerprint())
+    assert made[0] == made[1] != made[2]
 
 
 def test_measures_can_be_sent_to_another_process() -> None:

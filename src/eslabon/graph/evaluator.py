@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
-from pathlib import Path
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, Protocol, Self, cast
 
@@ -26,7 +25,9 @@ import numpy as np
 
 from eslabon.errors import InputError, ModelError, suggest
 from eslabon.graph.calls import Call, Composed, inlining, recording
+from eslabon.graph.native.machine import optimization
 from eslabon.graph.native.signature import Argument
+from eslabon.graph.source_digest import code_digest
 from eslabon.model import Model
 from eslabon.model.admissible import margin
 from eslabon.model.configuration import coordinate_rates, lengths_of_quaternions
@@ -56,19 +57,6 @@ class Owner(Protocol):
 
 Shape = tuple[int, ...]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-# Rooms without formulas: what they show of a mechanism leaves its compiled code as it is.
-SHOWING = (
-    "cli",
-    "drawing",
-    "language.py",
-    "pages",
-    "plotting",
-    "reproductions",
-    "sheets.py",
-    "studies",
-    "sweeps",
-    "viewer",
-)
 FEW, MANY = 300, 32  # states in all, and in one call, from which on compiling a graph pays: it takes a second or two
 
 # What a state consists of: how many numbers, and what they are called in a sentence.
@@ -172,10 +160,9 @@ class Request(NamedTuple):
 
     def key(self, m: Owner) -> str:
         """Determines the graph: the description, the request, and the code that traces it."""
-        formula = self.formula
-        owner = formula.function.__module__, formula.function.__qualname__  # should two formulas have one name
-        asked = (formula.name, owner, sorted(self.options), self.external, self.parameters, self.by)
-        return hashlib.sha256(f"{_code_version()}\n{asked!r}\n{m.digest}".encode()).hexdigest()
+        code = code_digest(self.formula, self.options, native)  # this room traces it
+        asked = (self.formula.name, self.external, self.parameters, self.by)
+        return hashlib.sha256(f"{code}\n{asked!r}\n{m.digest}".encode()).hexdigest()
 
 
 def requested(
@@ -217,9 +204,14 @@ def evaluate(
     return native(m, requested(m, formula, options, parameters, external, by))
 
 
-@per_model
 def native(m: Owner, request: Request) -> Callable[..., Any]:
     """The native function of a request."""
+    return _native(m, request, optimization())
+
+
+@per_model
+def _native(m: Owner, request: Request, level: int) -> Callable[..., Any]:
+    """The native function of a request as it is compiled at a level."""
     from eslabon.graph import native
 
     if (family := family_of(m)) is not None:
@@ -227,7 +219,7 @@ def native(m: Owner, request: Request) -> Callable[..., Any]:
     formula, key = request.formula, request.key(m)
     found: Any = native.load_iteration(key) if formula.states else native.load(key)
     if formula.seldom:
-        found = Seldom(m, request, found)
+        found = Seldom(m, request, level, found)
     elif found is None:
         found = _compiled(m, request)
     if request.guards(m):
@@ -325,8 +317,9 @@ class Seldom:
     """A formula for few states: the graph as CasADi evaluates it, until so many are asked for that compiling it pays; where code is on
     disk, that."""
 
-    def __init__(self, m: Owner, request: Request, ready: Callable[..., Any] | None = None) -> None:
+    def __init__(self, m: Owner, request: Request, level: int, ready: Callable[..., Any] | None = None) -> None:
         self.m, self.request, self.ready, self.left = m, request, ready, FEW
+        self._level, self._code = level, ready
 
     def __call__(self, first: Any, *others: Any, **keywords: Any) -> Any:
         pays = self.pays(np.size(first) // max(1, self._core))
@@ -356,9 +349,13 @@ class Seldom:
             Signature.of_graph(graph, request.inputs(m), request.outputs(m), request.formula.name, m.name), graph
         )
 
-    @cached_property
+    @property
     def native(self) -> Callable[..., Any]:
-        return _compiled(self.m, self.request) if self.ready is None else self.ready
+        if self._code is None:
+            if optimization() != self._level:  # which may have changed since
+                return cast(Seldom, native(self.m, self.request)).native
+            self._code = _compiled(self.m, self.request)
+        return self._code
 
 
 def refuse_guards(m: Owner, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:
@@ -502,12 +499,3 @@ def _sized(m: Owner, x: str | Argument, options: Mapping[str, Any]) -> Argument:
         count, noun = STATE[x]
         return Argument(x, (count(_mechanism(m)),), noun)
     return replace(x, shape=x.shape(m, **options)) if callable(x.shape) else x
-
-
-@cache
-def _code_version() -> str:
-    """A fingerprint of this package's files, so that code kept on disk never outlives the formulas it came from."""
-    here = Path(__file__).parents[1]
-    tracing = [f for f in here.rglob("*.py") if f.relative_to(here).parts[0] not in SHOWING]
-    files = sorted((str(f.relative_to(here)), f.stat().st_size, f.stat().st_mtime_ns) for f in tracing)
-    return hashlib.sha256(repr(files).encode()).hexdigest()

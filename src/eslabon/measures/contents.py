@@ -82,7 +82,14 @@ class _Reading:
         self.read.add(id(value))
         if isinstance(value, FunctionType):
             return self._of_function(value)
-        return name + _written(value)
+        return name + _written(value) + (self._of_class(value) if isinstance(value, type) else "")
+
+    def _of_class(self, value: type) -> str:
+        """What a user's own class inherits, and what its methods refer to."""
+        if not _own(value.__module__):
+            return ""
+        methods = {name: x for name, x in vars(value).items() if isinstance(x, FunctionType)}
+        return f"\n{self.of(value.__bases__)}\n{self.of(methods)}"
 
     def _of_object(self, value: Any) -> str:
         """Models by their digest, laws by their graph, callables by their text, other objects by what they hold."""
@@ -178,7 +185,8 @@ def _written(value: Any) -> str:
 def _source(f: FunctionType) -> str:
     """What is written. Of a lambda, which shares its lines with others, and of what was typed at a prompt, what it was compiled to."""
     try:
-        return _instructions(f.__code__) if f.__name__ == "<lambda>" else inspect.getsource(f)
+        # Of the code, since a function may say that it wraps another, whose text it would have instead.
+        return _instructions(f.__code__) if f.__name__ == "<lambda>" else inspect.getsource(f.__code__)
     except (OSError, TypeError):
         return _instructions(f.__code__)
 

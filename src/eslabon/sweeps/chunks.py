@@ -12,6 +12,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.graph.evaluator import settled_evaluation
+from eslabon.graph.native.machine import optimization
 from eslabon.measures import Measure, Measured
 from eslabon.measures.native_batches import reason_of
 from eslabon.mechanism import Mechanism
@@ -63,14 +64,14 @@ def chunk_size(measure: Measure) -> int:
 
 
 @lru_cache(maxsize=8)
-def _kept(digest: str) -> list[Mechanism]:
+def _kept(digest: str, optimization: int) -> list[Mechanism]:
     """Where a process keeps a mechanism from chunk to chunk and from sweep to sweep: what is compiled for it stays with it."""
     return []
 
 
 def run_chunk(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> pyarrow.Table:
     """The rows of a chunk."""
-    own = _kept(task.m.digest)
+    own = _kept(task.m.digest, optimization())
     if not own:
         own.append(task.m)
     task = replace(task, m=own[0])

@@ -1,8 +1,8 @@
 """Object code on disk: a folder of files that any number of processes may read and write at once.
 
 A file is written under another name and moved into place, so that it is whole or not there; it carries a checksum, so
-that what is damaged later is as good as not there. Nothing in here may stop a computation: what fails becomes a
-warning, once.
+that what is damaged later is as good as not there, and its key, so that it is used for nothing else. What another user
+can have written is not run. Nothing in here may stop a computation: what fails becomes a warning, once.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eslabon.graph.native.machine import host
+from eslabon.graph.native.machine import host, optimization
+from eslabon.graph.source_digest import source_digest
 
-MAGIC = b"eslabon native 1\n"
+MAGIC = b"eslabon native 2\n"
 LIMIT = 512 * 2**20  # bytes; the oldest files go first
 SELDOM = (
     "04"  # names are random: one file in 64 looks whether there are too many, which takes as long as there are files
@@ -30,7 +35,7 @@ ABANDONED = 3600  # seconds after which a file half written belongs to a process
 
 
 class NativeWarning(UserWarning):
-    """Native code works less well than it could: no LLVM, or a cache that cannot be written."""
+    """Native code works less well than it could: no LLVM, or a cache that cannot be written or trusted."""
 
 
 class Entry(NamedTuple):
@@ -43,39 +48,123 @@ class Entry(NamedTuple):
 def folder() -> Path:
     """$ESLABON_CACHE, or `eslabon` in the user's cache folder as the platform has it."""
     if chosen := os.environ.get("ESLABON_CACHE"):
-        return Path(chosen)
-    home = Path.home()
+        return _absolute(chosen)
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "eslabon" / "Cache"
+    if sys.platform not in ("win32", "darwin") and os.path.isabs(above := os.environ.get("XDG_CACHE_HOME", "")):
+        return Path(above) / "eslabon"
+    try:
+        home = Path.home()
+    except RuntimeError:  # no HOME and no such user, as in many containers
+        return _without_home()
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "eslabon" / "Cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "eslabon"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "eslabon"
+        return home / "AppData" / "Local" / "eslabon" / "Cache"
+    return home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "eslabon"
 
 
 @cache
-def _circumstances() -> bytes:
-    """All that the code depends on besides the graph: processor, compiler, and this room's version.
+def _absolute(chosen: str) -> Path:
+    """A path as it is seen where it is first used: a process that goes to another folder keeps its code."""
+    return Path(os.path.abspath(chosen))
 
-    The version is the text of its files, which is never forgotten to be changed with them.
-    """
-    h = hashlib.sha256(repr(host()).encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        h.update(source.read_bytes())
-    return h.digest()
+
+def _without_home() -> Path:
+    import tempfile
+
+    user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+    place = Path(tempfile.gettempdir()) / f"eslabon{user}"
+    warn_once(
+        f"compiled code is kept in {place}, since this user has no home folder; set ESLABON_CACHE to a folder that stays."
+    )
+    return place
+
+
+# Whose code it is ----------------------------------------------------------------------------------------------------
+
+
+def _doubt(status: os.stat_result) -> str:
+    """Why code that is there is not run: it may be another user's."""
+    if os.name != "posix":
+        return ""
+    if status.st_uid not in (0, os.geteuid()):
+        return "belongs to another user"
+    writers = not stat.S_ISLNK(status.st_mode) and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return "can be written by other users" if writers else ""
+
+
+def _is_trusted(place: Path) -> bool:
+    """Whether code is taken from a folder and kept there; links are followed, and may not be another user's either."""
+    try:
+        seen = [place.lstat(), place.stat()]
+    except OSError:  # not there yet, or out of reach: whoever writes finds out
+        return True
+    doubt = next(filter(None, map(_doubt, seen)), "" if stat.S_ISDIR(seen[1].st_mode) else "is a file")
+    if doubt:
+        warn_once(
+            f"compiled code is neither taken from {place} nor kept there, since it {doubt}; set ESLABON_CACHE to a folder that "
+            "only you can write to."
+        )
+    return not doubt
+
+
+def _read(path: Path) -> bytes | None:
+    """The bytes of a file that no other user can have written."""
+    try:
+        with open(path, "rb") as file:
+            doubt = _doubt(os.fstat(file.fileno()))
+            if not doubt:
+                return file.read()
+    except OSError:
+        return None
+    warn_once(
+        f"a file in {path.parent} {doubt}, so that the code in it is compiled again; delete what is in there, or set "
+        "ESLABON_CACHE to another folder."
+    )
+    return None
+
+
+# Entries -------------------------------------------------------------------------------------------------------------
+
+
+def _circumstances() -> dict[str, Any]:
+    """All that code depends on besides the graph: what made the graph, what compiles it, and the processor."""
+    return {**_surroundings(), "optimization": optimization()}
+
+
+@cache
+def _surroundings() -> dict[str, Any]:
+    return {"casadi": _casadi_version(), "source": source_digest([__name__]), **asdict(host())}
+
+
+def _casadi_version() -> str:
+    """Its version, by the name of the folder that came with it: to import it, or what reads such folders, takes longer
+    than all else here."""
+    spec = find_spec("casadi")
+    places = [] if spec is None else [Path(x).parent for x in spec.submodule_search_locations or ()]
+    found = [x.name for place in places for x in place.glob("casadi-*.dist-info")]
+    if len(found) == 1:
+        return found[0].removeprefix("casadi-").removesuffix(".dist-info")
+    casadi: Any = import_module("casadi")
+    return str(casadi.__version__)
+
+
+def _origin(key: str) -> dict[str, Any]:
+    """What an entry says of itself, and must say to be used."""
+    return {"key": key, **_circumstances()}
 
 
 def _path(key: str) -> Path:
-    return folder() / (hashlib.sha256(_circumstances() + key.encode()).hexdigest()[:40] + ".native")
+    return folder() / (hashlib.sha256(repr(_origin(key)).encode()).hexdigest()[:40] + ".native")
 
 
 def fetch(key: str) -> Entry | None:
-    """What was stored under a key by this version for this processor, if it is there and undamaged."""
-    path = _path(key)
+    """What was stored under a key by this version for this processor, if it is there, undamaged and nobody else's."""
     try:
-        data = path.read_bytes()
-    except OSError:
+        path = _path(key)
+    except OSError:  # no folder at all
         return None
-    entry = _decoded(data)
+    data = _read(path) if _is_trusted(path.parent) else None
+    entry = None if data is None else _decoded(data, _origin(key))
     if entry is not None:
         with contextlib.suppress(OSError):
             os.utime(path)  # recently used: among the last to be pruned
@@ -84,25 +173,35 @@ def fetch(key: str) -> Entry | None:
 
 def store(key: str, entry: Entry) -> None:
     """Keep an entry for other processes."""
+    where = "the cache folder"
+    try:
+        path = _path(key)
+        where = f"{path.parent}"
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if _is_trusted(path.parent):
+            _write(path, _encoded(entry, _origin(key)))
+    except OSError as error:
+        if isinstance(error, FileExistsError) and not _is_trusted(path.parent):
+            return
+        warn_once(f"compiled code is not kept, since {where} cannot be written ({error.strerror or error}); "
+              "set ESLABON_CACHE to a folder that can.")  # fmt: skip
+
+
+def _write(path: Path, data: bytes) -> None:
+    """A file that is whole or not there, and that this user alone can read and write."""
     import tempfile  # not needed by those who only read
 
-    path = _path(key)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        try:
-            with open(handle, "wb") as file:
-                file.write(_encoded(entry))
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        if path.name < SELDOM:
-            prune(path.parent)
-    except OSError as error:
-        warn_once(f"compiled code is not kept, since {path.parent} cannot be written ({error.strerror}); "
-              "set ESLABON_CACHE to a folder that can.")  # fmt: skip
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    if path.name < SELDOM:
+        prune(path.parent)
 
 
 def code(key: str, facts: dict[str, Any], make: Callable[[], bytes], use: bool = True) -> bytes:
@@ -134,19 +233,21 @@ def prune(where: Path, limit: int = LIMIT) -> None:
             total -= size
 
 
-def _encoded(entry: Entry) -> bytes:
-    facts = json.dumps(entry.facts).encode()
-    payload = len(facts).to_bytes(8, "little") + facts + entry.code
+def _encoded(entry: Entry, origin: dict[str, Any]) -> bytes:
+    about = json.dumps({"origin": origin, "facts": entry.facts}).encode()
+    payload = len(about).to_bytes(8, "little") + about + entry.code
     return MAGIC + hashlib.sha256(payload).digest() + payload
 
 
-def _decoded(data: bytes) -> Entry | None:
+def _decoded(data: bytes, origin: dict[str, Any] | None = None) -> Entry | None:
+    """An undamaged entry, and if an origin is given, one of that origin, whatever its file is called."""
     start = len(MAGIC) + 32
     payload = data[start:]
     if data[: len(MAGIC)] != MAGIC or hashlib.sha256(payload).digest() != data[len(MAGIC) : start]:
         return None
     end = 8 + int.from_bytes(payload[:8], "little")
-    return Entry(json.loads(payload[8:end]), payload[end:])
+    about = json.loads(payload[8:end])
+    return Entry(about["facts"], payload[end:]) if origin is None or about["origin"] == origin else None
 
 
 @cache

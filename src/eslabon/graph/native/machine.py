@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import sys
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any
+
+from eslabon.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,17 @@ def host() -> Host:
 LONG = 25_000
 
 
+def optimization() -> int:
+    """$ESLABON_OPTIMIZATION: 1, as if it were not set, is level 1 for all but long programs; 0 is level 0 for all."""
+    chosen = os.environ.get("ESLABON_OPTIMIZATION") or "1"
+    if chosen not in ("0", "1"):
+        raise InputError(
+            f"ESLABON_OPTIMIZATION is '{chosen}'; set it to 0 for code that is compiled sooner and runs slower, to 1 for the "
+            "usual, or leave it out."
+        )
+    return int(chosen)
+
+
 def _target_machine(level: int = 1) -> Any:
     """Level 1: on straight-line code the higher levels find nothing more and take a tenth longer."""
     binding: Any = llvm()
@@ -70,7 +84,7 @@ def assemble(text: str, instructions: int = 0) -> bytes:
     No optimisation passes: CasADi has already shared what can be shared.
     """
     binding: Any = llvm()
-    target = _target_machine(0 if instructions > LONG else 1)
+    target = _target_machine(0 if instructions > LONG else optimization())
     code: bytes = target.emit_object(binding.parse_assembly(f'target triple = "{target.triple}"\n{text}'))
     return code
 
