@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check imports pictures docs docs-serve docs-documents bench clean
+.PHONY: demo test nightly lint types check imports pictures docs docs-serve docs-documents bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
@@ -12,6 +12,14 @@ demo: $(VENV)/.run
 test: $(VENV)/.dev
 	@$(BIN)/python tests/browser.py
 	$(BIN)/python -m pytest -n auto --dist worksteal -rs
+
+# Other random examples and more of them, code as users compile it, tests in random order; an hour or more.
+# The seed is printed, and `make nightly SEED=...` repeats a run.
+SEED ?= $(shell date +%Y%m%d)
+nightly: $(VENV)/.dev
+	@echo "SEED=$(SEED)"
+	HYPOTHESIS_PROFILE=nightly ESLABON_OPTIMIZATION=1 $(BIN)/python -m pytest -n auto --dist worksteal -rs \
+	  --random-order --random-order-seed=$(SEED) --hypothesis-seed=$(SEED)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
