@@ -66,7 +66,9 @@ def command_line() -> None:
 
 
 if __name__ == "__main__":
-    print(f"eslabon {es.__version__} on Python {sys.version.split()[0]}, {sys.platform}, from {Path(es.__file__).parent}")
+    print(
+        f"eslabon {es.__version__} on Python {sys.version.split()[0]}, {sys.platform}, from {Path(es.__file__).parent}"
+    )
     verbs()
     files()
     missing_extra()
