@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick budget lint types check imports pictures docs docs-serve docs-documents bench clean
+.PHONY: demo test quick budget nightly lint types check imports pictures docs docs-serve docs-documents bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
@@ -24,6 +24,14 @@ QUICK := $(addprefix tests/,algebra model read graph kinematics formulations dyn
 # The whole suite from an empty cache; fails where a folder takes more CPU time than tests/budget.toml gives it.
 budget:
 	ESLABON_BUDGET=strict $(MAKE) test COLD=1
+
+# Other random examples and more of them, code as users compile it, tests in random order; an hour or more.
+# The seed is printed, and `make nightly SEED=...` repeats a run.
+SEED ?= $(shell date +%Y%m%d)
+nightly: $(VENV)/.dev
+	@echo "SEED=$(SEED)"
+	HYPOTHESIS_PROFILE=nightly ESLABON_OPTIMIZATION=1 $(BIN)/python -m pytest -n auto --dist worksteal -rs \
+	  --random-order --random-order-seed=$(SEED) --hypothesis-seed=$(SEED)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

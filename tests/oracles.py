@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import pinocchio as pin
+import pytest
 
 from eslabon.kinematics.tree import on_body, placements
 from eslabon.mechanism import Mechanism
 from eslabon.model import Joint, Pose
 from eslabon.model.constraints import perpendicular
+
+
+class _Pinocchio:
+    """Pinocchio, imported by the first test that uses it; without it that test is skipped, not its whole file."""
+
+    def __getattr__(self, name: str) -> Any:
+        reason = "Pinocchio is not installed (there are no packages for Windows)"
+        return getattr(pytest.importorskip("pinocchio", reason=reason), name)
+
+
+pin = _Pinocchio()
 
 
 def se3(at: Pose) -> pin.SE3:
@@ -53,7 +65,7 @@ class Oracle:
     """A Pinocchio model of a tree, with the maps between its coordinates and ours."""
 
     mechanism: Mechanism
-    model: pin.Model = field(default_factory=pin.Model)
+    model: pin.Model = field(default_factory=lambda: pin.Model())
 
     def __post_init__(self) -> None:
         m = self.mechanism

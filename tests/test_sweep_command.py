@@ -80,7 +80,7 @@ def test_tables_figures_and_the_parts_in_a_folder(typed, table):
     assert "failed" not in said
     with open("designs.png", "rb") as file:
         assert file.read(4) == b"\x89PNG"
-    with open("all.csv", newline="") as file:
+    with open("all.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["peak_torque"]) for row in rows] == pytest.approx(table["peak_torque"])
     assert len(es.sweeps.read("study_sweep")) == 24  # beside the file, if no place is named

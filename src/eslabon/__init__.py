@@ -29,7 +29,7 @@ from eslabon.mechanism import Builder, Mechanism, from_dh, join, load
 from eslabon.read import robots
 from eslabon.wings import WINGS as WINGS
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"  # the one place: pyproject.toml reads it from here
 
 __all__ = [
     "AssemblyError",

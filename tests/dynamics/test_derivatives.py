@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import casadi
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import eslabon as es
@@ -16,7 +15,7 @@ from eslabon.formulations.links import serial
 from eslabon.graph.calls import inlining
 from eslabon.model.configuration import integrate
 from eslabon.simulate import motion_equations
-from oracles import Oracle
+from oracles import Oracle, pin
 from random_mechanisms import CUTS, MOVING, allowed, random_builder, random_closed, random_coordinates, random_tree
 
 

@@ -5,13 +5,12 @@ from functools import cache
 
 import mujoco
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import eslabon as es
 from eslabon.coordinates.closing import close
 from eslabon.model import KINDS, End, Frame, Pose
-from oracles import Oracle, mujoco_model, se3, unit
+from oracles import Oracle, mujoco_model, pin, se3, unit
 from random_mechanisms import random_closed
 
 MIXED = ["revolute", "spherical", "prismatic", "universal", "revolute", "cylindrical"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import eslabon as es
 from eslabon.model.configuration import integrate
-from oracles import Oracle, unbalanced
+from oracles import Oracle, pin, unbalanced
 from random_mechanisms import State, few, states
 
 FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell", "bond_graph"]

@@ -2,12 +2,11 @@
 
 import mujoco
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import eslabon as es
 from eslabon.model import KINDS
-from oracles import Oracle, mujoco_model
+from oracles import Oracle, mujoco_model, pin
 from random_mechanisms import random_builder, random_coordinates, random_tree
 
 ALL = ["newton_euler", "lagrange", "lie", "gibbs_appell"]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import eslabon as es
 from eslabon.model.configuration import integrate
-from oracles import Oracle, se3
+from oracles import Oracle, pin, se3
 from random_mechanisms import random_closed, random_coordinates, random_tree
 
 

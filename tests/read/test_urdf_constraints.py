@@ -13,6 +13,7 @@ from eslabon.kinematics.closure import constraint
 from eslabon.kinematics.tree import placements
 from eslabon.model import KINDS
 from eslabon.write.urdf import not_written
+from oracles import pin
 from random_mechanisms import CUTS, random_closed, random_coordinates, random_tree
 
 seeds = st.integers(0, 2**32 - 1)
@@ -73,8 +74,6 @@ def test_a_library_of_mechanisms_is_written_and_read(folder):
 
 @pytest.mark.parametrize("name", ["puma560", "panda_like", "scara"])
 def test_others_read_what_is_written(folder, name):
-    import pinocchio as pin
-
     m = es.load(name)
     model = pin.buildModelFromUrdf(str(m.save(folder / "arm.urdf")))
     assert list(model.names)[1:] == [j.name for j in m.joints]

@@ -16,6 +16,7 @@ import eslabon as es
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.kinematics.closure import constraint
 from eslabon.kinematics.tree import placements
+from oracles import pin
 
 DATA = Path(__file__).parent / "data"
 
@@ -84,8 +85,6 @@ def test_a_universal_joint_is_two_revolutes_in_a_row(beside, axes):
     m = beside(f"joint_name: [hooke]\njoint_type: [UJOINT_{axes}]\n", urdf="legs")
     q = m.neutral()
     q[m.coordinates["hooke"]] = 0.7, -0.4
-    import pinocchio as pin
-
     at, model = m.joint("hooke").at, pin.Model()
     place = pin.SE3(at.rotation(), np.array(at.position))
     for k, letter in enumerate(axes):

@@ -13,13 +13,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
 
 import eslabon as es
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.kinematics.tree import on_body, placements
+from oracles import pin
 
 MOBILITY = {
     "andrews_squeezer": 1, "bennett": 1, "bricard": 1, "cart_pole": 2, "delta": 3, "diaz_3rrr": 3, "diaz_four_bar": 1,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.integrate import cumulative_simpson
 from scipy.special import ellipj, ellipk
 
 import eslabon as es
 from eslabon.simulate import simulate, traced
-from oracles import Oracle, mujoco_model
+from oracles import Oracle, mujoco_model, pin
 from random_mechanisms import random_builder, random_coordinates
 from simulate.samples import MOMENTS, free_body, pendulum, top
 

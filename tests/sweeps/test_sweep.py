@@ -127,6 +127,7 @@ def test_what_cannot_be_sent_is_said(client):
         es.sweep(M, Locked(), {"L2": (0.03, 0.05)}, samples=2, cluster=client)
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
 def test_a_killed_worker_changes_not_a_byte(whole, client, tmp_path):
     """One of the workers is killed in the middle."""
     victim = next(iter(client.run(os.getpid).values()))

@@ -21,6 +21,7 @@ def refused(capsys, monkeypatch, *arguments):
     return capsys.readouterr().err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot send Ctrl-C to one process alone")
 def test_it_serves_until_it_is_interrupted():
     command = [sys.executable, "-m", "eslabon", "view", "elbow", "five_bar", "--no-open"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -68,7 +68,13 @@ def c(
     if out is not None:
         written = made.write(out)
         return Answer(
-            [Sheet("files", ("file", "lines"), [(str(path), path.read_text().count("\n")) for path in written])]
+            [
+                Sheet(
+                    "files",
+                    ("file", "lines"),
+                    [(str(path), path.read_text(encoding="utf-8").count("\n")) for path in written],
+                )
+            ]
         )
     sheet = Sheet("files", ("file", "text"), list(files.items()))
     return Answer(

@@ -96,7 +96,7 @@ def _line_of(file: Path, sentence: str) -> int | None:
     """The first line with a word that a sentence about a YAML file quotes, or with its key."""
     if file.suffix.lower() not in (".yaml", ".yml"):
         return None
-    lines = file.read_text(errors="replace").splitlines()
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     for word in (*QUOTED.findall(sentence), *re.findall(r"\w+_\w+", sentence)):
         for number, text in enumerate(lines, start=1):
             if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text):
