@@ -74,7 +74,7 @@ class RequestGuard:
         if origin is not None and _name(authority) not in self.hosts:
             return f"This view does not talk to pages of {shown(origin)}. Open it by the address that es.view printed."
         # A browser sends a cookie to all ports of a host, so the cookie counts for the view's own pages only.
-        if has_token or (origin is None or authority == host) and self._has_cookie(request):
+        if has_token or ((origin is None or authority == host) and self._has_cookie(request)):
             return ""
         return "This view needs its token. Open the whole address that es.view printed, view.url in Python."
 
