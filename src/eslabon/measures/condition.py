@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from eslabon.arguments import Floats, choice, text
 from eslabon.errors import ModelError
+from eslabon.kinematics.frames import default_frame
 from eslabon.measures.along_motion import AlongMotion, mean_in_time
 from eslabon.measures.assembled_designs import States
 from eslabon.mechanism import Mechanism
-from eslabon.kinematics.frames import default_frame
 from eslabon.solvers.singularities import PARTS, frame_if_any
 
 KINDS = ("parallel", "serial")
