@@ -109,7 +109,8 @@ def test_a_wide_table_goes_on_below_under_its_first_column():
     from rich.console import Console
 
     names = [f"coordinate{k}" for k in range(20)]
-    sheet = Sheet("", ("t", *names, "nothing"), [(k, *(k + i / 7 for i in range(20)), 0.0) for k in range(3)])
+    rows = [(k, *(k + i / 7 for i in range(20)), 0.0) for k in range(3)]
+    sheet = Sheet("", ("t", *names, "nothing"), rows, optional=("nothing",))
     text = io.StringIO()
     Console(file=text, width=50).print(sheet)
     lines = text.getvalue().splitlines()
@@ -119,6 +120,21 @@ def test_a_wide_table_goes_on_below_under_its_first_column():
     assert all(head[0] == "t" for head in heads)
     assert lines[-1] == "Zero in all rows: nothing."
     assert "nothing" in sheet.csv()
+
+
+@pytest.mark.parametrize(
+    ("words", "heads"),
+    [
+        (("torques", "double_pendulum", "--q", "0 0"), {"force"}),
+        (("simulate", "double_pendulum", "--q", "0 0", "--time", "0.1"), {"energy", "q1", "q2"}),
+        (("pose", "elbow", "--q", "0 0"), {"x", "y", "z"}),
+        (("linearize", "double_pendulum", "--q", "0 0"), {"q1", "q2", "damping", "tau(q1)"}),
+    ],
+)
+def test_a_column_of_zeros_that_was_asked_for_is_printed(words, heads):
+    shown = said(*words)
+    assert "Zero in all rows" not in shown
+    assert heads <= {word for line in shown.splitlines() for word in line.split()}
 
 
 def test_show_a_file_and_draw_it(tmp_path):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 GAP = 2  # blanks between columns
 PROSE = 24  # the least width of a column of sentences
+RUN_BY_SPREADSHEETS = re.compile(r"'*[=+\-@\t\r\n]")  # how a cell begins that is taken for a formula, or for one marked
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,8 @@ class Sheet:
     """Rows of numbers, texts and tuples of numbers under columns such as "mass [kg]".
 
     On a terminal names and numbers are never broken: what is too wide goes on in a second block below, under the first
-    column again. Columns `prose` are sentences, and wrap. Columns without anything but zeros are left out there, but not
-    from CSV and JSON.
+    column again. Columns `prose` are sentences, and wrap. Columns `optional` are left out there, but not from CSV and
+    JSON, if they hold nothing but zeros.
     """
 
     title: str
@@ -30,6 +32,7 @@ class Sheet:
     rows: Sequence[Sequence[Any]]
     caption: str = ""
     prose: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
     def records(self) -> list[dict[str, Any]]:
         """A mapping for each row; the units stay away."""
@@ -38,52 +41,73 @@ class Sheet:
 
     def csv(self) -> str:
         """The columns, then the rows, with all digits."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        for row in self.rows:
-            writer.writerow(" ".join(map(str, x)) if isinstance(x, list) else x for x in map(plain, row))
-        return text.getvalue()
+        rows = ([" ".join(map(str, x)) if isinstance(x, list) else x for x in map(plain, row)] for row in self.rows)
+        return "".join(map(_csv_line, (self.columns, *rows)))
+
+    def for_people(self) -> Sheet:
+        """Without columns in which nothing stands; in optional columns zeros are nothing."""
+        visible = [k for k in range(len(self.columns)) if k == 0 or not all(self._blank(row, k) for row in self.rows)]
+        rows = [tuple("" if self._blank_vector(row, k) else row[k] for k in visible) for row in self.rows]
+        return replace(self, columns=tuple(self.columns[k] for k in visible), rows=rows)
+
+    def _blank(self, row: Sequence[Any], k: int) -> bool:
+        return _nothing(row[k]) if self.columns[k] in self.optional else _empty(row[k])
+
+    def _blank_vector(self, row: Sequence[Any], k: int) -> bool:
+        """A vector of zeros among others would only distract."""
+        return isinstance(row[k], Iterable) and self._blank(row, k)
 
     # -- on a terminal ------------------------------------------------------------------------------------------
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        from rich.table import Table
         from rich.text import Text
 
-        cells = [[shown(row[k]) for row in self.rows] for k in range(len(self.columns))]
-        kept = [k for k in range(len(self.columns)) if k == 0 or not all(_nothing(row[k]) for row in self.rows)]
-        numbers = [k for k in kept if all(isinstance(row[k], float | int) for row in self.rows)]
-        zeros = [name for k, name in enumerate(self.columns) if k not in kept and any(cells[k])]
+        sheet = self.for_people()
         if self.title:
             yield Text(self.title, style="bold")
-        for number, block in enumerate(self._blocks(kept, cells, options.max_width)):
+        cells = [[shown(row[k]) for row in sheet.rows] for k in range(len(sheet.columns))]
+        for number, block in enumerate(sheet._blocks(cells, options.max_width)):
             if number:
                 yield Text("")
-            made = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), collapse_padding=True)
-            for k in block:
-                wraps = self.columns[k] in self.prose
-                made.add_column(
-                    Text(_heading(self.columns[k])),
-                    justify="right" if k in numbers else "left",
-                    no_wrap=not wraps,
-                    overflow="fold",
-                    min_width=None if wraps else _width(self.columns[k], cells[k]),
-                )
-            for row in range(len(self.rows)):
-                made.add_row(*(Text(cells[k][row]) for k in block))
-            yield made
-        quiet = [f"Zero in all rows: {', '.join(map(_heading, zeros))}."] if zeros and self.rows else []
-        for line in [self.caption, *quiet]:
+            yield sheet._block(block, cells)
+        for line in (self.caption, self._zeros()):
             if line:
                 yield Text(line, style="dim")
 
-    def _blocks(self, kept: list[int], cells: list[list[str]], width: int) -> Iterator[list[int]]:
+    def _zeros(self) -> str:
+        """A sentence about optional numbers that are not shown."""
+        hidden = [
+            _heading(name)
+            for k, name in enumerate(self.columns)
+            if k and self.rows and all(isinstance(row[k], float | int) and self._blank(row, k) for row in self.rows)
+        ]
+        return f"Zero in all rows: {', '.join(hidden)}." if hidden else ""
+
+    def _block(self, block: list[int], cells: list[list[str]]) -> RenderableType:
+        """Some of the columns as a table of rich."""
+        from rich.table import Table
+        from rich.text import Text
+
+        made = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), collapse_padding=True)
+        for k in block:
+            wraps = self.columns[k] in self.prose
+            made.add_column(
+                Text(_heading(self.columns[k])),
+                justify="right" if all(isinstance(row[k], float | int) for row in self.rows) else "left",
+                no_wrap=not wraps,
+                overflow="fold",
+                min_width=None if wraps else _width(self.columns[k], cells[k]),
+            )
+        for row in range(len(self.rows)):
+            made.add_row(*(Text(cells[k][row]) for k in block))
+        return made
+
+    def _blocks(self, cells: list[list[str]], width: int) -> Iterator[list[int]]:
         """Columns that stand side by side, the first one in every block."""
-        first, *others = kept
+        first, *others = range(len(self.columns))
         widths = {
             k: min(PROSE if self.columns[k] in self.prose else math.inf, _width(self.columns[k], cells[k])) + GAP
-            for k in kept
+            for k in range(len(self.columns))
         }
         block, taken = [first], widths[first]
         for k in others:
@@ -107,21 +131,55 @@ def plain(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value for people: six digits, and nothing for a vector of zeros.
+    """A value for people, with six digits.
 
     >>> shown(0.30000000000000004), shown((0.5, -0.0, 1e-15)), shown((0, 0, 0))
-    ('0.3', '0.5 0 0', '')
+    ('0.3', '0.5 0 0', '0 0 0')
     """
     if isinstance(value, str):
         return value
     if isinstance(value, Iterable):
-        return "" if _nothing(value := list(value)) else " ".join(map(shown, value))
+        return " ".join(map(shown, value))
     if value is None:
         return ""
     return f"{round(float(value), 12) + 0.0:.6g}"
 
 
+def inert(text: str) -> str:
+    """A text for a cell of CSV that no spreadsheet takes for a formula: one that it would run gets an apostrophe in front.
+
+    >>> inert("=HYPERLINK(A1)"), inert("-1.5"), inert("-1.5 0 2"), inert("elbow")
+    ("'=HYPERLINK(A1)", '-1.5', '-1.5 0 2', 'elbow')
+    """
+    harmless = len(text) == 1 or all(map(is_number, text.split()))
+    return text if harmless or not RUN_BY_SPREADSHEETS.match(text) else f"'{text}"
+
+
+def from_inert(cell: str) -> str:
+    """The text that `inert` made a cell of.
+
+    >>> from_inert("'=HYPERLINK(A1)"), from_inert("-1.5"), from_inert("'quoted'")
+    ('=HYPERLINK(A1)', '-1.5', "'quoted'")
+    """
+    return cell[1:] if cell.startswith("'") and RUN_BY_SPREADSHEETS.match(cell) else cell
+
+
+def _csv_line(cells: Iterable[Any]) -> str:
+    """A line of CSV. The writer quotes only those ends of lines that it writes itself, so it has to know both."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow(inert(x) if isinstance(x, str) else x for x in cells)
+    return text.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _empty(value: Any) -> bool:
+    """Whether there is no value, or none in a vector."""
+    if isinstance(value, str):
+        return not value
+    return value is None or (isinstance(value, Iterable) and all(map(_empty, value)))
+
+
 def _nothing(value: Any) -> bool:
+    """Whether there is no value, or zeros."""
     if isinstance(value, str):
         return not value
     return value is None or (all(map(_nothing, value)) if isinstance(value, Iterable) else abs(value) < 5e-13)

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from itertools import pairwise
+from urllib.parse import urlsplit
 
 import imageio.v3 as iio
 import numpy as np
@@ -154,7 +155,7 @@ def test_stopping_leaves_no_thread_behind_and_can_be_done_twice():
 
 
 def test_only_the_loopback_address_is_served(view):
-    port = int(view.url.rsplit(":", 1)[1])
+    port = urlsplit(view.url).port
     with socket.create_connection(("127.0.0.1", port), timeout=2):
         pass
     try:

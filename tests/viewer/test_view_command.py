@@ -31,7 +31,7 @@ def test_it_serves_until_it_is_interrupted():
     with subprocess.Popen(command, **pipes, **listening) as process:
         try:
             line = process.stdout.readline()
-            found = re.fullmatch(r"elbow, five_bar at (http://127\.0\.0\.1:\d+) \(Ctrl-C ends it\)\n", line)
+            found = re.fullmatch(r"elbow, five_bar at (http://127\.0\.0\.1:\d+/[\w-]{32}) \(Ctrl-C ends it\)\n", line)
             assert found, line
             with urllib.request.urlopen(found[1], timeout=10) as page:
                 assert b"<html" in page.read()

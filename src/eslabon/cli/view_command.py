@@ -34,6 +34,13 @@ def view(
             help="A motion to play: a .csv or .npz file, as `eslabon simulate --out` writes it or a table of your own.",
         ),
     ] = None,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host",
+            help="A host name under which the view answers besides localhost, such as that of a proxy; once for each.",
+        ),
+    ] = None,
 ) -> Answer:
     """Mechanisms in the browser: move joints, lead a frame, change parameters, let go, push, play. Only this machine sees it."""
     from eslabon.studies.movement import movement
@@ -46,7 +53,9 @@ def view(
         if motion is not None:
             own = movement(mechanisms[0], str(motion), home(mechanisms[0]), None)
             played = own.t, own.q
-        shown = in_browser(*mechanisms, motion=played, port=port, dark=dark, open_browser=open_browser)
+        shown = in_browser(
+            *mechanisms, motion=played, port=port, dark=dark, open_browser=open_browser, hosts=hosts or ()
+        )
     typer.echo(f"{', '.join(shown.mechanisms)} at {shown.url} (Ctrl-C ends it)")
     shown.wait()
     return Answer()

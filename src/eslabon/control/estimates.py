@@ -11,7 +11,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.displays import displayed
-from eslabon.errors import InputError
+from eslabon.errors import InputError, SingularityError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinates, difference, velocity_units
 from eslabon.pages.notebook import in_time
@@ -75,7 +75,14 @@ class Estimates:
         states."""
         if self.covariance is None:
             raise InputError(f"{self!r} have no covariance, by which their errors could be measured.")
-        return np.einsum("...i,...i->...", self.error, np.linalg.solve(self.covariance, self.error[..., None])[..., 0])
+        try:
+            weighed = np.linalg.solve(self.covariance, self.error[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            raise SingularityError(
+                f"{self!r} have a singular covariance, by which errors cannot be measured; give the filter process noise "
+                "that drives every state, and an initial covariance without zeros."
+            ) from None
+        return np.einsum("...i,...i->...", self.error, weighed)
 
     def rms(self, after: float = 0.0) -> Floats:
         """The root mean square of the error from a time on, over times and trajectories: one for each state."""

@@ -9,10 +9,12 @@ import numpy as np
 
 from eslabon.arguments import Floats, positive
 from eslabon.control.linear_system import System, with_inputs, with_outputs
+from eslabon.control.numerical_failures import explained
 from eslabon.control.ranks import shown_pole
 from eslabon.errors import InputError
 
 
+@explained("the Gramian")
 def controllability_gramian(system: Any, horizon: float | None = None) -> Floats:
     """W = integral of exp(A t) B B^T exp(A^T t) over the time, `(n, n)`: the least energy of inputs that reach x is
     x^T W^-1 x.
@@ -31,6 +33,7 @@ def controllability_gramian(system: Any, horizon: float | None = None) -> Floats
     return _discrete_gramian(made, made.A, B, horizon) if made.step else _gramian(made.A, B, horizon)
 
 
+@explained("the Gramian")
 def observability_gramian(system: Any, horizon: float | None = None) -> Floats:
     """W = integral of exp(A^T t) C^T C exp(A t), `(n, n)`: from x the outputs have the energy x^T W x.
 

@@ -18,6 +18,7 @@ from eslabon.arguments import Floats, finite
 from eslabon.control.covariances import covariance as covariance_of
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.linear_system import System
+from eslabon.control.numerical_failures import explained
 from eslabon.control.observers import Observer, full_order
 from eslabon.control.plant import Plant, gathered, number, plant_of
 from eslabon.control.ranks import kalman_rank
@@ -25,6 +26,7 @@ from eslabon.displays import displayed
 from eslabon.errors import InputError
 
 
+@explained("the Kalman filter")
 def kalman(
     system: Any, process: ArrayLike, measurement: ArrayLike, *, through: ArrayLike | None = None,
     period: float | None = None,
@@ -96,7 +98,7 @@ def _settled_steps(plant: Plant, W: Floats, V: Floats) -> Observer:
 
     P = _covariance(plant, W, V, solve_discrete_are)
     now = np.linalg.solve(plant.C @ P @ plant.C.T + V, plant.C @ P).T
-    return _checked(full_order("Kalman filter", plant, plant.A @ now, P - now @ plant.C @ P))
+    return _checked(full_order("Kalman filter", plant, plant.A @ now, P - now @ plant.C @ P, now))
 
 
 def _require_driven(plant: Plant, W: Floats) -> None:
@@ -192,6 +194,7 @@ class KalmanFilter:
         return f"<Kalman filter of {self.plant.n} states from {', '.join(self.plant.outputs)}, every {self.period:g} s>"
 
 
+@explained("the Kalman filter")
 def kalman_filter(
     system: Any, process: ArrayLike, measurement: ArrayLike, covariance: ArrayLike, *, through: ArrayLike | None = None,
     period: float | None = None,

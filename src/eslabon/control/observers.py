@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import times
 from eslabon.arguments import Floats, finite
+from eslabon.control.numerical_failures import explained
 from eslabon.control.plant import Plant, number, plant_of
 from eslabon.control.pole_placement import place
 from eslabon.displays import displayed
@@ -67,6 +68,7 @@ class Observer:
         return len(self.F)
 
     @property
+    @explained("the poles of the observer")
     def poles(self) -> np.ndarray:
         """The poles of the error, by their size."""
         found = np.linalg.eigvals(self.F).astype(complex)
@@ -142,6 +144,7 @@ class Observer:
         return f"<{self.title} of {self.plant.n} states from {', '.join(self.plant.outputs)}{every}; poles {poles}>"
 
 
+@explained("the observer")
 def luenberger(
     system: Any, poles: ArrayLike | None = None, *, gains: ArrayLike | None = None, period: float | None = None
 ) -> Observer:
@@ -170,13 +173,20 @@ def luenberger(
     return full_order("Luenberger observer", plant, L)
 
 
-def full_order(title: str, plant: Plant, L: Floats, covariance: Floats | None = None) -> Observer:
-    """The observer of full order with gains L. In discrete time z is predicted, and x_hat = z + A^-1 L (y - C z)."""
-    now: Floats = np.asarray(np.linalg.solve(plant.A, L), dtype=float) if plant.period else np.zeros_like(L)
+def full_order(
+    title: str, plant: Plant, L: Floats, covariance: Floats | None = None, now: Floats | None = None
+) -> Observer:
+    """The observer of full order with gains L. In discrete time z is predicted, and x_hat = z + M (y - C z).
+
+    A M = L, so that z is what x_hat becomes in a step; M is `now`, or the solution of least norm, which a singular A has too.
+    """
+    if now is None:
+        now = np.linalg.pinv(plant.A) @ L if plant.period else np.zeros_like(L)
     one: Floats = np.eye(plant.n)
     return Observer(title, plant, L, plant.A - L @ plant.C, L, one, one - now @ plant.C, now, covariance=covariance)
 
 
+@explained("the observer")
 def reduced_order(
     system: Any, poles: ArrayLike | None = None, *, gains: ArrayLike | None = None, period: float | None = None
 ) -> Observer:

@@ -20,6 +20,7 @@ from eslabon.control.control_law import ControlLaw
 from eslabon.control.estimates import SENSING, Estimates, at_samples, state_units
 from eslabon.control.kalman_filters import KalmanFilter
 from eslabon.control.measurements import DISPLACEMENT, displacement, sensors
+from eslabon.control.numerical_failures import explained
 from eslabon.control.observers import Observer
 from eslabon.control.plant import held, transition
 from eslabon.control.stepwise_law import c_source, stepwise
@@ -69,6 +70,7 @@ class OutputFeedback:
         return self.observer.period
 
     @property
+    @explained("the poles of the closed loop")
     def poles(self) -> np.ndarray:
         """Of the closed loop of the linear model, in 1/s, or with a period those of its steps."""
         found = np.linalg.eigvals(self._closed_loop()).astype(complex)

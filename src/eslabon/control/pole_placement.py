@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite
 from eslabon.control.linear_system import System, with_inputs
+from eslabon.control.numerical_failures import explained
 from eslabon.control.ranks import kalman_rank, shown_pole
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, shown
 
 METHODS = ("sylvester", "YT", "KNV0")
 TRIALS = 24  # random G, of which the one with the best conditioned T is taken
+SINGULAR = 1e14  # a condition number of T: beyond it the gains are round-off
 SAME = 1e-9  # of the size of poles: these are one
 
 
@@ -47,6 +49,7 @@ class PlacedPoles:
         return f"<PlacedPoles by {self.method}: {listed}; condition number {self.condition:.2g}>"
 
 
+@explained("pole placement")
 def place(
     system: Any, poles: ArrayLike, *, method: str = "sylvester", G: ArrayLike | None = None, seed: int = 0
 ) -> PlacedPoles:  # fmt: skip
@@ -176,26 +179,37 @@ def _sylvester(
     A: Floats, B: Floats, poles: np.ndarray, G: Floats | None, rng: np.random.Generator
 ) -> tuple[Floats, float]:
     """K = G T^-1 with A T - T Lambda = B G, for the best of several G."""
-    from scipy.linalg import matrix_balance, solve_sylvester
+    from scipy.linalg import matrix_balance
 
     A, (scale, _) = matrix_balance(A, permute=False, separate=True)  # T in states of about one size
     B = B / scale[:, None]
     first = _apart(A, B, poles, rng)
-    moved, form = A - B @ first, _real_form(poles, int(np.linalg.matrix_rank(B)))
-    best, least = first, np.inf
-    size = float(np.linalg.norm(form, 2)) or 1.0
     trials: list[Floats] = [G] if G is not None else list(rng.standard_normal((TRIALS, *B.T.shape)))
-    for trial in trials:
-        T = solve_sylvester(moved / size, -form / size, B @ trial / size)
-        condition = float(np.linalg.cond(T)) if np.isfinite(T).all() else np.inf
-        if condition < least:
-            best, least = first + np.linalg.solve(T.T, trial.T).T, condition
-    if not least < 1e14:
+    form = _real_form(poles, int(np.linalg.matrix_rank(B)))
+    K, condition = _best_gains(A - B @ first, B, form, trials)
+    if K is None:
         raise SingularityError(
             "Sylvester's T is singular for " + ("this G; leave it out, and good ones are looked for." if G is not None else
             "every G that was tried, so that these poles cannot be placed; ask for others.")
         )  # fmt: skip
-    return best / scale, least
+    return (first + K) / scale, condition
+
+
+def _best_gains(A: Floats, B: Floats, form: Floats, trials: list[Floats]) -> tuple[Floats | None, float]:
+    """G T^-1 for the G whose T is best conditioned, and the condition number; None if every T is singular."""
+    from scipy.linalg import solve_sylvester
+
+    best, least = None, SINGULAR
+    size = float(np.linalg.norm(form, 2)) or 1.0
+    for G in trials:
+        try:
+            T = solve_sylvester(A / size, -form / size, B @ G / size)
+            condition = float(np.linalg.cond(T)) if np.isfinite(T).all() else np.inf
+            if condition < least:
+                best, least = np.linalg.solve(T.T, G.T).T, condition
+        except np.linalg.LinAlgError:  # no Schur form, or a T that is singular to the last digit
+            continue
+    return best, least
 
 
 def _apart(A: Floats, B: Floats, poles: np.ndarray, rng: np.random.Generator) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.control.linear_system import System, with_inputs, with_outputs
+from eslabon.control.numerical_failures import explained
 from eslabon.displays import displayed
 
 NOTHING = 1e-12  # of the largest singular value of Kalman's matrix: zero but for round-off
@@ -88,6 +89,7 @@ def shown_pole(s: complex) -> str:
     return f"s = {s.real:.6g}" if abs(s.imag) < 1e-9 * max(1.0, abs(s)) else f"s = {s.real:.6g}{s.imag:+.6g}i"
 
 
+@explained("the controllability")
 def controllability(system: Any) -> KalmanRank:
     """How much of a system its inputs reach.
 
@@ -105,6 +107,7 @@ def controllability(system: Any) -> KalmanRank:
     return kalman_rank(made, made.A, B, "controllable")
 
 
+@explained("the observability")
 def observability(system: Any) -> KalmanRank:
     """How much of a system its outputs show: controllability of (A^T, C^T).
 

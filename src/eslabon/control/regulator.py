@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, flag
 from eslabon.control.linear_system import System, with_inputs
+from eslabon.control.numerical_failures import explained
 from eslabon.control.ranks import ModeRank, kalman_rank, shown_pole
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
@@ -41,6 +42,7 @@ class Regulator:
         return f"<Regulator: {self.K.shape[0]} inputs, {self.K.shape[1]} states, slowest pole at {shown_pole(slowest)}>"
 
 
+@explained("the regulator")
 def lqr(
     system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, discrete: bool | None = None
 ) -> Regulator:
@@ -158,6 +160,7 @@ class FiniteHorizon(NamedTuple):
     S: Floats
 
 
+@explained("the regulator")
 def finite_horizon_lqr(
     t: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, end: ArrayLike | None = None
 ) -> FiniteHorizon:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from viser import ViserServer
+    from websockets.asyncio.server import ServerConnection
+    from websockets.http11 import Request, Response
+
+    RequestHandler = Callable[[ServerConnection, Request], Response | None]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 HOST = "127.0.0.1"
@@ -29,13 +34,27 @@ ROOM = 1.12  # around what is shown
 ASPECT = 1.25  # of a window that is not wide, all the same
 SHARP = 0.6  # rad, between two faces that meet in an edge
 COILS = 8
+_STARTING = threading.Lock()  # held while a server of viser starts
 
 
 # -- the server -------------------------------------------------------------------------------------------------------
 
 
-def open_server(label: str, port: int = 0, dark: bool = False) -> ViserServer:
-    """A server of viser that only this machine reaches, at a port (0: any that is free)."""
+def refuse_everyone(serve: RequestHandler) -> RequestHandler:
+    """The guard of a server that only composes a scene and serves no page."""
+    return lambda connection, request: connection.respond(403, "This server has no page to show.\n")
+
+
+def open_server(
+    label: str,
+    port: int = 0,
+    dark: bool = False,
+    guard: Callable[[RequestHandler], RequestHandler] = refuse_everyone,
+) -> ViserServer:
+    """A server of viser that only this machine reaches, at a port (0: any that is free).
+
+    `guard` wraps the function that answers requests, those for a WebSocket included.
+    """
     try:
         import viser
     except ImportError:
@@ -51,8 +70,13 @@ def open_server(label: str, port: int = 0, dark: bool = False) -> ViserServer:
     talk = logging.getLogger("websockets.server")
     if talk.level == logging.NOTSET:
         talk.setLevel(logging.CRITICAL)  # a page that is closed while it connects is nothing to trace back
-    with quiet():
+    with quiet(), _guarded_requests(guard) as handlers:
         server = Loopback(host=HOST, port=port, label=label, verbose=False)
+    if not handlers:
+        close_server(server)
+        raise MissingDependencyError(
+            f"viser {viser.__version__} starts its server in a way that eslabon cannot guard; install viser 1.1."
+        )
     if port and server.get_port() != port:
         close_server(server)
         raise _busy(port)
@@ -64,6 +88,29 @@ def close_server(server: ViserServer) -> None:
     """Stop a server and its threads."""
     with quiet():
         server.stop()
+
+
+@contextmanager
+def _guarded_requests(guard: Callable[[RequestHandler], RequestHandler]) -> Iterator[list[RequestHandler]]:
+    """Put a guard around what viser's server answers while it starts; the guarded handlers are the list.
+
+    viser has no option for it, but passes its handler to `websockets.asyncio.server.serve`.
+    """
+    import websockets.asyncio.server as websocket_server
+
+    handlers: list[RequestHandler] = []
+
+    def guarded_serve(*arguments: Any, process_request: RequestHandler, **options: Any) -> Any:
+        handlers.append(guard(process_request))
+        return plain_serve(*arguments, process_request=handlers[-1], **options)
+
+    with _STARTING:
+        plain_serve = websocket_server.serve
+        websocket_server.serve = guarded_serve  # type: ignore[assignment, misc]
+        try:
+            yield handlers
+        finally:
+            websocket_server.serve = plain_serve  # type: ignore[misc]
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
 from eslabon.pages.notebook import in_time
+from eslabon.sheets import from_inert
 from eslabon.simulate.simulated_motion import Motion, columns
 from eslabon.solvers.assembly import complete, project
 
@@ -170,6 +171,7 @@ def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Motion | 
         rows = list(csv.reader(Path(path).read_text(encoding="utf-8-sig").splitlines()))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ReadError(f"{path}: it cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+    rows[:1] = [[from_inert(cell) for cell in row] for row in rows[:1]]
     if not rows or not (time := [k for k, h in enumerate(rows[0]) if _TIME.fullmatch(h.strip())]):
         raise ReadError(f"{path}: the first line names the columns, one of them 't' or 't [s]'; there is none.")
     if rows[0][-1].startswith("sha256 "):  # as `Motion.save` wrote it, so that damage shows

@@ -9,6 +9,8 @@ Twists are angular part first, in one of three `axes`:
 
 from __future__ import annotations
 
+from collections import deque
+
 from eslabon.algebra.arrays import Array, block, joined, matrix, parts
 from eslabon.algebra.spatial import ad, cross, halves, twist_to_child, twist_to_parent
 from eslabon.arguments import choice
@@ -23,7 +25,7 @@ from eslabon.kinematics.tree import (
     fixed,
     velocities,
 )
-from eslabon.model import Frame, Model
+from eslabon.model import GROUND, Frame, Model
 
 AXES = ("body", "spatial", "aligned")
 
@@ -35,19 +37,58 @@ def chosen_frame(m: Model, name: str | None) -> Frame:
     """
     if name is not None:
         return m.frame(name)
-    moving: set[str] = set()
-    for j in m.joints:  # parents come first
-        if j.nv or j.parent in moving:
-            moving.add(j.child)
+    moving = moving_bodies(m)
     named = [f for f in m.frames if f.body in moving]
     inner = {j.parent for j in m.joints} | {end.body for loop in m.loops for end in (loop.first, loop.second)}
     choices = named or [m.frame(b.name) for b in m.bodies if b.name in moving - inner]
     if len(choices) == 1:
         return choices[0]
     known = [f.name for f in m.frames] + [b.name for b in m.bodies]
+    example = named[-1].name if named else _farthest_body(m) or known[-1]
     raise ModelError(
-        f"{m.name} needs the name of a frame or body, as in frame={(named or m.bodies)[-1].name!r} (it has {', '.join(known)})."
+        f"{m.name} needs the name of a frame or body, as in frame={example!r} (it has {', '.join(known)})."
     )
+
+
+def moving_bodies(m: Model) -> set[str]:
+    """The bodies that a joint can move; the others are fixed to the ground."""
+    moving: set[str] = set()
+    for j in m.joints:  # parents come first
+        if j.nv or j.parent in moving:
+            moving.add(j.child)
+    return moving
+
+
+def default_frame(m: Model) -> str | None:
+    """The frame that a picture or a report follows if none is named; None where nothing moves.
+
+    It is the frame of `chosen_frame`; where that cannot tell, the moving body farthest from the ground.
+
+    >>> import eslabon as es
+    >>> default_frame(es.load("planar_3rrr")), default_frame(es.load("four_bar"))
+    ('centre', 'coupler')
+    """
+    try:
+        return chosen_frame(m, None).name
+    except ModelError:
+        return _farthest_body(m)
+
+
+def _farthest_body(m: Model) -> str | None:
+    """The moving body with most joints between it and the ground, counted over loops too; the last of several."""
+    neighbours: dict[str, set[str]] = {}
+    for a, b in [(j.parent, j.child) for j in m.joints] + [(x.first.body, x.second.body) for x in m.loops]:
+        neighbours.setdefault(a, set()).add(b)
+        neighbours.setdefault(b, set()).add(a)
+    distance, queue = {GROUND: 0}, deque([GROUND])
+    while queue:
+        body = queue.popleft()
+        for other in sorted(neighbours.get(body, set()) - distance.keys()):
+            distance[other] = distance[body] + 1
+            queue.append(other)
+    moving = moving_bodies(m)
+    candidates = [b.name for b in reversed(m.bodies) if b.name in moving]
+    return max(candidates, key=lambda name: distance.get(name, 0), default=None)
 
 
 def placement(m: Model, q: Array, frame: Frame) -> Placement:

@@ -26,7 +26,7 @@ from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model.configuration import integrate, normalize, velocity_names
 from eslabon.pages import table
-from eslabon.pages.notebook import attributes, beside, drawn, trimmed
+from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.sheets import Sheet
 from eslabon.solvers.assembly.prescription import scales
 
@@ -276,7 +276,7 @@ class Modes:
         if self.batch:
             return
         heads, *rows = _rows(self.lm, self._listed)
-        yield table(trimmed(Sheet("", tuple(heads), rows)))
+        yield table(Sheet("", tuple(heads), rows).for_people())
 
     def __repr__(self) -> str:
         if self.batch:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from eslabon.arguments import Floats, choice, text
 from eslabon.errors import ModelError
+from eslabon.kinematics.frames import default_frame
 from eslabon.measures.along_motion import AlongMotion, mean_in_time
 from eslabon.measures.assembled_designs import States
 from eslabon.mechanism import Mechanism
@@ -63,7 +64,8 @@ class Condition(AlongMotion):
                 f"{m.name} has no loops, so that it has no parallel singular configurations; ask for kind='serial'."
             )
         if self._kind(m) == "serial" and frame_if_any(m, self.of) is None:
-            raise ModelError(f"{m.name} has {len(m.frames)} frames; say which, as in of='{m.bodies[-1].name}'.")
+            example = default_frame(m) or m.bodies[-1].name
+            raise ModelError(f"{m.name} has {len(m.frames)} named frames; name a frame or body, as in of='{example}'.")
         return {self.name: ""}
 
     def parallel(self, m: Mechanism) -> bool:

@@ -154,13 +154,6 @@ def _short(text: str) -> str:
     return text if len(text) <= LONG else f"{text[: LONG - 1].rstrip()}…"
 
 
-def trimmed(sheet: Sheet) -> Sheet:
-    """Without columns in which nothing stands."""
-    kept = [k for k in range(len(sheet.columns)) if any(shown(row[k]) for row in sheet.rows)]
-    rows = [[row[k] for k in kept] for row in sheet.rows]
-    return Sheet(sheet.title, tuple(sheet.columns[k] for k in kept), rows, sheet.caption, sheet.prose)
-
-
 def matrix(title: str, values: Any, rows: Sequence[str], columns: Sequence[str]) -> str:
     """A matrix with names at its rows and columns."""
     own = np.asarray(values).tolist()

@@ -21,6 +21,7 @@ from eslabon.arguments import Floats
 from eslabon.errors import ReadError
 from eslabon.files import write
 from eslabon.model.configuration import Column
+from eslabon.sheets import from_inert, inert
 from eslabon.simulate.simulated_motion import Motion, Occurrences, Statistics
 
 QUANTITIES = ("q", "v", "a", "tau", "asked")
@@ -125,7 +126,7 @@ def _csv(motion: Motion) -> bytes:
     headings += ["kinetic energy [J]", "potential energy [J]", "closure"]
     values += [motion.energy.kinetic[:, None], motion.energy.potential[:, None], motion.closure[:, None]]
     head, body = io.StringIO(newline=""), io.StringIO(newline="")
-    csv.writer(head).writerow(headings)
+    csv.writer(head).writerow(map(inert, headings))
     csv.writer(body).writerows([*(repr(float(x)) for x in row), ""] for row in np.concatenate(values, axis=1))
     top, rows = head.getvalue().removesuffix("\r\n").encode(), body.getvalue().encode()
     return top + b",sha256 " + hashlib.sha256(top + rows).hexdigest().encode() + b"\r\n" + rows
@@ -138,7 +139,8 @@ def _from_csv(content: bytes, stem: str) -> Motion:
     top, rest = content[: found.start()], content[found.end() :]
     if hashlib.sha256(top + rest).hexdigest().encode() != found[1]:
         raise ValueError("its checksum is another one")
-    headings, *rows = csv.reader(io.StringIO((top + b"\r\n" + rest).decode(), newline=""))
+    cells, *rows = csv.reader(io.StringIO((top + b"\r\n" + rest).decode(), newline=""))
+    headings = [from_inert(cell) for cell in cells]
     values = np.array([[float(x) for x in row[:-1]] for row in rows]).reshape(-1, len(headings))
     columns: dict[str, list[Column]] = {what: [] for what in QUANTITIES}
     places: dict[str, list[int]] = {what: [] for what in QUANTITIES}

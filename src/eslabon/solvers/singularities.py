@@ -8,6 +8,7 @@ length, by default the mechanism's size.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -208,9 +209,12 @@ def in_designs(m: Model, q: Any, parameters: Any) -> tuple[tuple[int, ...], Floa
 
 
 def frame_if_any(m: Model, frame: str | None) -> str | None:
-    """The frame that is asked for, or the only one there is."""
-    named = frame if frame is None else text(frame, "frame")
-    return chosen_frame(m, named).name if frame is not None or len(m.frames) == 1 else None
+    """The frame that is asked for; without a name, in a mechanism with named frames, the only one that can be meant."""
+    if frame is not None:
+        return chosen_frame(m, text(frame, "frame")).name
+    with suppress(ModelError):
+        return chosen_frame(m, None).name if m.frames else None
+    return None
 
 
 class Driven(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from eslabon.errors import EslabonError
 from eslabon.model import Model
 from eslabon.pages import paragraph, picture, table
-from eslabon.pages.notebook import beside, drawn, folded, trimmed
+from eslabon.pages.notebook import beside, drawn, folded
 from eslabon.sheets import Sheet
 from eslabon.structure.drawing import topology_svg
 from eslabon.structure.item_tables import sheets
@@ -30,7 +30,9 @@ def mechanism_pieces(m: Model) -> Iterator[str]:
     for title, sheet in made.items():
         count = len(sheet.rows)
         yield folded(
-            f"{title} ({count})", table(trimmed(replace(sheet, title=""))), opened=title == "joints" and count <= FEW
+            f"{title} ({count})",
+            table(replace(sheet.for_people(), title="")),
+            opened=title == "joints" and count <= FEW,
         )
     if m.note:
         yield folded("note", *(paragraph(" ".join(part.split())) for part in m.note.split("\n\n")))

@@ -13,7 +13,7 @@ from typing import Any
 from eslabon import pages
 from eslabon.errors import EslabonError
 from eslabon.language import Phrase, catalogue, phrase, translated
-from eslabon.sheets import Sheet, plain, shown
+from eslabon.sheets import Sheet, plain
 
 # What other rooms write into their drawings, with names and numbers in it.
 LABELS = (
@@ -110,11 +110,12 @@ class Section:
 
     def show(self, sheet: Sheet, words: Sequence[str] = (), fold: int = FOLD) -> None:
         """A table of the page only: a part of one that programs have."""
-        places = [sheet.columns.index(word) for word in words]
-        kept = [k for k in range(len(sheet.columns)) if k == 0 or any(shown(row[k]) for row in sheet.rows)]
-        rows = [tuple(self.word(row[k]) if k in places else row[k] for k in kept) for row in sheet.rows]
-        own = replace(sheet, rows=rows, columns=tuple(sheet.columns[k] for k in kept))
-        self.pieces.append(pages.table(own, self.language, fold))
+        sheet = sheet.for_people()
+        rows = [
+            tuple(self.word(x) if name in words else x for name, x in zip(sheet.columns, row, strict=True))
+            for row in sheet.rows
+        ]
+        self.pieces.append(pages.table(replace(sheet, rows=rows), self.language, fold))
 
     def numbers(self, sheet: Sheet) -> None:
         """A table for programs only: what a figure shows."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.errors import EquilibriumError, EslabonError, ModelError
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.errors import EquilibriumError, EslabonError
+from eslabon.kinematics.frames import default_frame
 from eslabon.mechanism import Mechanism
 from eslabon.studies.choices import Choices, configuration, instant
 from eslabon.studies.movement import Movement, movement
@@ -38,14 +37,8 @@ class Subject:
 
     @cached_property
     def tip(self) -> str | None:
-        """The frame or body that is followed: as asked for, the only one that can be meant, or the body farthest from the
-        ground; None where nothing moves."""
-        if self.choices.tip is not None:
-            return chosen_frame(self.m, self.choices.tip).name
-        try:
-            return chosen_frame(self.m, None).name
-        except ModelError:
-            return _farthest(self.m)
+        """The frame or body that the study follows: the one of the choices, or the default one; None where nothing moves."""
+        return default_frame(self.m) if self.choices.tip is None else self.m.frame(self.choices.tip).name
 
     @property
     def named_tip(self) -> str:
@@ -94,21 +87,3 @@ class Subject:
     def linear_model(self) -> LinearModel:
         q, tau, _ = self.point
         return self.m.linearize(q, np.zeros(self.m.nv), tau, **self.instant)
-
-
-def _farthest(m: Mechanism) -> str | None:
-    """The moving body with most joints between it and the ground, counted over loops too; the last of several."""
-    beside: dict[str, set[str]] = {}
-    pairs = [(j.parent, j.child) for j in m.joints] + [(x.first.body, x.second.body) for x in m.loops]
-    for a, b in pairs:
-        beside.setdefault(a, set()).add(b)
-        beside.setdefault(b, set()).add(a)
-    away, queue = {"ground": 0}, deque(["ground"])
-    while queue:
-        body = queue.popleft()
-        for other in sorted(beside.get(body, ())):
-            if other not in away:
-                away[other] = away[body] + 1
-                queue.append(other)
-    moving = [b.name for b in m.bodies] if m.nv else []
-    return max(reversed(moving), key=lambda name: away.get(name, 0), default=None)

@@ -15,6 +15,7 @@ from eslabon.arguments import Floats, text
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError, ReadError, suggest
 from eslabon.files import replacing
+from eslabon.sheets import inert
 from eslabon.sweeps.table_contents import Contents, contents
 from eslabon.sweeps.table_display import described, shown_pieces
 from eslabon.sweeps.table_statistics import Summary, percentiles, statistics
@@ -214,7 +215,27 @@ class SweepTable:
         ending = Path(path).suffix.lower()
         if ending not in writers:
             raise InputError(f"a table is saved as .parquet or .csv; {path} ends in neither.")
-        with replacing(path) as file, writers[ending](file, self._parts.schema) as writer:
-            for batch in self.batches():
+        schema, batches = self._parts.schema, self.batches()
+        if ending == ".csv":
+            schema, batches = _inert_schema(schema), map(_inert_batch, batches)
+        with replacing(path) as file, writers[ending](file, schema) as writer:
+            for batch in batches:
                 writer.write_batch(batch)
         return Path(path)
+
+
+def _inert_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """The same columns, under names that no spreadsheet takes for formulas."""
+    return arrow().schema([field.with_name(inert(field.name)) for field in schema])
+
+
+def _inert_batch(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    """The same rows, with names and texts that no spreadsheet takes for formulas."""
+    pa = arrow()
+    columns = [
+        pa.array([x and inert(x) for x in column.to_pylist()], column.type)
+        if pa.types.is_string(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pa.record_batch(columns, schema=_inert_schema(batch.schema))

@@ -25,6 +25,7 @@ from eslabon.viewer.exhibit import Exhibit
 from eslabon.viewer.panel import Panel
 from eslabon.viewer.pictures import as_png
 from eslabon.viewer.playback import clips
+from eslabon.viewer.request_guard import RequestGuard
 from eslabon.viewer.session import Session
 
 if TYPE_CHECKING:
@@ -52,11 +53,18 @@ class View:
     array([0.5, 0.2])
     """
 
-    def __init__(self, exhibits: Mapping[str, Exhibit], port: int = 0, dark: bool = False) -> None:
+    def __init__(
+        self,
+        exhibits: Mapping[str, Exhibit],
+        port: int = 0,
+        dark: bool = False,
+        hosts: str | Sequence[str] = (),
+    ) -> None:
         self._exhibits, self._theme, self._dark = dict(exhibits), THEMES[dark], dark
+        self._guard = RequestGuard(hosts)
         self._pending: dict[Any, Callable[[], Any]] = {}
         self._wake, self._lock, self._stopping = threading.Condition(), threading.RLock(), threading.Event()
-        self._server = open_server(", ".join(exhibits), port, dark)
+        self._server = open_server(", ".join(exhibits), port, dark, self._guard.around)
         try:
             self._panels = self._build()
         except BaseException:
@@ -107,8 +115,8 @@ class View:
 
     @property
     def url(self) -> str:
-        """Where the view is: an address that only this machine knows."""
-        return f"http://{HOST}:{self._server.get_port()}"
+        """The address of the view on this machine. It carries the view's token: whoever has it can drive the view."""
+        return f"http://{HOST}:{self._server.get_port()}/{self._guard.token}"
 
     @property
     def mechanisms(self) -> dict[str, Mechanism]:
@@ -286,6 +294,7 @@ def view(
     port: int = 0,
     dark: bool = False,
     open_browser: bool = True,
+    hosts: str | Sequence[str] = (),
 ) -> View:
     """Show mechanisms in the browser, to be moved by hand, played, simulated and measured.
 
@@ -300,6 +309,8 @@ def view(
     port : of the loopback address; any that is free if left out. The view cannot be reached from other machines.
     dark : whether on a dark ground.
     open_browser : whether to open the page in a browser, where there is a screen.
+    hosts : host names under which the view answers besides 127.0.0.1, localhost and [::1], such as that of a proxy.
+        An SSH tunnel to any port of your own machine needs none. Only the address `url`, with its token, opens the view.
 
     >>> import eslabon as es
     >>> with es.view(es.load("five_bar"), open_browser=False) as v:
@@ -315,7 +326,7 @@ def view(
         given = (("q", q), ("motion", motion), ("frame", frame))
         own = {key: _own(value, name, named, key) for key, value in given}
         exhibits[name] = Exhibit(Session.of(m, own["q"], own["frame"]), clips(m, own["motion"]))
-    made = View(exhibits, port, dark)
+    made = View(exhibits, port, dark, hosts)
     if flag(open_browser, "open_browser") and _has_screen():
         webbrowser.open(made.url)
     return made

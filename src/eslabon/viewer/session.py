@@ -17,7 +17,8 @@ from eslabon.arguments import Floats, states, text
 from eslabon.coordinates.closing import residuals_at
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE
 from eslabon.errors import EslabonError, InputError, ModelError, shown, suggest
-from eslabon.model import Model
+from eslabon.kinematics.frames import default_frame, moving_bodies
+from eslabon.model import GROUND, Model
 from eslabon.model.configuration import coordinate_columns, difference, limits
 from eslabon.model.memory import per_model
 from eslabon.scene import body_poses
@@ -71,10 +72,7 @@ class Session:
 
     @staticmethod
     def of(m: Mechanism, q: Any = None, frame: str | None = None) -> Session:
-        known = frames_of(m)
-        if frame is not None and text(frame, "frame") not in known:
-            raise ModelError(f"{m.name} has no frame or body {shown(frame)}{suggest(frame, known)}")
-        made = Session(m, m, np.zeros(m.nq), frame or next(iter(known), None))
+        made = Session(m, m, np.zeros(m.nq), default_frame(m) if frame is None else _moving_frame(m, frame))
         made.take(start(m) if q is None else q)
         return made
 
@@ -252,8 +250,21 @@ def start(m: Mechanism) -> Floats:
 
 
 def frames_of(m: Mechanism) -> tuple[str, ...]:
-    """What can be led: the frames, then the bodies, the last one first."""
-    return tuple(dict.fromkeys((*(f.name for f in m.frames), *(b.name for b in reversed(m.bodies)))))
+    """What can be led: the frames that move, then the bodies that do, the last one first."""
+    moving = moving_bodies(m)
+    named = [f.name for f in m.frames if f.body in moving]
+    return tuple(dict.fromkeys((*named, *(b.name for b in reversed(m.bodies) if b.name in moving))))
+
+
+def _moving_frame(m: Mechanism, frame: Any) -> str:
+    """A frame that a user names."""
+    known, leads = frames_of(m), default_frame(m)
+    if text(frame, "frame") in known:
+        return str(frame)
+    if frame in (GROUND, *(f.name for f in m.frames), *(b.name for b in m.bodies)):
+        hint = f"name one that moves, such as '{leads}'" if leads else "leave frame out"
+        raise ModelError(f"'{frame}' of {m.name} is fixed to the ground and cannot be led; {hint}.")
+    raise ModelError(f"{m.name} has no frame or body {shown(frame)}{suggest(frame, known)}")
 
 
 @per_model
