@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check imports pictures docs docs-serve docs-documents bench clean
+.PHONY: demo test lint types check imports pictures images docs docs-serve docs-documents bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
@@ -33,6 +33,11 @@ imports: $(VENV)/.dev
 # The pictures that drawings are compared with, anew: look at them before they are committed.
 pictures: $(VENV)/.dev
 	$(BIN)/python tests/drawing/pictures.py
+
+# The pictures of the README and of the pages, and the gallery's table; look at them before they are committed.
+images: $(VENV)/.dev
+	$(BIN)/python docs_build/images.py
+	$(BIN)/python docs_build/gallery.py
 
 # The documentation site, into build/site; nothing is loaded from a network, neither here nor by the pages.
 docs: $(VENV)/.dev
