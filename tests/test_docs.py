@@ -166,7 +166,8 @@ def linked_pages():
 def test_links_and_pictures_exist_in_the_repository(page):
     """For readers of the repository; `test_site` follows the links of the site, anchors too."""
     path = HERE / page
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)[)#]", path.read_text(encoding="utf-8")):
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[)#]", text) + re.findall(r'src="([^"]+)"', text):
         assert (path.parent / target).exists(), f"{page} links to {target}"
 
 

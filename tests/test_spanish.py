@@ -20,6 +20,7 @@ PAGES = {  # Spanish: English
     "docs/es/tutorial.md": "docs/tutorial.md",
     "docs/es/guide.md": "docs/guide.md",
 }
+OF_SPANISH_ONLY = {"--language es"}
 
 
 @pytest.fixture(params=PAGES, ids=str)
@@ -57,7 +58,8 @@ def prose(text):
 def test_options_and_names_are_the_same(pair):
     """What stands between back ticks is for the computer, in any language."""
     ours, theirs = (set(re.findall(r"`([^`]+)`", " ".join(prose(text).split()))) for _, text in pair)
-    assert ours == theirs
+    assert ours - theirs <= OF_SPANISH_ONLY
+    assert not theirs - ours
 
 
 def test_links_lead_to_the_same_pages(pair):
