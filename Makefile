@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick budget nightly lint types check imports pictures docs docs-serve docs-documents bench clean
+.PHONY: demo test quick budget nightly lint types check imports pictures docs docs-serve docs-documents bench images clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
@@ -53,6 +53,11 @@ imports: $(VENV)/.dev
 # The pictures that drawings are compared with, anew: look at them before they are committed.
 pictures: $(VENV)/.dev
 	$(BIN)/python tests/drawing/pictures.py
+
+# The pictures of the README and of the pages, and the gallery's table; look at them before they are committed.
+images: $(VENV)/.dev
+	$(BIN)/python docs_build/images.py
+	$(BIN)/python docs_build/gallery.py
 
 # The documentation site, into build/site; nothing is loaded from a network, neither here nor by the pages.
 docs: $(VENV)/.dev

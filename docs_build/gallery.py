@@ -1,20 +1,21 @@
 """The gallery: a picture and five lines of every mechanism of the library, made from the models themselves.
 
-Written in `docs/gallery.md` as `<!-- gallery -->`; pictures of single mechanisms, `gallery/NAME.svg`, serve all pages.
+In the repository `docs/gallery.md` has a table between two marks (`make images` writes it); on the site the cards replace it.
 """
 
 import re
 from collections import Counter
 from functools import cache
-from io import StringIO
-from math import pi
+from pathlib import Path
 
-import numpy as np
+from images import NAMES, drawing
 from mkdocs.structure.files import File, Files
 
 import eslabon as es
 
-PLACE = "<!-- gallery -->"
+PAGE = Path(__file__).parents[1] / "docs" / "gallery.md"
+BEGIN, END = "<!-- gallery -->", "<!-- end of the gallery -->"
+PLACE = re.compile(f"{BEGIN}.*{END}", flags=re.DOTALL)
 GROUPS = {"Parallel robots and closed linkages": True, "Serial arms and other trees": False}
 
 
@@ -25,33 +26,35 @@ def mechanisms() -> dict[str, es.Mechanism]:
 
 def on_files(files: Files, config, **_) -> Files:
     for name in mechanisms():
-        files.append(File.generated(config, f"gallery/{name}.svg", content=drawn(name)))
-    files.append(File.generated(config, "gallery/circle.svg", content=circle()))
+        files.append(File.generated(config, f"gallery/{name}.svg", content=drawing(name)))
     return files
 
 
 def on_page_markdown(markdown: str, **_) -> str:
-    return markdown.replace(PLACE, page()) if PLACE in markdown else markdown
+    return PLACE.sub(lambda _: page(), markdown)
 
 
-@cache
-def drawn(name: str) -> str:
-    """The mechanism at home, as the text of an SVG."""
-    return svg(mechanisms()[name].plot(theme="light", title="", size=(4.2, 3.2)))
+def table() -> str:
+    """The mechanisms in a table, for readers of the repository."""
+    rows = [
+        f"| `{name}` | {headline(m.note)} | {m.dof} | {len(m.loops) or ''} |"
+        for closed in GROUPS.values()
+        for name, m in mechanisms().items()
+        if bool(m.loops) is closed
+    ]
+    return "\n".join(["| name | mechanism | degrees of freedom | loops |", "|---|---|---:|---:|", *rows])
 
 
-@cache
-def circle() -> str:
-    """What the tutorial draws: the 3-RRR on its way around a circle."""
-    way = es.paths.along(es.paths.arc([0, 0, 0], [0.03, 0, 0], [0, 0, 1], 2 * pi), es.paths.cycloidal(1.0), np.eye(3))
-    q = mechanisms()["planar_3rrr"].follow(way, times=np.linspace(0, 1, 101)).q
-    return svg(mechanisms()["planar_3rrr"].plot(q[::4], trace="centre", theme="light", title="", size=(5, 4)))
+def pictures() -> str:
+    """The committed drawings in a row, as a table."""
+    images = [f"![{name}, drawn at its home configuration](images/{name}.svg)" for name in NAMES]
+    rows = [[f"`{name}`" for name in NAMES], ["---"] * len(NAMES), images]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def svg(figure) -> str:
-    text = StringIO()
-    figure.savefig(text, format="svg")
-    return text.getvalue()
+def with_table(text: str) -> str:
+    """The text of the page with fresh tables between its marks."""
+    return PLACE.sub(lambda _: "\n\n".join([BEGIN, pictures(), table(), END]), text)
 
 
 def page() -> str:
@@ -114,3 +117,7 @@ def listed(names, most: int = 8) -> str:
     """Names in backticks, the first few of them."""
     every = [f"`{name}`" for name in names]
     return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,12 +1,17 @@
-"""Pages that live elsewhere in the repository: the changelog, how to contribute, the notebooks. And pages that stand alone."""
+"""Pages that live elsewhere in the repository: the changelog, how to contribute, the notebooks. And pages that stand alone.
+
+Pages link to these files where the repository has them, so that the links work there too; on the site they lead to pages.
+"""
 
 import re
 from pathlib import Path
+from posixpath import dirname, relpath
 
 from mkdocs.structure.files import File, Files
 
 HEAD = Path(__file__).parents[1]
 PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
+ELSEWHERE = {**PAGES, "notebooks.md": "examples/README.md"}  # pages of the site, and their files
 
 
 def on_files(files: Files, config, **_) -> Files:
@@ -28,4 +33,15 @@ def on_page_markdown(markdown: str, page, **_) -> str:
     """A page without neighbours has no use for a list of them."""
     if page.parent is None:
         page.meta["hide"] = ["navigation", "toc"] if page.is_homepage else ["navigation"]
+    return linked(markdown, dirname(page.file.src_uri) or ".")
+
+
+def linked(markdown: str, folder: str) -> str:
+    """A page in a folder of docs, with links to files of the repository made links to pages of the site.
+
+    >>> linked("[changes](../../CHANGELOG.md#unreleased)", "howto")
+    '[changes](../changelog.md#unreleased)'
+    """
+    for page, source in ELSEWHERE.items():
+        markdown = markdown.replace(f"]({relpath(f'../{source}', folder)}", f"]({relpath(page, folder)}")
     return markdown

@@ -2,14 +2,20 @@
 
 import doctest
 import re
+import shlex
+import tomllib
 from contextlib import redirect_stdout
 from io import StringIO
+from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import eslabon as es
+from eslabon.cli import app
 from eslabon.write.urdf import to_urdf
 from test_words import SPANISH
 
@@ -151,8 +157,89 @@ def test_pages_use_the_words_of_the_field(page):
     assert not re.findall(rf"\b(?:{own})", text)
 
 
-def test_links_between_pages_lead_somewhere():
-    """Those of pages that the site does not have; `test_site` follows those that it has."""
-    for page in [*HERE.glob("*.md"), HERE / "reproductions" / "README.md"]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def linked_pages():
+    every = [*HERE.glob("*.md"), *(HERE / "docs").rglob("*.md"), HERE / "reproductions" / "README.md"]
+    return sorted(page.relative_to(HERE).as_posix() for page in every)
+
+
+@pytest.mark.parametrize("page", linked_pages())
+def test_links_and_pictures_exist_in_the_repository(page):
+    """For readers of the repository; `test_site` follows the links of the site, anchors too."""
+    path = HERE / page
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[)#]", text) + re.findall(r'src="([^"]+)"', text):
+        assert (path.parent / target).exists(), f"{page} links to {target}"
+
+
+# -- pages that state facts about the package -------------------------------------------------------------------------
+
+
+def rows_of(page):
+    """The cells of all tables of a page, row by row."""
+    lines = (HERE / page).read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
+def test_the_installation_page_lists_every_extra():
+    extras = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    described = {row[0].strip("`"): " ".join(row) for row in rows_of("docs/install.md") if row[0].strip("`") in extras}
+    assert set(described) == set(extras)
+    for name, needs in extras.items():
+        included = {extra for need in needs for extra in re.findall(r"eslabon\[(.+)\]", need) if name != "dev"}
+        for extra in ",".join(included).split(","):
+            assert f"`{extra}`" in described[name] or not extra, f"{name} includes {extra}"
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "folder"),
+    [
+        ("linux", {"XDG_CACHE_HOME": "/x"}, "/x/eslabon"),
+        ("linux", {"HOME": "/h"}, "~/.cache/eslabon"),
+        ("darwin", {"HOME": "/h"}, "~/Library/Caches/eslabon"),
+        ("win32", {"LOCALAPPDATA": "/x"}, "/x/eslabon/Cache"),
+    ],
+)
+def test_the_cache_is_where_the_installation_page_says(platform, environment, folder, monkeypatch):
+    from eslabon.graph.native import cache
+
+    for name in ("ESLABON_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.platform", platform)
+    assert cache.folder().as_posix() == folder.replace("~", "/h")
+    shown = folder.replace("/x", "$XDG_CACHE_HOME" if platform == "linux" else "%LOCALAPPDATA%")
+    text = (HERE / "docs" / "install.md").read_text(encoding="utf-8")
+    assert f"`{shown}`" in text.replace("\\", "/")
+
+
+def test_the_cache_has_the_size_that_the_installation_page_says():
+    from eslabon.graph.native.cache import LIMIT
+
+    assert f"beyond {LIMIT // 2**20} MB" in (HERE / "docs" / "install.md").read_text(encoding="utf-8")
+
+
+def shell_lines():
+    return [line for line in "".join(blocks("docs/install.md", "sh")).splitlines() if line.startswith("eslabon")]
+
+
+@pytest.mark.parametrize("line", shell_lines())
+def test_shell_lines_of_the_installation_page_run(line):
+    ran = CliRunner().invoke(app, shlex.split(line)[1:])
+    assert ran.exit_code == 0, ran.output
+
+
+def test_the_stability_page_lists_every_submodule():
+    modules = {f"es.{name}" for name in es.__all__ if isinstance(getattr(es, name), ModuleType)}
+    listed = {row[0].strip("`") for row in rows_of("docs/stability.md") if row[0].startswith("`es.")}
+    assert listed == modules
+
+
+@pytest.mark.parametrize("page", ["docs/stability.md", "docs/limits.md", "docs/conventions.md", "docs/install.md"])
+def test_names_on_a_page_exist(page):
+    """Names of `es` in running text; those in code run."""
+    text = re.sub(r"^```.*?^```$", "", (HERE / page).read_text(encoding="utf-8"), flags=re.S | re.M)
+    for name in re.findall(r"`es\.([\w.]+)", text):
+        assert attrgetter(name)(es)
+    for name in re.findall(r"`m\.(\w+)", text):
+        assert hasattr(es.Mechanism, name), name

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from browser import chromium, opened
 
 HERE = Path(__file__).parents[1]
+PHONE = 390  # pixels
 LOADS = {
     "script": "src",
     "img": "src",
@@ -69,18 +70,39 @@ def test_the_site(tmp_path, monkeypatch):
 
 def look_at_pages(site):
     """Pages load without complaints and ask for nothing else; equations are set, pictures drawn."""
-    with chromium() as browser, opened(browser) as tab:
+    with chromium() as browser:
+        for name in ("index", "gallery", "formulations/lie", "reference/mechanism"):
+            look_at_page(browser, site, name)
+        with opened(browser) as tab:
+            look_at_contents(tab, site)
+        look_at_pages_on_a_phone(browser, site)
+
+
+def look_at_page(browser, site, name):
+    """In a tab of its own: the next page would abort what this one still loads."""
+    with opened(browser) as tab:
         asked = []
         tab.page.on("request", lambda request: asked.append(request.url))
-        for name in ("index", "gallery", "formulations/lie", "reference/mechanism"):
-            tab.page.goto((site / f"{name}.html").as_uri(), wait_until="networkidle")
-            assert tab.page.title()
+        tab.page.goto((site / f"{name}.html").as_uri(), wait_until="networkidle")
+        assert tab.page.title()
         assert not tab.complaints
         assert all(address.startswith(("file:", "data:", "blob:")) for address in asked)
-        tab.page.goto((site / "formulations/lie.html").as_uri())
-        assert tab.page.eval_on_selector("math[display=block]", "e => e.getBoundingClientRect().height") > 20
-        tab.page.goto((site / "index.html").as_uri())
-        assert tab.page.eval_on_selector_all(".strip img", "all => all.map(e => e.naturalWidth > 0)") == [True] * 4
+
+
+def look_at_contents(tab, site):
+    tab.page.goto((site / "formulations/lie.html").as_uri())
+    assert tab.page.eval_on_selector("math[display=block]", "e => e.getBoundingClientRect().height") > 20
+    tab.page.goto((site / "index.html").as_uri())
+    pictures = "all => all.map(e => e.naturalWidth > 0)"
+    assert tab.page.eval_on_selector_all(".first img, .strip img", pictures) == [True] * 5
+
+
+def look_at_pages_on_a_phone(browser, site):
+    """Nothing is wider than the screen: tables and code scroll by themselves."""
+    with opened(browser, width=PHONE) as tab:
+        for name in ("index", "install", "tutorial", "conventions", "limits", "stability", "gallery"):
+            tab.page.goto((site / f"{name}.html").as_uri())
+            assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE, name
 
 
 def check_link(pages, path, name, address):

@@ -20,7 +20,7 @@ PAGES = {  # Spanish: English
     "docs/es/tutorial.md": "docs/tutorial.md",
     "docs/es/guide.md": "docs/guide.md",
 }
-OF_SPANISH_ONLY = {"--language es", "eslabon reproduce all"}
+OF_SPANISH_ONLY = {"--language es"}
 
 
 @pytest.fixture(params=PAGES, ids=str)

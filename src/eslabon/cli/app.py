@@ -19,7 +19,9 @@ from eslabon.cli.answer import Answer, printed
 from eslabon.errors import EslabonError
 
 app = typer.Typer(
-    help="The dynamics of articulated rigid-body systems, serial and parallel robots alike.",
+    help="Kinematics and dynamics of mechanisms with closed loops.\n\n"
+    "A command takes the name of a mechanism (see `eslabon list`) or a .toml, .urdf or MJCF (.xml) file. "
+    "`eslabon COMMAND --help` shows its options and an example.",
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["--help", "-h"]},
@@ -27,8 +29,8 @@ app = typer.Typer(
 UsageError: Any = typer.BadParameter.__base__  # click's, of which typer may have a copy of its own
 EXAMPLES: dict[str, str] = {}  # of every command; the tests run them
 
-Json = Annotated[bool, typer.Option("--json", help="The answer as JSON, with all digits.")]
-Csv = Annotated[bool, typer.Option("--csv", help="The answer as CSV, with all digits.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON, with all digits.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print the results as CSV, with all digits.")]
 
 
 def command(name: str, example: str, data: bool = True) -> Callable[[Callable[..., Answer]], Callable[..., None]]:
@@ -80,7 +82,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="The version, and nothing else.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass

@@ -79,7 +79,9 @@ def torques(
     degrees: Degrees = False,
     time: Time = None,
 ) -> Answer:
-    """Inverse dynamics: the actuators' forces for a state of motion; left out, home at rest."""
+    """Compute the actuator forces for a motion (inverse dynamics).
+
+    The default state is the home configuration, at rest."""
     m = load(source)
     at = instant(m, time)
     with patience("compiling the inverse dynamics"):
@@ -116,7 +118,9 @@ def simulate(
     animate: Annotated[Path | None, typer.Option("--animate", help="Also show it moving, in this file (.mp4, .gif, .html).")] = None,
     theme: Theme = None,
 ) -> Answer:  # fmt: skip
-    """The motion from a state, home at rest if left out, under constant forces."""
+    """Simulate the motion under constant actuator forces.
+
+    The default initial state is the home configuration, at rest."""
     from eslabon.simulate.step_formulas import METHODS
 
     needed("--panel", panels, "--plot", plot)

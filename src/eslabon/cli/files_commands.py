@@ -28,7 +28,9 @@ def check(
         list[Path] | None, typer.Option("--packages", help="Where package:// paths are looked for; may be given again.")
     ] = None,
 ) -> Answer:
-    """Everything that is wrong or odd in a file at once, with line numbers. The exit code is 1 if it cannot be loaded."""
+    """Report all errors and warnings of a file, with line numbers.
+
+    The exit code is 1 if the file cannot be loaded."""
     from eslabon.studies.file_check import check as findings
 
     found = findings(file, packages)
@@ -49,7 +51,9 @@ def convert(
     ],
     repair: Repair = False,
 ) -> Answer:
-    """Write a mechanism in another format; what that has no place for is said."""
+    """Convert a mechanism to another file format.
+
+    A warning lists what the format cannot express."""
     m = load(source, repair=True) if repair else load(source)
     path = m.save(out)
     return Answer(

@@ -69,7 +69,9 @@ def pose(
     degrees: Degrees = False,
     time: Time = None,
 ) -> Answer:
-    """The pose of a frame: position, roll, pitch and yaw, the 4x4 matrix, and with loops all coordinates that close them."""
+    """Compute the pose of a frame.
+
+    Prints position, roll, pitch, yaw and the 4x4 matrix. Loops are closed first, and all coordinates are printed."""
     m = load(source)
     at = instant(m, time)
     with patience("closing the loops"):
@@ -117,7 +119,9 @@ def ik(
     solutions: Annotated[int, typer.Option(help="How many configurations to look for.", min=1)] = 1,
     degrees: Degrees = False,
 ) -> Answer:
-    """Inverse kinematics: coordinates that bring a frame to a pose, and with loops close them."""
+    """Find joint coordinates that bring a frame to a pose.
+
+    In a mechanism with loops, the coordinates also close the loops."""
     m = load(source)
     target = _target(position, rpy, planar, degrees)
     start = None if guess is None else in_radians(numbers(guess, "--guess"), angles(m), degrees)
@@ -175,8 +179,9 @@ def workspace(
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it into this file (.png, .svg, .pdf).")] = None,
     theme: Theme = None,
 ) -> Answer:  # fmt: skip
-    """Where a frame can go, and how near to singular it is there: random samples of the joints, or, with --map, a grid of poses by working mode.
-    CSV and JSON have every configuration, or every pose."""
+    """Find where a frame can go and how close to singular it is.
+
+    Samples the joints at random or, with --map, a grid of poses by working mode. --csv and --json list each sample."""
     needed("--theme", theme, "--plot", plot)
     m = load(source)
     if over and (samples is not None or ranges):

@@ -18,7 +18,7 @@ from eslabon.sheets import Sheet
 
 @command("list", "eslabon list")
 def list_library() -> Answer:
-    """The mechanisms that come with the package."""
+    """List the mechanisms that come with the package."""
     rows = []
     for name in es.robots():
         m = es.load(name)
@@ -32,7 +32,9 @@ def show(
     source: Source,
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the topology into this file.")] = None,
 ) -> Answer:
-    """Tables of a mechanism's bodies, joints, loops and parameters, its mobility, and warnings about its data."""
+    """Print a mechanism's tables, its mobility and data warnings.
+
+    The tables list its bodies, joints, loops and parameters."""
     from eslabon.studies.describe import describe, sheets
 
     m = load(source)

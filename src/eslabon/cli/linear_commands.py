@@ -32,7 +32,9 @@ def linearize(
     ] = None,
     time: Time = None,
 ) -> Answer:  # fmt: skip
-    """The exact linear model about a state, home at rest if left out: A, B, C, poles and modes."""
+    """Compute the linear model at a state: A, B, C, poles, modes.
+
+    The model is exact. The default state is the home configuration, at rest."""
     m = load(source)
     at = instant(m, time)
     with patience("compiling the linear model"):
@@ -57,7 +59,9 @@ def linearize(
 
 @command("equilibrium", "eslabon equilibrium double_pendulum")
 def equilibrium(source: Source, tau: Constant = None, degrees: Degrees = False) -> Answer:
-    """Every configuration found at rest under constant forces, none if left out, and whether it is stable."""
+    """Find equilibrium configurations and their stability.
+
+    The actuator forces are constant, and zero by default."""
     m = load(source)
     force = np.zeros(m.nu) if tau is None else vector(tau, "--tau", m.nu)
     with patience("looking for equilibria"):

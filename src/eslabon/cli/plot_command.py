@@ -33,7 +33,9 @@ def plot(
     theme: Theme = None,
     size: Annotated[str | None, typer.Option("--size", help="Width and height in inches: '6 4'.")] = None,
 ) -> Answer:  # fmt: skip
-    """Draw a mechanism: in its plane with the symbols of kinematic diagrams, or in space as shaded solids."""
+    """Draw a mechanism.
+
+    Planar mechanisms are drawn with the symbols of kinematic diagrams, spatial ones as shaded solids."""
     m = load(source)
     if mode is not None and (q is not None or actuated is not None):
         raise es.ReadError("--mode names a configuration, and --q and --actuated give one; give one of them.")

@@ -50,7 +50,9 @@ def reproduce(
         str, typer.Option("--language", help="Of the report: en or es.", autocompletion=lambda: list(LANGUAGES))
     ] = "en",
 ) -> Answer:
-    """Recompute what a document prints: each value beside the printed one, with a verdict, and a handout to print."""
+    """Recompute a document and compare with its printed values.
+
+    Each value stands beside the printed one with a verdict. A handout with figures is written to a folder."""
     checked(language)
     if name == ALL:
         return _all(folder or Path("out/reproductions"), language, out)

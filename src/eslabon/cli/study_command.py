@@ -57,7 +57,9 @@ def study_of(
         Path | None, typer.Option("--save-study", help="Also write these choices as a study file, to be made again.")
     ] = None,
 ) -> Answer:  # fmt: skip
-    """One page about a mechanism: what it is, how it moves, what drives and controls it, its equations; all numbers beside it."""
+    """Write one page with everything about a mechanism.
+
+    The page shows the mechanism, its motion, forces, control and equations. The numbers are written to files beside it."""
     from eslabon.studies.study_file import is_study, read_study
     from eslabon.studies.study_file import save_study as saved
 
@@ -134,7 +136,7 @@ def _made(m: es.Mechanism, asked: dict[str, Any], place: str, notes: list[str]) 
 
 @command("demo", "eslabon demo", data=False)
 def demo(folder: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("out")) -> Answer:
-    """The study of a parallel robot, planar_3rrr: nothing to set, and something to look at."""
+    """Write the study of a parallel robot: a good first command."""
     from eslabon.studies.demo import introduce
 
     answer = _made(introduce(Console(highlight=False)), {}, str(folder), [])

@@ -36,7 +36,9 @@ def sweep_of(
     theme: Theme = None,
     yes: Annotated[bool, typer.Option("--yes", help="Run it however many points it has.")] = False,
 ) -> Answer:  # fmt: skip
-    """A quantity of many designs of a mechanism: ranges, percentiles, the designs at the ends; the table, and a figure of it."""
+    """Compute a quantity for many designs of a mechanism.
+
+    Prints ranges, percentiles and the extreme designs, and writes the table and a figure."""
     from eslabon.studies.choices import Choices
     from eslabon.studies.study_file import is_study, read_study
     from eslabon.studies.subject import Subject

@@ -32,8 +32,9 @@ def equations(
     values: Annotated[bool, typer.Option("--values", help="Put the parameters' values in.")] = False,
     long: Annotated[bool, typer.Option("--long", help="Even if there are thousands of operations.")] = False,
 ) -> Answer:
-    """A quantity as equations, with the parameters as letters; left out, the inverse dynamics, with loops the equations of
-    motion."""
+    """Print the equations of a quantity, with parameters as symbols.
+
+    The default is the inverse dynamics or, for a mechanism with loops, the equations of motion."""
     from eslabon.textbook import default_quantity
 
     m = load(source)
@@ -60,7 +61,7 @@ def c(
     frame: Frame = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the files into this folder; printed if left out.")] = None,
 ) -> Answer:  # fmt: skip
-    """Portable C for a quantity: a header and a source file."""
+    """Generate portable C for a quantity: a header and a source."""
     m = load(source)
     with patience("writing C"):
         made = m.c_source(quantity, **_options(frame))

@@ -42,7 +42,9 @@ def view(
         ),
     ] = None,
 ) -> Answer:
-    """Mechanisms in the browser: move joints, lead a frame, change parameters, let go, push, play. Only this machine sees it."""
+    """Show mechanisms in the browser and move them by hand.
+
+    Move joints, drag a frame, change parameters, simulate, push, play a motion. The page is served to this computer only."""
     from eslabon.studies.movement import movement
     from eslabon.viewer import view as in_browser
 
