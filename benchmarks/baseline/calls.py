@@ -7,13 +7,14 @@ Every call is recorded at mechanisms chosen by a rule:
 
 * `EVERYWHERE`: the library and all drawn mechanisms.
 * `THOROUGH`: the library and every fifth drawn mechanism; calls that compile large graphs or search.
-* `FEW`: eight mechanisms of the library that are small; calls that take seconds, or that repeat another one's path.
+* `AT_SOME`: eight small mechanisms of the library, `FEW`, and every tenth drawn one; formulations and ways to impose loops.
+* `AT_FEW`: `FEW` alone; calls that take seconds, or whose numbers another call gives too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -49,6 +50,10 @@ def THOROUGH(name: str) -> bool:
 
 def AT_FEW(name: str) -> bool:
     return name in FEW
+
+
+def AT_SOME(name: str) -> bool:
+    return name in FEW or (name in drawn() and drawn().index(name) % 10 == 0)
 
 
 def at(*names: str) -> Callable[[str], bool]:
@@ -103,8 +108,9 @@ def singular_motions(x: Any) -> dict[str, Any]:
 def mobility(x: Any) -> dict[str, Any]:
     words = fields(
         "agree", "bodies", "couplings", "dof", "dof_at_home", "gruebler", "herve", "infinitesimal", "joint_dof", "joints",
-        "kind", "nearby", "order", "planar", "redundant", "rows", "trouble", "useful", "velocities", "sentences", "table",
+        "kind", "nearby", "order", "planar", "redundant", "rows", "trouble", "useful", "velocities",
     )(x)  # fmt: skip
+    words["table"], words["sentences"] = x.table(), x.sentences()
     words["loops"] = [{"joints": loop.joints, "subgroup": str(loop.subgroup)} for loop in x.loops]
     words["chains"] = [fields("joints", "loops", "dof", "trivial", "infinitesimal", "inactive", "kind")(y) for y in x.chains]
     return words
@@ -141,7 +147,8 @@ class Call:
     """A line of the table.
 
     name : in the recording; it stays when verbs are renamed.
-    verbs : the public names that the call covers, separated by blanks; "Mechanism." may be left out.
+    verbs : the public names that the call covers, separated by blanks: a verb of `Mechanism`, or "es.load",
+        "control.lqr", "BondGraph.rates" and the like.
     tolerance, floor : see `Precision`; `reason` says why, where they are not the usual ones.
     """
 
@@ -183,6 +190,7 @@ TIMED = (
     "coupling_forces", "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "state_matrix", "input_matrix",
 )  # fmt: skip
 LARGE = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "state_matrix", "input_matrix", "coriolis_matrix")
+LINEARIZED = ("state_matrix", "input_matrix")  # `linearize` gives their numbers
 # As `TIMED`, what solves linear equations where there are loops.
 LINEAR_EQUATIONS = TIMED[2:]
 
@@ -213,20 +221,20 @@ def quantities() -> Iterator[Call]:
     for name in QUANTITIES:
         precision: dict[str, Any] = RESOLVED if name in LINEAR_EQUATIONS else CANCELLING if name == "constraint" else {}
         where = THOROUGH if name in LARGE else EVERYWHERE
-        yield Call(name, name, evaluate(name), where=where, **precision)
-        yield Call(f"operations.{name}", "operations", count(name), where=EVERYWHERE)
+        yield Call(name, name, evaluate(name), where=AT_FEW if name in LINEARIZED else where, **precision)
+        yield Call(f"operations.{name}", "operations", count(name), where=where)
     for name, quantity in UNDER_FORCES.items():
         yield Call(f"{name}.under_forces", name, under_forces(name), where=THOROUGH, **RESOLVED)
         yield Call(f"operations.{quantity}", "operations", count(quantity), where=THOROUGH)
     for formulation in ("newton_euler", "lagrange", "lie", "gibbs_appell", "quaternion", "bond_graph"):
         chosen = {"formulation": formulation}
-        for name, where in (("inverse_dynamics", THOROUGH), ("forward_dynamics", AT_FEW)):
+        for name, where in (("inverse_dynamics", AT_SOME), ("forward_dynamics", AT_FEW)):
             yield Call(f"{name}.{formulation}", name, evaluate(name, **chosen), where=where, **RESOLVED)
             yield Call(f"operations.{name}.{formulation}", "operations", count(name, **chosen), where=where)
     for constraints in ("multipliers", "elimination", "udwadia_kalaba"):
         chosen = {"constraints": constraints}
         for name in ("inverse_dynamics", "forward_dynamics"):
-            yield Call(f"{name}.{constraints}", name, evaluate(name, **chosen), where=AT_FEW, **RESOLVED)
+            yield Call(f"{name}.{constraints}", name, evaluate(name, **chosen), where=AT_SOME, **RESOLVED)
     for axes in ("spatial", "aligned"):
         for name in ("jacobian", "velocity", "acceleration"):
             yield Call(f"{name}.{axes}", name, evaluate(name, axes=axes), where=AT_FEW)
@@ -241,7 +249,7 @@ DATA = (
     Call("structure", "nq nv nu closed rheonomic joints bodies loops couplings frames springs wrenches shapes "
         "actuated actuated_coordinates actuated_velocities coordinates velocities parents body_places carriers plain modes",
         lambda c: {
-            "sizes": (c.m.nq, c.m.nv, c.m.nu), "closed": c.m.closed, "rheonomic": c.m.rheonomic, "plain": c.m.plain,
+            "sizes": (c.m.nq, c.m.nv, c.m.nu), "closed": c.m.closed, "rheonomic": c.m.rheonomic, "plain": c.m.plain == c.m,
             "joints": [(j.name, repr(j.kind), j.parent, j.child) for j in c.m.joints],
             "bodies": [(b.name, float(b.mass)) for b in c.m.bodies],
             "loops": [(x.name, repr(x.kind)) for x in c.m.loops],
@@ -274,12 +282,12 @@ DATA = (
     Call("inertial_parameters", "inertial_parameters", lambda c: c.m.inertial_parameters()),
     Call("check_parameters", "check_parameters", lambda c: c.m.check_parameters(["nothing"])),
     Call("save.toml", "save", lambda c: c.save(".toml").read_text()),
-    Call("save.toml.load", "save load", lambda c: (es.load(c.save(".toml")) == c.m, outline(es.load(c.save(".toml"))))),
+    Call("save.toml.load", "save es.load", lambda c: (es.load(c.save(".toml")) == c.m, outline(es.load(c.save(".toml"))))),
     Call("save.urdf", "save", lambda c: c.save(".urdf").read_text()),
-    Call("save.urdf.load", "save load", lambda c: outline(es.load(c.save(".urdf")))),
+    Call("save.urdf.load", "save es.load", lambda c: outline(es.load(c.save(".urdf")))),
     Call("save.unknown", "save", lambda c: c.save(".docx")),
-    Call("check", "check", lambda c: es.check(c.save(".toml")), each(fields("level", "line", "sentence"))),
-    Call("check.urdf", "check", lambda c: es.check(c.save(".urdf")), each(fields("level", "line", "sentence")), THOROUGH),
+    Call("check", "es.check", lambda c: es.check(c.save(".toml")), each(fields("level", "line", "sentence"))),
+    Call("check.urdf", "es.check", lambda c: es.check(c.save(".urdf")), each(fields("level", "line", "sentence")), THOROUGH),
 )  # fmt: skip
 
 
@@ -300,7 +308,7 @@ CHANGES = (
     changed("with_actuated", "with_actuated", lambda c: c.m.with_actuated([c.m.joints[-1].name])),
     changed("with_gravity", "with_gravity", lambda c: c.m.with_gravity((0.5, -9.0, 1.0))),
     changed("with_payload", "with_payload", lambda c: c.m.with_payload(c.frame, 0.5, (0.01, 0.02, 0.03))),
-    changed("with_free", "with_free", lambda c: c.m.with_free(f"{c.m.bodies[-1].name}.mass")),
+    changed("with_free", "with_free", lambda c: c.m.with_free(next(iter(c.m.free_numbers()), "nothing.mass"))),
     changed("with_free", "with_free", lambda c: c.m.with_free("nothing.mass"), ".unknown"),
     changed("with_clearance", "with_clearance", lambda c: c.m.with_clearance((*c.m.loops, *c.m.joints)[0].name)),
     Call("with_mode", "with_mode", lambda c: c.m.with_mode("here", c.q), lambda m: dict(m.modes), **CANCELLING),
@@ -348,7 +356,7 @@ LOOPS = (
 )  # fmt: skip
 
 KINEMATICS = (
-    Call("pose.default_frame", "pose", lambda c: c.m.pose(c.q)),
+    Call("pose.default_frame", "pose", lambda c: c.m.pose(c.q), where=THOROUGH),
     Call("pose.batch", "pose", lambda c: c.m.pose(np.stack([c.q, c.q, c.m.neutral()]), c.frame)),
     Call("pose.too_short", "pose", lambda c: c.m.pose(c.q[:-1], c.frame)),
     Call("pose.nan", "pose", lambda c: c.m.pose(c.q * np.nan, c.frame)),
@@ -362,9 +370,9 @@ KINEMATICS = (
     Call("inverse_kinematics.position", "inverse_kinematics",
         lambda c: c.m.inverse_kinematics(position=c.position + 0.01, guess=c.q, frame=c.frame, report=True), CONFIGURATIONS,
         THOROUGH, **SEARCH),
-    Call("inverse_kinematics.solutions", "inverse_kinematics Target",
+    Call("inverse_kinematics.solutions", "inverse_kinematics es.Target",
         lambda c: c.m.inverse_kinematics(position=c.position, guess=c.q, frame=c.frame, solutions=4), where=AT_FEW, **SOLVER),
-    Call("inverse_kinematics.targets", "inverse_kinematics Target",
+    Call("inverse_kinematics.targets", "inverse_kinematics es.Target",
         lambda c: c.m.inverse_kinematics([es.Target(c.frame, position=c.position)], guess=c.q), where=AT_FEW, **SOLVER),
     Call("inverse_kinematics.unreachable", "inverse_kinematics",
         lambda c: c.m.inverse_kinematics(position=c.position + 100.0, guess=c.q, frame=c.frame), where=AT_FEW, **SEARCH),
@@ -394,14 +402,14 @@ DYNAMICS = (
         lambda c: c.m.inverse_dynamics(c.q, c.v, c.a, external={c.m.bodies[-1].name: [0.1, 0.2, 0.3, 1.0, 2.0, 3.0]}, **c.timed),
         where=THOROUGH, **RESOLVED),
     Call("inverse_dynamics.batch", "inverse_dynamics",
-        lambda c: c.m.inverse_dynamics(np.stack([c.q, c.q]), np.stack([c.v, c.rest]), c.a, **c.timed), **RESOLVED),
+        lambda c: c.m.inverse_dynamics(np.stack([c.q, c.q]), c.v, np.stack([c.a, c.a]), **c.timed), **RESOLVED),
     Call("inverse_dynamics.unknown_formulation", "inverse_dynamics",
         lambda c: c.m.inverse_dynamics(c.q, c.v, c.a, formulation="hamilton", **c.timed)),
     Call("inverse_dynamics.open", "inverse_dynamics", lambda c: c.m.inverse_dynamics(c.q + 0.2, c.v, c.a, **c.timed),
         **RESOLVED),
     Call("forward_dynamics.time", "forward_dynamics", lambda c: c.m.forward_dynamics(c.q, c.v, c.tau, t=TIME),
         where=THOROUGH, **RESOLVED),
-    Call("derivative.q", "derivative", lambda c: c.m.derivative("pose", "q", c.q, frame=c.frame)),
+    Call("derivative.q", "derivative", lambda c: c.m.derivative("pose", "q", c.q, frame=c.frame), where=THOROUGH),
     Call("derivative.inverse_dynamics.q", "derivative",
         lambda c: c.m.derivative("inverse_dynamics", "q", c.q, c.v, c.a, **c.timed), where=AT_FEW, **RESOLVED),
     Call("derivative.parameter", "derivative",
@@ -410,7 +418,7 @@ DYNAMICS = (
         lambda c: c.m.derivative("configuration", c.parameter, c.q, along="closed", **c.timed), where=THOROUGH, **RESOLVED),
     Call("derivative.conditions", "derivative",
         lambda c: c.m.derivative("conditions", c.parameter, c.q, frame=c.frame), fields("parallel", "serial"), AT_FEW, **SOLVER),
-    Call("derivative.poles", "derivative", lambda c: c.m.derivative("poles", c.parameter, c.q), where=AT_FEW, **POLES),
+    Call("derivative.poles", "derivative", lambda c: c.m.derivative("poles", c.parameter, c.q, along="closed"), where=AT_FEW, **POLES),
     Call("derivative.unknown", "derivative", lambda c: c.m.derivative("colour", "q", c.q)),
     Call("operations.unknown", "operations", lambda c: c.m.operations("colour")),
     Call("equations", "equations", lambda c: str(c.m.equations()), where=at("cart_pole", "elbow", "slider_crank")),
@@ -452,10 +460,10 @@ def run_c(c: MechanismCase, quantity: str) -> Any:
 
 
 LINEAR_MODELS = (
-    Call("linearize", "linearize linear.linearize LinearModel", lambda c: c.linear_model, LINEAR, THOROUGH, **RESOLVED),
+    Call("linearize", "linearize linear.linearize es.LinearModel", lambda c: c.linear_model, LINEAR, THOROUGH, **RESOLVED),
     Call("linearize.rest", "linearize", lambda c: c.rest_model, LINEAR, AT_FEW, **RESOLVED),
-    Call("modes", "LinearModel.modes", lambda c: c.linear_model.modes(), MODES, THOROUGH, **POLES),
-    Call("modes.table", "LinearModel.modes", lambda c: repr(c.linear_model.modes()), where=AT_FEW),
+    Call("modes", "linear.Modes", lambda c: c.linear_model.modes(), MODES, THOROUGH, **POLES),
+    Call("modes.table", "linear.Modes", lambda c: repr(c.linear_model.modes()), where=AT_FEW),
     Call("equilibrium", "equilibrium", lambda c: c.m.equilibrium(c.q), EQUILIBRIUM, THOROUGH, **POLES),
     Call("equilibrium.forces", "equilibrium", lambda c: c.m.equilibrium(tau=np.zeros(c.m.nu), guess=c.q), EQUILIBRIUM,
         THOROUGH, **POLES),
@@ -466,7 +474,7 @@ LINEAR_MODELS = (
             (c.m.assemble(c.motors(c.q) + 1e-3, c.q) if c.m.closed else c.q + 1e-3, c.rest, c.rest)),
         fields("dq", "dv", "da", "W_dq", "V_dv", "U_da", "true"), AT_FEW, **RESOLVED),
     Call("to_control_nonlinear", "to_control_nonlinear control.nonlinear_system",
-        lambda c: c.m.to_control_nonlinear(c.q), lambda s: {
+        lambda c: c.m.to_control_nonlinear(c.q if c.m.closed else None), lambda s: {
             "states": s.state_labels, "inputs": s.input_labels, "outputs": s.output_labels,
             "rates": s.dynamics(0.0, np.full(s.nstates, 0.1), np.full(s.ninputs, 0.2)),
         }, AT_FEW, **SOLVER),
@@ -601,8 +609,8 @@ DESIGNS = (
         measured(lambda: es.measures.ReachableWorkspace({"x": (0.0, 0.1), "y": (0.05, 0.12)}, 6), LENGTHS), where=FIVE_BAR,
         **SOLVER),
     Call("measures.TrackingError", "measures.TrackingError",
-        measured(lambda: es.measures.TrackingError(lambda m, r: es.control.pd_gravity(m, r, 1.0, 0.1), swing(), step=0.01),
-            LENGTHS), where=FIVE_BAR, **INTEGRATED),
+        measured(lambda: es.measures.TrackingError("computed_torque", swing(), frequency=20.0, step=0.01), LENGTHS),
+        where=FIVE_BAR, **INTEGRATED),
     Call("measures.Called", "measures.Called",
         measured(lambda: es.measures.Called(lambda m: m.pose([0.0, 0.0], "tool")[0, 3], "reach"), {"a1": [0.5, 1.0]}),
         where=at("elbow")),
@@ -612,13 +620,13 @@ DESIGNS = (
     Call("measures.measure_of", "measures.measure_of measures.MEASURES",
         lambda c: [sorted(es.measures.MEASURES), repr(es.measures.measure_of("peak_torque", {"motion": swing()}))],
         where=FIVE_BAR),
-    Call("sweep", "sweep sweeps.sweep",
+    Call("sweep", "es.sweep sweeps.sweep",
         lambda c: es.sweep(c.m, es.measures.PeakTorque(swing()), {"L2": (0.03, 0.05), "L3": (0.09, 0.11)}, 8, progress=False),
-        lambda t: {column.name: np.asarray(t.column(column.name)) for column in t.columns}, FIVE_BAR, **SOLVER),
-    Call("sweep.gravity_forces", "sweep",
+        lambda t: {column.name: np.asarray(t[column.name]) for column in t.columns}, FIVE_BAR, **SOLVER),
+    Call("sweep.gravity_forces", "es.sweep",
         lambda c: es.sweep(c.m, "gravity_forces", {"m1": (0.5, 1.5)}, 5, q=[0.1, 0.2], progress=False),
-        lambda t: {column.name: np.asarray(t.column(column.name)) for column in t.columns}, at("elbow")),
-    Call("sweep.unknown", "sweep", lambda c: es.sweep(c.m, "gravity_forces", {"nothing": (0.5, 1.5)}, 5, q=c.q), str),
+        lambda t: {column.name: np.asarray(t[column.name]) for column in t.columns}, at("elbow")),
+    Call("sweep.unknown", "es.sweep", lambda c: es.sweep(c.m, "gravity_forces", {"nothing": (0.5, 1.5)}, 5, q=c.q), str),
     Call("sweeps.sensitivities", "sweeps.sensitivities",
         lambda c: es.sweeps.sensitivities(c.m, "gravity_forces", {"m1": (0.5, 1.5), "a1": (0.9, 1.1)}, 8, q=[0.1, 0.2],
             progress=False),
@@ -659,7 +667,7 @@ GRAPHS = (
     Call("causality.derivative", "BondGraph.causality", lambda c: c.g.causality("derivative"),
         fields("preference", "states", "order")),
     Call("junction_structure", "BondGraph.junction_structure",
-        lambda c: c.g.junction_structure().at(c.x, c.u), lambda x: {name: np.asarray(y) for name, y in x.items()}, **CANCELLING),
+        lambda c: (s := c.g.junction_structure(), {name: s.at(c.x, c.u, name) for name in s.blocks})[1], **CANCELLING),
     Call("rates", "BondGraph.rates", lambda c: c.g.rates(c.x, c.u), **RESOLVED),
     Call("rates.too_short", "BondGraph.rates", lambda c: c.g.rates(c.x[:-1], c.u)),
     Call("output", "BondGraph.output", lambda c: c.g.output(c.x, c.u), **RESOLVED),
@@ -671,7 +679,7 @@ GRAPHS = (
         fields("M", "C", "G", "B", "Q", "velocities"), **RESOLVED),
     Call("derivative", "BondGraph.derivative", lambda c: c.g.derivative("x", c.x, c.u), **RESOLVED),
     Call("linearize", "BondGraph.linearize", lambda c: c.g.linearize(c.x, c.u), fields("A", "B", "C", "D", "states"), **RESOLVED),
-    Call("linearize.poles", "BondGraph.linearize", lambda c: c.g.linearize(c.x, c.u).poles, **POLES),
+    Call("linearize.poles", "BondGraph.linearize", lambda c: c.g.linearize(c.x, c.u).poles(), **POLES),
     Call("linearized_graph", "BondGraph.linearized_graph",
         lambda c: c.g.linearized_graph(c.x, c.u), fields("states", "inputs", "order")),
     Call("controllability", "BondGraph.controllability", lambda c: c.g.controllability(), fields("order", "rank", "structural")),
@@ -685,7 +693,7 @@ GRAPHS = (
     Call("nonlinear_paths", "BondGraph.nonlinear_paths", lambda c: [repr(x) for x in c.g.nonlinear_paths()]),
     Call("steady_state", "BondGraph.steady_state", lambda c: c.g.steady_state(c.u, c.x), fields("x", "u"), **SEARCH),
     Call("inverse_statics", "BondGraph.inverse_statics",
-        lambda c: c.g.inverse_statics(dict(zip(c.g.states, c.x, strict=True))), fields("x", "u"), **SEARCH),
+        lambda c: c.g.inverse_statics(dict(list(zip(c.g.states, c.x, strict=True))[-len(c.u) :])), fields("x", "u"), **SEARCH),
     Call("observer_graph", "BondGraph.observer_graph",
         lambda c: c.g.observer_graph(-10.0 - np.arange(len(c.x))), fields("states", "inputs"), **POLES),
     Call("simulate", "BondGraph.simulate", lambda c: c.g.simulate(c.x, np.linspace(0, 0.1, 4), c.u), fields("t", "x", "u"),
@@ -715,7 +723,7 @@ ARGUMENTS: dict[str, Any] = {
     "position": TWIST[3:], "q": QUATERNION, "p": np.array([0.5, 0.5, -0.5, 0.5]), "rate": TWIST[:4], "v": ANGLES, "a": 0.4,
     "t": 0.3, "angular_velocity": ANGLES, "axis_angle": np.array([0.6, 0.0, 0.8, 0.7]), "mass": 2.0, "com": ANGLES,
     "inertia": np.diag([1.0, 2.0, 2.5]), "value": TURN, "source": "matrix", "target": "quaternion", "first": PLACED,
-    "others": (PLACED,), "m": TURN - TURN.T, "invariants": np.append(ANGLES / 4, 0.9),
+    "others": (PLACED,), "m": TURN - TURN.T, "invariants": np.asarray(es.algebra.invariants_from_rotation(TURN)),
 }  # fmt: skip
 FOUR_BY_FOUR = {"vee6": np.asarray(es.algebra.hat6(TWIST))}
 VECTORS = {"quaternion_from_rodrigues": ANGLES, "quaternion_rotate": QUATERNION}
@@ -808,26 +816,18 @@ OTHERS = (
         lambda c: es.Builder("rod").body("bar", mass=-1.0).joint("q", "revolute", "ground", "bar").build(), outline),
     Call("bond_graph.library", "BondGraph.library", lambda c: es.BondGraph.library()),
     Call("bond_graph.of_mechanical_parts", "BondGraph.of_mechanical_parts",
-        lambda c: es.BondGraph.of_mechanical_parts("two", {"mass": ("mass", "a", 2.0), "spring": ("spring", "a", "ground", 5.0)}),
+        lambda c: es.BondGraph.of_mechanical_parts("two", {"force": ("Se", "v1"), "mass": ("I: 2", "v1"), "spring": ("C: 0.1", "v1")}),
         fields("states", "inputs")),
     Call("bond_graph.of_circuit_parts", "BondGraph.of_circuit_parts",
-        lambda c: es.BondGraph.of_circuit_parts("rc", {"C": ("capacitor", "a", "ground", 2.0)}), fields("states", "inputs")),
+        lambda c: es.BondGraph.of_circuit_parts("rc", {"source": ("Se", "a"), "C": ("C: 2", "b"), "R": ("R: 3", "a", "b")}), fields("states", "inputs")),
 )  # fmt: skip
 
 MECHANISM_CALLS: tuple[Call, ...] = (
     *DATA, *CHANGES, *quantities(), *LOOPS, *KINEMATICS, *DYNAMICS, *LINEAR_MODELS, *CONTROL, *SIMULATION, *DESIGNS,
 )  # fmt: skip
 FUNCTION_CALLS = tuple(functions())
-
-# Public names without a call, and why.
-SHOWS = "it only shows"
-RESULT = "a class of results, which calls of its verbs record"
-EXCEPTIONS: dict[str, str] = {
-    "Mechanism.plot": SHOWS, "Mechanism.animate": SHOWS, "Mechanism.topology_svg": SHOWS, "BondGraph.draw": SHOWS,
-    "Mechanism.digest": "a fingerprint for the cache, which every rebuild changes",
-    "Mechanism.description": "the data behind all that is recorded",
-}  # fmt: skip
-
+GRAPH_CALLS = tuple(replace(call, name=f"{GRAPH}{call.name}") for call in GRAPHS)
+ALL_CALLS = (*MECHANISM_CALLS, *FUNCTION_CALLS, *GRAPH_CALLS)
 
 def subjects() -> list[str]:
     """Everything that is recorded: the library, drawn mechanisms, bond graphs, functions."""
@@ -840,9 +840,9 @@ def calls_of(subject: str) -> tuple[Any, list[Call]]:
         return FunctionCase(), list(FUNCTION_CALLS)
     if subject.startswith(GRAPH):
         name = subject.removeprefix(GRAPH)
-        return GraphCase(name), [call for call in GRAPHS if call.where(name)]
+        return GraphCase(name), [call for call in GRAPH_CALLS if call.where(name)]
     return MechanismCase(subject), [call for call in MECHANISM_CALLS if call.where(subject)]
 
 
 def precisions() -> dict[str, Precision]:
-    return {call.name: Precision(call.tolerance, call.floor) for call in (*MECHANISM_CALLS, *FUNCTION_CALLS, *GRAPHS)}
+    return {call.name: Precision(call.tolerance, call.floor) for call in ALL_CALLS}

@@ -47,23 +47,22 @@ def record_subject(name: str) -> Recorded:
     return Recorded(name, case.kind, answers, seconds)
 
 
-def record(names: list[str], processes: int) -> tuple[dict[str, Any], dict[str, float], Counter[str]]:
-    """The recording, and the processor time by subject and by call."""
+def record(names: list[str], processes: int) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
+    """The recording, and the processor seconds of each call on each subject."""
     began = time.monotonic()
     order = sorted(names, key=lambda name: (DEAREST.index(name) if name in DEAREST else len(DEAREST), name))
-    answers, kinds, by_subject, by_call = {}, {}, {}, Counter[str]()
+    answers, kinds, seconds = {}, {}, {}
     with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=SUBJECTS_A_PROCESS) as pool:
         for k, found in enumerate(pool.imap_unordered(record_subject, order, chunksize=1), 1):
             answers[found.subject], kinds[found.subject] = found.answers, found.kind
-            by_subject[found.subject] = sum(found.seconds.values())
-            by_call.update(found.seconds)
+            seconds[found.subject] = found.seconds
             text = f"{k:3} of {len(order)}  {found.subject:<28}{len(found.answers):4} answers"
-            print(f"{text}  {by_subject[found.subject]:6.1f} s  ({time.monotonic() - began:4.0f} s)", flush=True)
+            print(f"{text}  {sum(found.seconds.values()):6.1f} s  ({time.monotonic() - began:4.0f} s)", flush=True)
     made = {
         "format": FORMAT, "python": platform.python_version(), "subjects": dict(sorted(kinds.items())),
         "answers": dict(sorted(answers.items())),
     }  # fmt: skip
-    return made, by_subject, by_call
+    return made, seconds
 
 
 def write(recording: dict[str, Any], path: Path) -> None:
@@ -75,8 +74,9 @@ def write(recording: dict[str, Any], path: Path) -> None:
     unfinished.replace(path)
 
 
-def summary(recording: dict[str, Any], by_call: Counter[str], wall: float) -> str:
+def summary(recording: dict[str, Any], seconds: dict[str, dict[str, float]], wall: float) -> str:
     """Sizes, times, and answers that no user should get."""
+    by_call = sum((Counter(calls) for calls in seconds.values()), Counter[str]())
     answers = [(s, c, x) for s, calls in recording["answers"].items() for c, x in calls.items()]
     refused = sum("error" in x for *_, x in answers)
     lines = [f"{len(answers)} answers, {refused} of them refusals; {sum(by_call.values()):.0f} processor s, {wall:.0f} s."]
@@ -93,9 +93,10 @@ def main() -> int:
     options.add_argument("--only", nargs="+", metavar="SUBJECT", help="some subjects instead of all")
     given = options.parse_args()
     began = time.monotonic()
-    recording, _, by_call = record(given.only or subjects(), given.processes)
+    recording, seconds = record(given.only or subjects(), given.processes)
     write(recording, given.path)
-    print(summary(recording, by_call, time.monotonic() - began))
+    given.path.with_suffix(".seconds.json").write_text(json.dumps(seconds, indent=1))  # beside it: times always differ
+    print(summary(recording, seconds, time.monotonic() - began))
     print(f"{given.path}: {given.path.stat().st_size / 1e6:.1f} MB")
     return 0
 
