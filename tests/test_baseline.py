@@ -1,4 +1,4 @@
-"""The recorder of the baseline: its table covers every public verb, and a comparison finds every kind of difference."""
+"""The baseline: its table covers every public verb, and a comparison finds every kind of difference."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 
 import eslabon as es
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
-from baseline import calls, compare, coverage, record, states
+from baseline import calls, compare, coverage, record, run, states
 from baseline.answers import ROOT, Counts, answer, decode_array, encode, without_paths
 
 
@@ -34,10 +34,16 @@ def failures(base: dict[str, Any], new: dict[str, Any], *expected: compare.Expec
     return [d.kind for d in compare.sorted_out(list(compare.differences(base, new)), expected)[0]]
 
 
-BASE = {"pose": np.linspace(0.1, 1.0, 7), "rank": 3, "words": ["a", "b"], "cost": Counts(add=100, mul=100), "refused": fail}
+BASE = {
+    "pose": np.linspace(0.1, 1.0, 7),
+    "rank": 3,
+    "words": ["a", "b"],
+    "cost": Counts(add=100, mul=100),
+    "refused": fail,
+}
 
 
-# -- the table --------------------------------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------------------
 
 
 def test_every_public_verb_is_in_the_table_or_excused() -> None:
@@ -66,7 +72,7 @@ def test_names_are_unique_and_tolerances_have_reasons() -> None:
         assert usual or call.reason, call.name
 
 
-# -- drawn mechanisms -------------------------------------------------------------------------------------------------
+# -- drawn mechanisms ------------------------------------------------------------------------------
 
 
 def test_a_hundred_drawn_mechanisms_load_and_most_loops_move() -> None:
@@ -96,7 +102,7 @@ def test_the_folder_is_small() -> None:
     assert sum(f.stat().st_size for f in states.HERE.rglob("*") if f.suffix != ".pyc" and f.is_file()) < 500_000
 
 
-# -- answers ----------------------------------------------------------------------------------------------------------
+# -- answers ---------------------------------------------------------------------------------------
 
 
 def test_numbers_keep_every_bit() -> None:
@@ -127,7 +133,12 @@ def test_a_subject_is_recorded_and_written(tmp_path: Path, monkeypatch: pytest.M
     assert [f.name for f in tmp_path.iterdir() if ".json.gz." in f.name] == []
 
 
-# -- comparison -------------------------------------------------------------------------------------------------------
+def test_a_base_without_a_recorder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="give a checkout with a recorder, or a recording"):
+        run.record(tmp_path, "base", 1)
+
+
+# -- comparison ------------------------------------------------------------------------------------
 
 
 def test_equal_recordings_agree() -> None:
@@ -137,7 +148,7 @@ def test_equal_recordings_agree() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "kind"),
     [
-        ("pose", np.linspace(0.1, 1.0, 7) + [0, 0, 0, 0, 1e-11, 0, 0], "number"),
+        ("pose", np.linspace(0.1, 1.0, 7) + np.array([0, 0, 0, 0, 1e-11, 0, 0]), "number"),
         ("pose", np.linspace(0.1, 1.0, 7) * np.array([np.nan, 1, 1, 1, 1, 1, 1]), "number"),
         ("pose", np.linspace(0.1, 1.0, 6), "verdict"),
         ("rank", 2, "verdict"),
@@ -164,10 +175,11 @@ def test_a_missing_call_fails_and_a_new_one_does_not() -> None:
     assert failures(less, recording(**BASE)) == []
 
 
-def test_counts_may_grow_by_two_per_cent_in_trees_and_five_in_loops() -> None:
+def test_counts_may_grow_by_two_per_cent_and_by_five_where_loops_are_checked() -> None:
     def grown(total: int) -> list[str]:
         new = recording(**{**BASE, "cost": Counts(add=100, mul=total - 100)})
-        found = compare.sorted_out(list(compare.differences(recording(**BASE), new)), [])[0]
+        allowed = {"cost": compare.Precision(closed_growth=1.05)}
+        found = compare.sorted_out(list(compare.differences(recording(**BASE), new, allowed)), [])[0]
         return sorted(d.subject for d in found)
 
     assert (grown(190), grown(203), grown(208), grown(212)) == ([], [], ["arm"], ["arm", "loop"])
@@ -203,7 +215,7 @@ def test_round_off_in_a_message_is_no_difference_and_digits_in_names_are_letters
     assert compare.same_text("0.5*cos(q1)", "0.50000000000000011*cos(q1)")
 
 
-# -- expected differences ---------------------------------------------------------------------------------------------
+# -- expected differences --------------------------------------------------------------------------
 
 
 def write_list(folder: Path, text: str) -> Path:

@@ -1,4 +1,5 @@
-"""Answers as plain data that a file can hold: numbers bit by bit, texts without paths, errors and warnings as results."""
+"""Answers as plain data that a file can hold: numbers bit by bit, texts without paths, errors and
+warnings as results."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Counts(dict[str, int]):
 
 
 def encode(value: Any) -> Plain:
-    """A value as data for JSON. Objects of the library are no values: the table of calls says what to read of them."""
+    """A value as data for JSON. Objects of the library are no values: the table of calls says what
+    to read of them."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
@@ -45,7 +47,11 @@ def encode_array(x: np.ndarray) -> Plain:
         return encode(x.tolist())
     kind = {"f": "<f8", "c": "<c16", "b": "|b1"}.get(x.dtype.kind, "<i8")
     data = np.ascontiguousarray(x, dtype=kind)
-    return {NUMBERS: base64.b64encode(data.tobytes()).decode(), "kind": kind, "shape": list(x.shape)}
+    return {
+        NUMBERS: base64.b64encode(data.tobytes()).decode(),
+        "kind": kind,
+        "shape": list(x.shape),
+    }
 
 
 def decode_array(data: Mapping[str, Any]) -> np.ndarray:
@@ -55,8 +61,16 @@ def decode_array(data: Mapping[str, Any]) -> np.ndarray:
 
 def without_paths(text: str) -> str:
     """A text that is the same on every machine: folders have one name each."""
-    for folder, name in ((tempfile.gettempdir(), "<folder>"), (str(ROOT), "<root>"), (str(Path.home()), "<home>")):
-        text = re.sub(re.escape(folder) + r"(/baseline_[\w]+)?(?=/|\b)", name, text) if folder != "/" else text
+    for folder, name in (
+        (tempfile.gettempdir(), "<folder>"),
+        (str(ROOT), "<root>"),
+        (str(Path.home()), "<home>"),
+    ):
+        text = (
+            re.sub(re.escape(folder) + r"(/baseline_[\w]+)?(?=/|\b)", name, text)
+            if folder != "/"
+            else text
+        )
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
@@ -71,7 +85,9 @@ def answer(call: Callable[[], Any]) -> dict[str, Plain]:
             made["error"] = [type(error).__name__, without_paths(str(error))]
             if not is_ours(type(error)):
                 made["raw"] = True
-    ours = [[w.category.__name__, without_paths(str(w.message))] for w in told if is_ours(w.category)]
+    ours = [
+        [w.category.__name__, without_paths(str(w.message))] for w in told if is_ours(w.category)
+    ]
     if ours:
         made["warnings"] = [list(x) for x in dict.fromkeys(map(tuple, ours))]
     return made

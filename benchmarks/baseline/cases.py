@@ -1,4 +1,5 @@
-"""What calls are made on: a mechanism in a state of motion, a bond graph in a state, or the functions of the library."""
+"""What calls are made on: a mechanism in a state of motion, a bond graph in a state, or the
+functions of the library."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ class MechanismCase:
         self.name = name
         self.m = load(name)
         state = state_of(name, self.m)
-        self.q, self.v, self.a, self.tau = (np.array(state[key], dtype=float) for key in ("q", "v", "a", "tau"))
+        self.q, self.v, self.a, self.tau = (
+            np.array(state[key], dtype=float) for key in ("q", "v", "a", "tau")
+        )
         self.rest = np.zeros(self.m.nv)
         self.kind = "closed" if self.m.closed else "tree"
         self.timed: dict[str, Any] = {"t": TIME} if self.m.rheonomic else {}
@@ -40,7 +43,8 @@ class MechanismCase:
 
     @cached_property
     def parameter(self) -> str:
-        """The first parameter of the model; a mechanism without one gets the sentence that says so."""
+        """The first parameter of the model; a mechanism without one gets the sentence that says
+        so."""
         return next(iter(self.m.parameters), "no_parameter")
 
     @property
@@ -103,7 +107,9 @@ class GraphCase:
 
     @cached_property
     def x(self) -> np.ndarray:
-        return np.random.default_rng(crc32(self.name.encode())).uniform(0.1, 0.6, len(self.g.states))
+        return np.random.default_rng(crc32(self.name.encode())).uniform(
+            0.1, 0.6, len(self.g.states)
+        )
 
     @cached_property
     def u(self) -> np.ndarray:

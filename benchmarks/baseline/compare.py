@@ -1,6 +1,6 @@
-"""Compare two recordings: digits, verdicts, messages, counts. Differences that nobody asked for end in a failure.
+"""Compare two recordings: digits, verdicts, messages, counts. Unexpected differences fail.
 
-    python -m baseline.compare base.json.gz new.json.gz
+python -m baseline.compare base.json.gz new.json.gz
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from baseline.answers import COUNTS, NUMBERS, PAIRS, decode_array
 EXPECTED = Path(__file__).with_name("expected.toml")
 TOLERANCE = 1e-12  # of the largest number of an array
 ROUND_OFF = 1e-12  # in a message, numbers below this one are all zero
-COUNT_LIMITS = {"tree": 1.02, "closed": 1.05}  # new count over old one
+GROWTH = 1.02  # how many times as many operations a quantity may take
 KINDS = ("number", "verdict", "message", "count", "missing", "new")
 MOST_LINES = 200
 # A number that stands by itself; the 2 of theta2 and the 3 of 3rrr are parts of names.
@@ -34,10 +34,12 @@ A_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\
 
 @dataclass(frozen=True)
 class Precision:
-    """How near two numbers of a call must be: a part of the largest one, or an absolute value below which all is noise."""
+    """How near two numbers of a call must be: a part of the largest one, or an absolute value below
+    which all is noise."""
 
     tolerance: float = TOLERANCE
     floor: float = 0.0
+    closed_growth: float = GROWTH  # of operations, for mechanisms with loops
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,11 @@ class Expected:
     met: int = field(default=0, compare=False)
 
     def covers(self, d: Difference) -> bool:
-        return fnmatchcase(d.call, self.calls) and fnmatchcase(d.subject, self.subjects) and d.kind in self.kinds
+        return (
+            fnmatchcase(d.call, self.calls)
+            and fnmatchcase(d.subject, self.subjects)
+            and d.kind in self.kinds
+        )
 
 
 def read_expected(path: Path = EXPECTED) -> list[Expected]:
@@ -72,15 +78,25 @@ def read_expected(path: Path = EXPECTED) -> list[Expected]:
     for k, entry in enumerate(tomllib.loads(path.read_text(encoding="utf-8")).get("expected", [])):
         where = f"{path.name}: entry {k + 1}"
         if unknown := set(entry) - {"reason", "calls", "subjects", "kinds"}:
-            raise SystemExit(f"{where} has unknown keys ({', '.join(sorted(unknown))}); use reason, calls, subjects, kinds.")
+            raise SystemExit(
+                f"{where} has unknown keys ({', '.join(sorted(unknown))}); "
+                "use reason, calls, subjects, kinds."
+            )
         if not str(entry.get("reason", "")).strip():
-            raise SystemExit(f"{where} has no reason; say which issue asks for the difference, and why.")
+            raise SystemExit(
+                f"{where} has no reason; say which issue asks for the difference, and why."
+            )
         if not {"calls", "subjects"} & set(entry):
             raise SystemExit(f"{where} covers everything; name its calls or its subjects.")
         kinds = tuple(entry.get("kinds", KINDS))
         if wrong := set(kinds) - set(KINDS):
-            raise SystemExit(f"{where} has unknown kinds ({', '.join(sorted(wrong))}); they are {', '.join(KINDS)}.")
-        made.append(Expected(entry["reason"], entry.get("calls", "*"), entry.get("subjects", "*"), kinds))
+            raise SystemExit(
+                f"{where} has unknown kinds ({', '.join(sorted(wrong))}); "
+                f"they are {', '.join(KINDS)}."
+            )
+        made.append(
+            Expected(entry["reason"], entry.get("calls", "*"), entry.get("subjects", "*"), kinds)
+        )
     return made
 
 
@@ -90,11 +106,13 @@ def read_recording(path: Path) -> dict[str, Any]:
     return made
 
 
-# -- one answer -------------------------------------------------------------------------------------------------------
+# -- one answer ------------------------------------------------------------------------------------
 
 
 def differences(
-    base: Mapping[str, Any], new: Mapping[str, Any], precisions: Mapping[str, Precision] | None = None
+    base: Mapping[str, Any],
+    new: Mapping[str, Any],
+    precisions: Mapping[str, Precision] | None = None,
 ) -> Iterator[Difference]:
     """All that differs between two recordings, subject by subject and call by call."""
     precisions = precisions or {}
@@ -108,14 +126,21 @@ def differences(
                 yield Difference(subject, call, "new", "the call is not in the base", fails=False)
             else:
                 precision = precisions.get(call, Precision())
-                for d, text, fails in answer_differences(old_calls[call], new_calls[call], precision, COUNT_LIMITS[kind]):
+                for d, text, fails in answer_differences(
+                    old_calls[call],
+                    new_calls[call],
+                    precision,
+                    precision.closed_growth if kind == "closed" else GROWTH,
+                ):
                     yield Difference(subject, call, d, text, fails)
 
 
 Found = Iterator[tuple[str, str, bool]]  # kind, text, whether it fails
 
 
-def answer_differences(old: Mapping[str, Any], new: Mapping[str, Any], precision: Precision, limit: float) -> Found:
+def answer_differences(
+    old: Mapping[str, Any], new: Mapping[str, Any], precision: Precision, limit: float
+) -> Found:
     if ("error" in old) != ("error" in new):
         yield "verdict", f"{outcome(old)} became {outcome(new)}", True
     elif "error" in old:
@@ -142,7 +167,11 @@ def value_differences(old: Any, new: Any, place: str, precision: Precision, limi
     here = place or "the answer"
     if is_kind(old, NUMBERS) and is_kind(new, NUMBERS):
         if text := array_difference(decode_array(old), decode_array(new), precision):
-            kind = "number" if old["kind"] in ("<f8", "<c16") and old["shape"] == new["shape"] else "verdict"
+            kind = (
+                "number"
+                if old["kind"] in ("<f8", "<c16") and old["shape"] == new["shape"]
+                else "verdict"
+            )
             yield kind, f"{here} {text}", True
     elif is_kind(old, COUNTS) and is_kind(new, COUNTS):
         yield from count_differences(old[COUNTS], new[COUNTS], limit)
@@ -151,7 +180,9 @@ def value_differences(old: Any, new: Any, place: str, precision: Precision, limi
         if list(before) != list(after):
             yield "verdict", f"{here}: names {list(before)} became {list(after)}", True
         for name in before.keys() & after.keys():
-            yield from value_differences(before[name], after[name], f"{place}.{name}".lstrip("."), precision, limit)
+            yield from value_differences(
+                before[name], after[name], f"{place}.{name}".lstrip("."), precision, limit
+            )
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for k, (x, y) in enumerate(zip(old, new, strict=True)):
             yield from value_differences(x, y, f"{place}[{k}]", precision, limit)
@@ -191,12 +222,17 @@ def count_differences(old: Mapping[str, int], new: Mapping[str, int], limit: flo
     before, after = sum(old.values()), sum(new.values())
     if old != new:
         ratio = after / before if before else float("inf")
-        kinds = ", ".join(f"{k} {old.get(k, 0)} -> {new.get(k, 0)}" for k in {**old, **new} if old.get(k) != new.get(k))
+        kinds = ", ".join(
+            f"{k} {old.get(k, 0)} -> {new.get(k, 0)}"
+            for k in {**old, **new}
+            if old.get(k) != new.get(k)
+        )
         yield "count", f"{before} -> {after} operations, {ratio:.3f} times ({kinds})", ratio > limit
 
 
 def same_text(x: str, y: str) -> bool:
-    """Whether two texts agree word by word, and their numbers within a unit of the last printed digit."""
+    """Whether two texts agree word by word, and their numbers within a unit of the last printed
+    digit."""
     if x == y:
         return True
     if A_NUMBER.sub("#", x) != A_NUMBER.sub("#", y):
@@ -212,7 +248,9 @@ def same_number(x: str, y: str) -> bool:
         return True
     if re.fullmatch(r"[-+]?\d+", x) and re.fullmatch(r"[-+]?\d+", y):
         return a == b
-    return abs(a - b) <= 1.001 * min(last_digit(x), last_digit(y)) or abs(a - b) <= TOLERANCE * max(abs(a), abs(b))
+    return abs(a - b) <= 1.001 * min(last_digit(x), last_digit(y)) or abs(a - b) <= TOLERANCE * max(
+        abs(a), abs(b)
+    )
 
 
 def last_digit(number: str) -> float:
@@ -235,13 +273,14 @@ def shortened(x: Any, most: int = 160) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-# -- the whole --------------------------------------------------------------------------------------------------------
+# -- the whole -------------------------------------------------------------------------------------
 
 
 def sorted_out(
     found: Sequence[Difference], expected: Sequence[Expected]
 ) -> tuple[list[Difference], list[Difference], list[Expected]]:
-    """Differences that fail, those that are noted only, and listed differences that do not occur."""
+    """Differences that fail, those that are noted only, and listed differences that do not
+    occur."""
     failing, noted = [], []
     for d in found:
         covering = [e for e in expected if e.covers(d)]
@@ -251,35 +290,60 @@ def sorted_out(
     return failing, noted, [e for e in expected if e.met == 0]
 
 
-def report(base: Mapping[str, Any], new: Mapping[str, Any], expected: Sequence[Expected]) -> tuple[str, bool]:
+def report(
+    base: Mapping[str, Any], new: Mapping[str, Any], expected: Sequence[Expected]
+) -> tuple[str, bool]:
     """What a developer reads, and whether the recordings agree but for listed differences."""
     from baseline.calls import precisions
 
     failing, noted, absent = sorted_out(list(differences(base, new, precisions())), expected)
     total = sum(len(calls) for calls in new["answers"].values())
-    lines = [f"{total} answers of {len(new['answers'])} subjects compared with {sum(map(len, base['answers'].values()))}."]
-    for title, listed in (("Noted, no failure", noted), ("Differences that expected.toml does not list", failing)):
+    lines = [
+        f"{total} answers of {len(new['answers'])} subjects compared with "
+        f"{sum(map(len, base['answers'].values()))}."
+    ]
+    for title, listed in (
+        ("Noted, no failure", noted),
+        ("Differences that expected.toml does not list", failing),
+    ):
         if listed:
             lines += [f"\n{title}: {len(listed)}", *summary(listed), *map(str, listed[:MOST_LINES])]
             lines += [f"... and {len(listed) - MOST_LINES} more"] * (len(listed) > MOST_LINES)
     for e in absent:
-        lines.append(f"\nListed in expected.toml, but it does not occur: {e.calls} of {e.subjects} ({e.reason})")
-    lines.append("\nThe recordings agree." if not failing else f"\nThe recordings differ: {len(failing)} differences.")
+        lines.append(
+            "\nListed in expected.toml, but it does not occur: "
+            f"{e.calls} of {e.subjects} ({e.reason})"
+        )
+    lines.append(
+        "\nThe recordings agree."
+        if not failing
+        else f"\nThe recordings differ: {len(failing)} differences."
+    )
     return "\n".join(lines), not failing
 
 
 def summary(found: Sequence[Difference]) -> list[str]:
     """How many differences of which kind each call has, most first."""
-    return [f"  {n:5} x {kind} in {call}" for (kind, call), n in Counter((d.kind, d.call) for d in found).most_common(30)]
+    return [
+        f"  {n:5} x {kind} in {call}"
+        for (kind, call), n in Counter((d.kind, d.call) for d in found).most_common(30)
+    ]
 
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("base", type=Path, help="the recording of the earlier checkout")
     options.add_argument("new", type=Path, help="the recording of this checkout")
-    options.add_argument("--expected", type=Path, default=EXPECTED, help="the list of differences that issues ask for")
+    options.add_argument(
+        "--expected",
+        type=Path,
+        default=EXPECTED,
+        help="the list of differences that issues ask for",
+    )
     given = options.parse_args()
-    text, agree = report(read_recording(given.base), read_recording(given.new), read_expected(given.expected))
+    text, agree = report(
+        read_recording(given.base), read_recording(given.new), read_expected(given.expected)
+    )
     print(text)
     return 0 if agree else 1
 

@@ -1,7 +1,7 @@
 """Write a recording: every call of the table on every subject, as one compressed file.
 
-    python -m baseline.record build/baseline/new.json.gz
-    python -m baseline.record out.json.gz --only five_bar elbow
+python -m baseline.record build/baseline/new.json.gz
+python -m baseline.record out.json.gz --only five_bar elbow
 """
 
 from __future__ import annotations
@@ -19,14 +19,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(threads, "1")  # before NumPy is loaded: sums in one order, and the processes share the cores
+    os.environ.setdefault(
+        threads, "1"
+    )  # before NumPy is loaded: sums in one order, and the processes share the cores
 
-from baseline.answers import answer
-from baseline.calls import calls_of, subjects
+cache = Path(__file__).resolve().parents[2] / "build" / "baseline" / "cache"
+os.environ.setdefault("ESLABON_CACHE", str(cache))  # the developer's own stays as it is
+
+from baseline.answers import answer  # noqa: E402
+from baseline.calls import calls_of, subjects  # noqa: E402
 
 FORMAT = 1
 SUBJECTS_A_PROCESS = 25  # then a new one takes over, so that compiled code does not fill the memory
-DEAREST = ("stewart_gough", "delta", "excavator", "andrews_squeezer", "rojas_hexiflex")  # begun first
+DEAREST = (
+    "stewart_gough",
+    "delta",
+    "excavator",
+    "andrews_squeezer",
+    "rojas_hexiflex",
+)  # begun first
 
 
 class Recorded(NamedTuple):
@@ -50,16 +61,25 @@ def record_subject(name: str) -> Recorded:
 def record(names: list[str], processes: int) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
     """The recording, and the processor seconds of each call on each subject."""
     began = time.monotonic()
-    order = sorted(names, key=lambda name: (DEAREST.index(name) if name in DEAREST else len(DEAREST), name))
+    order = sorted(
+        names, key=lambda name: (DEAREST.index(name) if name in DEAREST else len(DEAREST), name)
+    )
     answers, kinds, seconds = {}, {}, {}
-    with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=SUBJECTS_A_PROCESS) as pool:
+    with multiprocessing.get_context("spawn").Pool(
+        processes, maxtasksperchild=SUBJECTS_A_PROCESS
+    ) as pool:
         for k, found in enumerate(pool.imap_unordered(record_subject, order, chunksize=1), 1):
             answers[found.subject], kinds[found.subject] = found.answers, found.kind
             seconds[found.subject] = found.seconds
             text = f"{k:3} of {len(order)}  {found.subject:<28}{len(found.answers):4} answers"
-            print(f"{text}  {sum(found.seconds.values()):6.1f} s  ({time.monotonic() - began:4.0f} s)", flush=True)
+            print(
+                f"{text}  {sum(found.seconds.values()):6.1f} s  "
+                f"({time.monotonic() - began:4.0f} s)",
+                flush=True,
+            )
     made = {
-        "format": FORMAT, "python": platform.python_version(), "subjects": dict(sorted(kinds.items())),
+        "format": FORMAT, "python": platform.python_version(),
+        "subjects": dict(sorted(kinds.items())),
         "answers": dict(sorted(answers.items())),
     }  # fmt: skip
     return made, seconds
@@ -79,10 +99,18 @@ def summary(recording: dict[str, Any], seconds: dict[str, dict[str, float]], wal
     by_call = sum((Counter(calls) for calls in seconds.values()), Counter[str]())
     answers = [(s, c, x) for s, calls in recording["answers"].items() for c, x in calls.items()]
     refused = sum("error" in x for *_, x in answers)
-    lines = [f"{len(answers)} answers, {refused} of them refusals; {sum(by_call.values()):.0f} processor s, {wall:.0f} s."]
+    lines = [
+        f"{len(answers)} answers, {refused} of them refusals; "
+        f"{sum(by_call.values()):.0f} processor s, {wall:.0f} s."
+    ]
     lines += [f"  {seconds:6.1f} s  {call}" for call, seconds in by_call.most_common(12)]
-    raw = Counter((c, f"{x['error'][0]}: {x['error'][1][:120]}") for _, c, x in answers if x.get("raw"))
-    lines += [f"No error of the library, {n} times: {call}: {text}" for (call, text), n in raw.most_common()]
+    raw = Counter(
+        (c, f"{x['error'][0]}: {x['error'][1][:120]}") for _, c, x in answers if x.get("raw")
+    )
+    lines += [
+        f"No error of the library, {n} times: {call}: {text}"
+        for (call, text), n in raw.most_common()
+    ]
     return "\n".join(lines)
 
 
@@ -90,12 +118,16 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("path", type=Path, help="the file to write, ending in .json.gz")
     options.add_argument("--processes", type=int, default=2)
-    options.add_argument("--only", nargs="+", metavar="SUBJECT", help="some subjects instead of all")
+    options.add_argument(
+        "--only", nargs="+", metavar="SUBJECT", help="some subjects instead of all"
+    )
     given = options.parse_args()
     began = time.monotonic()
     recording, seconds = record(given.only or subjects(), given.processes)
     write(recording, given.path)
-    given.path.with_suffix(".seconds.json").write_text(json.dumps(seconds, indent=1))  # beside it: times always differ
+    given.path.with_suffix(".seconds.json").write_text(
+        json.dumps(seconds, indent=1)
+    )  # beside it: times always differ
     print(summary(recording, seconds, time.monotonic() - began))
     print(f"{given.path}: {given.path.stat().st_size / 1e6:.1f} MB")
     return 0

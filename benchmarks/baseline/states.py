@@ -1,7 +1,7 @@
 """The subjects of the baseline and the state of motion in which each is examined.
 
-States are stored, so that a verb is called with the same numbers by every version of the library: a change in how loops
-are assembled then shows in the verbs that assemble, and in no other.
+States are stored, so that a verb is called with the same numbers by every version of the library: a
+change in how loops are assembled then shows in the verbs that assemble, and in no other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def load(name: str) -> es.Mechanism:
 
 @cache
 def stored_states() -> dict[str, State]:
-    made: dict[str, State] = json.loads(STATES.read_text(encoding="utf-8")) if STATES.exists() else {}
+    made: dict[str, State] = (
+        json.loads(STATES.read_text(encoding="utf-8")) if STATES.exists() else {}
+    )
     return made
 
 
@@ -48,7 +50,8 @@ def state_of(name: str, m: es.Mechanism) -> State:
 
 
 def derive_state(name: str, m: es.Mechanism) -> State:
-    """A state near home, by a seed from the name; closed with velocities and accelerations that keep it so."""
+    """A state near home, by a seed from the name; closed with velocities and accelerations that
+    keep it so."""
     rng = np.random.default_rng(crc32(name.encode()))
     timed: dict[str, Any] = {"t": TIME} if m.rheonomic else {}
     v, a = rng.uniform(-1, 1, m.nv), rng.uniform(-2, 2, m.nv)
