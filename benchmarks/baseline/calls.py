@@ -645,13 +645,9 @@ LINEAR_MODELS = (
 )  # fmt: skip
 
 
-def law(c: MechanismCase) -> Callable[[Any], Any]:
-    """What a control law asks of the motors in the stored state, a little later than the start."""
-    return lambda found: found(0.1, c.q, c.v)
-
-
 def tracked(make: Callable[[MechanismCase], Any]) -> Callable[[MechanismCase], Any]:
-    return lambda c: law(c)(make(c))
+    """The forces that a control law gives in the stored state, a little after its start."""
+    return lambda c: make(c)(0.1, c.q, c.v)
 
 
 CONTROL = (

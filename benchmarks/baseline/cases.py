@@ -103,7 +103,7 @@ class GraphCase:
 
     def __init__(self, name: str) -> None:
         self.g = es.BondGraph.load(name)
-        self.name, self.rng = name, np.random.default_rng(crc32(name.encode()))
+        self.name = name
 
     @cached_property
     def x(self) -> np.ndarray:

@@ -179,7 +179,7 @@ def value_differences(old: Any, new: Any, place: str, precision: Precision, limi
         before, after = dict(old[PAIRS]), dict(new[PAIRS])
         if list(before) != list(after):
             yield "verdict", f"{here}: names {list(before)} became {list(after)}", True
-        for name in before.keys() & after.keys():
+        for name in (x for x in before if x in after):
             yield from value_differences(
                 before[name], after[name], f"{place}.{name}".lstrip("."), precision, limit
             )
