@@ -175,8 +175,8 @@ class Call:
     name : in the recording; it stays when verbs are renamed.
     verbs : the public names that the call covers, separated by blanks: a verb of `Mechanism`, or
         "es.load", "control.lqr", "BondGraph.rates" and the like.
-    tolerance, floor, closed_growth : see `Precision`; `reason` says why the first two are not the
-        usual ones.
+    tolerance, floor, tree_tolerance, closed_growth : see `Precision`; `reason` says why the first
+        two are not the usual ones.
     """
 
     name: str
@@ -187,6 +187,7 @@ class Call:
     tolerance: float = TOLERANCE
     floor: float = 0.0
     reason: str = ""
+    tree_tolerance: float | None = None
     closed_growth: float = GROWTH
 
 
@@ -210,23 +211,25 @@ INTEGRATED = {
     "reason": "steps are chosen by an error of 1e-8, and add up",
 }
 CANCELLING = {"floor": 1e-12, "reason": "terms of the size of metres and radians cancel to zero"}
-RESOLVED = {
-    "tolerance": 1e-9, "floor": 1e-11,
-    "reason": "forces of loops come from linear equations, whose condition multiplies round-off",
+RESOLVED: dict[str, Any] = {
+    "tolerance": 1e-10, "floor": 1e-14,
+    "reason": "linear equations are solved, whose condition number multiplies round-off",
 }  # fmt: skip
+LOOP_FORCES = {
+    **RESOLVED,
+    "tree_tolerance": TOLERANCE,
+}  # nothing is solved where there are no loops
 
 # The quantities that are compiled, with their inputs: each is evaluated, and its operations are
 # counted.
 QUANTITIES = {
     "pose": "q", "jacobian": "q", "velocity": "q v", "acceleration": "q v a",
-    "position_hessian": "q",
-    "constraint": "q", "constraint_jacobian": "q", "inverse_dynamics": "q v a",
-    "forward_dynamics": "q v tau",
-    "hybrid_dynamics": "q v a", "mass_matrix": "q", "coriolis_matrix": "q v", "gravity_forces": "q",
-    "energy": "q v",
+    "position_hessian": "q", "constraint": "q", "constraint_jacobian": "q",
+    "inverse_dynamics": "q v a", "forward_dynamics": "q v tau", "hybrid_dynamics": "q v a",
+    "mass_matrix": "q", "coriolis_matrix": "q v", "gravity_forces": "q", "energy": "q v",
     "reactions": "q v a", "coupling_forces": "q v a", "regressor": "q v a",
-    "inverse_dynamics_derivatives": "q v a",
-    "forward_dynamics_derivatives": "q v tau", "state_matrix": "q v tau", "input_matrix": "q v tau",
+    "inverse_dynamics_derivatives": "q v a", "forward_dynamics_derivatives": "q v tau",
+    "state_matrix": "q v tau", "input_matrix": "q v tau",
 }  # fmt: skip
 UNDER_FORCES = {
     "reactions": "reactions_under_forces",
@@ -235,17 +238,18 @@ UNDER_FORCES = {
 FRAMED = ("pose", "jacobian", "velocity", "acceleration", "position_hessian")
 TIMED = (
     "constraint", "constraint_jacobian", "inverse_dynamics", "forward_dynamics", "hybrid_dynamics",
-    "reactions",
-    "coupling_forces", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "reactions", "coupling_forces", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
     "state_matrix", "input_matrix",
 )  # fmt: skip
 LARGE = (
-    "inverse_dynamics_derivatives",
-    "forward_dynamics_derivatives",
-    "state_matrix",
-    "input_matrix",
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "state_matrix", "input_matrix",
     "coriolis_matrix",
-)
+)  # fmt: skip
+INVERSE = ("inverse_dynamics", "inverse_dynamics_derivatives", "reactions", "coupling_forces")
+KINDS_OF_OPERATIONS = (
+    "multiplications", "additions", "divisions", "trigonometric", "square_roots", "other",
+)  # fmt: skip
+FORMULATIONS = ("newton_euler", "lagrange", "lie", "gibbs_appell", "quaternion", "bond_graph")
 LINEARIZED = ("state_matrix", "input_matrix")  # `linearize` gives their numbers
 # As `TIMED`, what solves linear equations where there are loops, and returns a closure check there.
 LINEAR_EQUATIONS = TIMED[2:]
@@ -270,24 +274,16 @@ def count(quantity: str, **options: Any) -> Callable[[MechanismCase], Any]:
     def make(c: MechanismCase) -> Counts:
         more = {"frame": c.frame} if quantity in FRAMED else {}
         found = c.m.operations(quantity, **more, **options)
-        names = (
-            "multiplications",
-            "additions",
-            "divisions",
-            "trigonometric",
-            "square_roots",
-            "other",
-        )
-        return Counts({name: getattr(found, name) for name in names})
+        return Counts({name: getattr(found, name) for name in KINDS_OF_OPERATIONS})
 
     return make
 
 
 def quantities() -> Iterator[Call]:
     for name in QUANTITIES:
-        precision: dict[str, Any] = (
-            RESOLVED if name in LINEAR_EQUATIONS else CANCELLING if name == "constraint" else {}
-        )
+        precision: dict[str, Any] = CANCELLING if name == "constraint" else {}
+        if name in LINEAR_EQUATIONS:
+            precision = LOOP_FORCES if name in INVERSE else RESOLVED
         where = THOROUGH if name in LARGE else EVERYWHERE
         yield Call(
             name, name, evaluate(name), where=AT_FEW if name in LINEARIZED else where, **precision
@@ -305,19 +301,14 @@ def quantities() -> Iterator[Call]:
             where=THOROUGH,
             closed_growth=CHECKED_GROWTH,
         )
-    for formulation in (
-        "newton_euler",
-        "lagrange",
-        "lie",
-        "gibbs_appell",
-        "quaternion",
-        "bond_graph",
-    ):
+    for formulation in FORMULATIONS:
         chosen = {"formulation": formulation}
-        for name, where in (("inverse_dynamics", AT_SOME), ("forward_dynamics", AT_FEW)):
-            yield Call(
-                f"{name}.{formulation}", name, evaluate(name, **chosen), where=where, **RESOLVED
-            )
+        for name, where, precision in (
+            ("inverse_dynamics", AT_SOME, LOOP_FORCES),
+            ("forward_dynamics", AT_FEW, RESOLVED),
+        ):
+            make = evaluate(name, **chosen)
+            yield Call(f"{name}.{formulation}", name, make, where=where, **precision)
             yield Call(
                 f"operations.{name}.{formulation}", "operations", count(name, **chosen), where=where
             )
@@ -544,15 +535,15 @@ DYNAMICS = (
     Call("inverse_dynamics.external", "inverse_dynamics",
         lambda c: c.m.inverse_dynamics(c.q, c.v, c.a, external={c.m.bodies[-1].name: [0.1, 0.2, 0.3,
         1.0, 2.0, 3.0]}, **c.timed),
-        where=THOROUGH, **RESOLVED),
+        where=THOROUGH, **LOOP_FORCES),
     Call("inverse_dynamics.batch", "inverse_dynamics",
         lambda c: c.m.inverse_dynamics(np.stack([c.q, c.q]), c.v, np.stack([c.a, c.a]), **c.timed),
-        **RESOLVED),
+        **LOOP_FORCES),
     Call("inverse_dynamics.unknown_formulation", "inverse_dynamics",
         lambda c: c.m.inverse_dynamics(c.q, c.v, c.a, formulation="hamilton", **c.timed)),
     Call("inverse_dynamics.open", "inverse_dynamics", lambda c: c.m.inverse_dynamics(c.q + 0.2, c.v,
         c.a, **c.timed),
-        **RESOLVED),
+        **LOOP_FORCES),
     Call("forward_dynamics.time", "forward_dynamics", lambda c: c.m.forward_dynamics(c.q, c.v,
         c.tau, t=TIME),
         where=THOROUGH, **RESOLVED),
@@ -560,7 +551,7 @@ DYNAMICS = (
         where=THOROUGH),
     Call("derivative.inverse_dynamics.q", "derivative",
         lambda c: c.m.derivative("inverse_dynamics", "q", c.q, c.v, c.a, **c.timed), where=AT_FEW,
-        **RESOLVED),
+        **LOOP_FORCES),
     Call("derivative.parameter", "derivative",
         lambda c: c.m.derivative("energy", c.parameter, c.q, c.v), where=THOROUGH),
     Call("derivative.along_closed", "derivative",
@@ -1128,4 +1119,7 @@ def calls_of(subject: str) -> tuple[Any, list[Call]]:
 
 
 def precisions() -> dict[str, Precision]:
-    return {c.name: Precision(c.tolerance, c.floor, c.closed_growth) for c in ALL_CALLS}
+    return {
+        c.name: Precision(c.tolerance, c.floor, c.tree_tolerance, c.closed_growth)
+        for c in ALL_CALLS
+    }

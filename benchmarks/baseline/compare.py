@@ -39,7 +39,15 @@ class Precision:
 
     tolerance: float = TOLERANCE
     floor: float = 0.0
+    tree_tolerance: float | None = None  # for mechanisms without loops, where it is another
     closed_growth: float = GROWTH  # of operations, for mechanisms with loops
+
+    def of_kind(self, kind: str) -> Precision:
+        """What counts for a tree or for a closed mechanism."""
+        if kind == "closed":
+            return self
+        tolerance = self.tolerance if self.tree_tolerance is None else self.tree_tolerance
+        return Precision(tolerance, self.floor)
 
 
 @dataclass(frozen=True)
@@ -125,12 +133,12 @@ def differences(
             elif call not in old_calls:
                 yield Difference(subject, call, "new", "the call is not in the base", fails=False)
             else:
-                precision = precisions.get(call, Precision())
+                precision = precisions.get(call, Precision()).of_kind(kind)
                 for d, text, fails in answer_differences(
                     old_calls[call],
                     new_calls[call],
                     precision,
-                    precision.closed_growth if kind == "closed" else GROWTH,
+                    precision.closed_growth,
                 ):
                     yield Difference(subject, call, d, text, fails)
 
