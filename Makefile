@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick budget nightly lint types check imports pictures docs docs-serve docs-documents bench images clean
+.PHONY: demo test quick budget nightly lint types check imports pictures docs docs-serve docs-documents bench images baseline clean
 
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
@@ -74,6 +74,11 @@ docs-documents: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check roboticstoolbox-python BondGraphTools
 	$(BIN)/python benchmarks/run.py $(if $(BASE),--base $(BASE))
+
+# Every verb on many mechanisms, recorded into build/baseline; minutes. BASE=path, an earlier checkout or a recording of one, is
+# compared with this checkout: a difference that benchmarks/baseline/expected.toml does not list is a failure.
+baseline: $(VENV)/.dev
+	$(BIN)/python benchmarks/baseline/run.py $(if $(BASE),--base $(BASE))
 
 # pip runs again only when the dependencies change: the package itself is installed in place.
 $(VENV)/.run: pyproject.toml
