@@ -8,6 +8,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 
 from eslabon.sweeps import Column, SweepTable
+from randomness import seeded
 
 
 def table(
@@ -47,6 +48,6 @@ def grid(x=25, y=21):
 
 def sampled(count=300, parameters=("L2", "L3"), **about):
     """Parameters anywhere."""
-    x = np.random.default_rng(0).uniform(0.03, 0.06, (len(parameters), count))
+    x = seeded("sampled").uniform(0.03, 0.06, (len(parameters), count))
     values = {("torque", "N m"): hill(x[0], x[1]), ("frequency", "Hz"): 100 * x[-1]}
     return table(dict(zip(parameters, x, strict=True)), values, x[0] + x[1] > 0.112, method="sobol", **about)

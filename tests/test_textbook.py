@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import eslabon as es
 from eslabon.coordinates.massless import structure
 from eslabon.model.configuration import integrate
-from random_mechanisms import State, closed_states, few, states
+from random_mechanisms import State, closed_states, states
+from randomness import examples, seeded
 
 CLOSED = [name for name in es.robots() if es.load(name).closed]
 READABLE = [name for name in CLOSED if name not in ("delta", "stewart_gough")]
@@ -87,20 +88,20 @@ def check_reduced(m: es.Mechanism, q: np.ndarray, v_i: np.ndarray, tau: np.ndarr
 
 @pytest.mark.parametrize("name", READABLE)
 def test_the_library(name: str) -> None:
-    m, rng = es.load(name), np.random.default_rng(len(name))
+    m, rng = es.load(name), seeded(len(name))
     q, v, tau = integrate(m, m.home(), rng.normal(size=m.nv) / 3), rng.normal(size=m.nv), rng.normal(size=m.nu)
     check_motion(m, q, v, tau)
     if m.nv <= 5:
         check_reduced(m, m.project(q), rng.normal(size=m.dof), tau)
 
 
-@settings(few, max_examples=4)
+@examples(4)
 @given(closed_states(most=3))
 def test_any_closed_mechanism(s: State) -> None:
     check_motion(s.m, s.q, s.v, np.arange(1.0, s.m.nu + 1))
 
 
-@settings(few, max_examples=4)
+@examples(4)
 @given(states(most=2))
 def test_any_tree(s: State) -> None:
     check_motion(s.m, s.q, s.v, np.arange(1.0, s.m.nu + 1))
@@ -171,7 +172,7 @@ def test_every_line_can_be_typeset(name: str) -> None:
 # Length ---------------------------------------------------------------------------------------------------------------
 
 
-@settings(few, max_examples=4)
+@examples(4)
 @given(closed_states(most=3, light=False))
 def test_equations_are_no_longer_than_the_graph(s: State) -> None:
     """Also where loops are solved for, at most so many operations are written as are computed."""
