@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.parquet
 
 from eslabon.sweeps import Column, SweepTable
 from randomness import seeded
@@ -15,6 +12,8 @@ def table(
     parameters, values, failed=None, *, states=1, nominal=0.045, reason="five_bar: the loop is open by {} m.", **about
 ):
     """A table of parameters (rows,) by name and of values by name and unit; failed rows have a reason."""
+    import pyarrow as pa
+
     rows = len(next(iter(parameters.values())))
     failed = np.zeros(rows, dtype=bool) if failed is None else np.asarray(failed)
     columns = {"point": np.repeat(np.arange(rows // states), states)}
@@ -30,6 +29,9 @@ def table(
 
 def on_disk(made, folder, rows=1000):
     """The same in Parquet files of so many rows."""
+    import pyarrow.dataset
+    import pyarrow.parquet
+
     whole = made.to_arrow()
     for k in range(0, len(whole), rows):
         pyarrow.parquet.write_table(whole.slice(k, rows), folder / f"{k:09}.parquet")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.linalg import expm, solve_discrete_lyapunov
 
-import control
 import eslabon as es
 from eslabon.control.plant import gathered, held
 from eslabon.model.configuration import integrate
@@ -28,6 +27,13 @@ def matched(found, wanted):
         k = int(np.argmin(np.abs(np.array(found) - s)))
         worst = max(worst, abs(found.pop(k) - s))
     return worst
+
+
+def state_space(period):
+    """The plant as python-control has it, in discrete time."""
+    import control
+
+    return control.ss(A, B, C, D, period)
 
 
 FOUR = [-1.0, -2.0, -3.0, -4.0]
@@ -97,6 +103,8 @@ def test_errors_die_out_at_the_asked_rate(kind, period, rng):
 
 
 def test_kalman_bucy_and_kalman_are_those_of_python_control():
+    import control
+
     W, V = np.diag([1.0, 2.0, 0.5, 0.1, 0.3]), np.diag([0.1, 0.2])
     made = es.control.kalman(SYSTEM, W, V)
     L, P, poles = control.lqe(A, np.eye(5), C, W, V)
@@ -225,6 +233,8 @@ def some_models():
 
 @pytest.mark.parametrize("lm", list(some_models()), ids=lambda lm: lm.name)
 def test_separation_principle(lm):
+    import control
+
     n, ny = len(lm.states), len(lm.outputs)
     K = es.control.lqr(lm, 1.0, 0.1).K
     speeds = -np.linspace(20, 30, n)
@@ -441,8 +451,8 @@ CART, LM, GAIN = cart()
         (lambda: es.control.luenberger(LM, FOUR).follow([0.0, 1.0], np.ones((3, 2))), "a record of 2 times"),
         (lambda: es.control.luenberger(LM, FOUR).follow([0.0, 1.0, 1.5], np.ones((3, 2))), "equal steps"),
         (lambda: es.control.luenberger(LM, FOUR, period=0.1).follow([0.0, 1.0], np.ones((2, 2))), "designed for 0.1 s"),
-        (lambda: es.control.luenberger(control.ss(A, B, C, D, True), POLES), "dt=True"),
-        (lambda: es.control.luenberger(control.ss(A, B, C, D, 0.1), POLES, period=0.1), "discrete time already"),
+        (lambda: es.control.luenberger(state_space(True), POLES), "dt=True"),
+        (lambda: es.control.luenberger(state_space(0.1), POLES, period=0.1), "discrete time already"),
     ],
 )  # fmt: skip
 def test_bad_input_is_said_in_a_sentence(call, sentence):

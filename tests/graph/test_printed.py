@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from typing import Any
 
@@ -171,7 +170,7 @@ def test_equations_of_the_library_compute_what_native_code_computes(name: str) -
     printable = [n for n in QUANTITIES if not (m.closed and quantity_of(m, n).checks)]
     if m.nv > 2:
         light = [*FRAMES[:4], "gravity_forces"]
-        printable = random.Random(name).sample(light, 2)
+        printable = seeded(name).choice(light, 2, replace=False).tolist()
     for quantity in printable:
         frame = {"frame": m.bodies[-1].name} if quantity in FRAMES else {}
         if m.nv > 2 or m.operations(quantity, **frame).total <= 120:

@@ -20,6 +20,7 @@ from scipy.integrate import solve_ivp
 import eslabon as es
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.kinematics.tree import on_body, placements
+from library_names import CLOSED, DETERMINED
 from randomness import seeded
 
 MOBILITY = {
@@ -36,29 +37,6 @@ SOURCES = (
     r"Rojas|Yime|Díaz|Méndez|Morales|Corke|Paul|IFToMM|Hairer|Barto|Clavel|Gough|Bennett|Sarrus|textbook|publishe[sd]"
 )
 NAMES = sorted(MOBILITY)
-CLOSED = sorted(
-    [
-        "andrews_squeezer",
-        "bennett",
-        "bricard",
-        "delta",
-        "diaz_3rrr",
-        "diaz_four_bar",
-        "excavator",
-        "five_bar",
-        "four_bar_spring",
-        "n_four_bar",
-        "parallelogram",
-        "planar_3rrr",
-        "rojas_7r_loop",
-        "rojas_hexiflex",
-        "rssr",
-        "sarrus",
-        "slider_crank",
-        "spatial_four_bar",
-        "stewart_gough",
-    ]
-)
 
 
 @cache
@@ -71,7 +49,9 @@ def load(name: str) -> es.Mechanism:
 
 def test_the_library_is_complete() -> None:
     assert es.robots() == NAMES
-    assert [name for name in NAMES if load(name).closed] == CLOSED
+    assert tuple(name for name in NAMES if load(name).closed) == CLOSED
+    assert tuple(name for name in NAMES if load(name).loops) == CLOSED
+    assert tuple(name for name in CLOSED if load(name).actuated and load(name).dof == load(name).nu) == DETERMINED
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from itertools import combinations
@@ -19,18 +18,17 @@ from eslabon.model import Builder
 from eslabon.structure import topology_svg, topology_text
 from eslabon.structure.drawing import nodes_of, places, shortened
 from eslabon.structure.layout import GAP, across
-from randomness import examples
+from randomness import examples, seeded
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def branched(seed=3, n=30):
-    choose = random.Random(seed)
+    rng = seeded("branched", seed)
     b, names = Builder(f"tree_{seed}"), ["ground"]
     for k in range(n):
-        b.body(f"body_{k}").joint(
-            f"joint_{k}", choose.choice(["revolute", "prismatic", "spherical"]), choose.choice(names[-8:]), f"body_{k}"
-        )
+        kind, parent = rng.choice(["revolute", "prismatic", "spherical"]), rng.choice(names[-8:])
+        b.body(f"body_{k}").joint(f"joint_{k}", str(kind), str(parent), f"body_{k}")
         names.append(f"body_{k}")
     return b.build()
 
