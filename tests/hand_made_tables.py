@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.parquet
 
 from eslabon.sweeps import Column, SweepTable
+from randomness import seeded
 
 
 def table(
     parameters, values, failed=None, *, states=1, nominal=0.045, reason="five_bar: the loop is open by {} m.", **about
 ):
     """A table of parameters (rows,) by name and of values by name and unit; failed rows have a reason."""
+    import pyarrow as pa
+
     rows = len(next(iter(parameters.values())))
     failed = np.zeros(rows, dtype=bool) if failed is None else np.asarray(failed)
     columns = {"point": np.repeat(np.arange(rows // states), states)}
@@ -29,6 +29,9 @@ def table(
 
 def on_disk(made, folder, rows=1000):
     """The same in Parquet files of so many rows."""
+    import pyarrow.dataset
+    import pyarrow.parquet
+
     whole = made.to_arrow()
     for k in range(0, len(whole), rows):
         pyarrow.parquet.write_table(whole.slice(k, rows), folder / f"{k:09}.parquet")
@@ -47,6 +50,6 @@ def grid(x=25, y=21):
 
 def sampled(count=300, parameters=("L2", "L3"), **about):
     """Parameters anywhere."""
-    x = np.random.default_rng(0).uniform(0.03, 0.06, (len(parameters), count))
+    x = seeded("sampled").uniform(0.03, 0.06, (len(parameters), count))
     values = {("torque", "N m"): hill(x[0], x[1]), ("frequency", "Hz"): 100 * x[-1]}
     return table(dict(zip(parameters, x, strict=True)), values, x[0] + x[1] > 0.112, method="sobol", **about)

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eslabon as es
 from eslabon.read import library_text
 from eslabon.read.findings import toml_lines
 from eslabon.read.urdf_meshes import meshes
+from randomness import examples
 
 DATA = Path(__file__).parent / "read" / "data"
 
@@ -188,7 +189,7 @@ WORDS = [
 ]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.data())
 def test_a_toml_file_is_refused_if_and_only_if_an_error_is_found(tmp_path_factory, data):
     name = data.draw(st.sampled_from(["five_bar", "elbow", "four_bar_spring", "puma560_drives"]))
@@ -202,7 +203,7 @@ def test_a_toml_file_is_refused_if_and_only_if_an_error_is_found(tmp_path_factor
     agree(path)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_a_urdf_file_is_refused_if_and_only_if_an_error_is_found(tmp_path_factory, data):
     source = data.draw(st.sampled_from(sorted(DATA.glob("*.urdf"))))

@@ -192,8 +192,7 @@ def test_bond_graphs(motor):
         assert word in text_of(thing)
 
 
-def test_identification(pendulum):
-    rng = np.random.default_rng(0)
+def test_identification(pendulum, rng):
     t = np.linspace(0, 4, 161)
     law = lambda t, q, v: [3 * np.sin(2 * t), np.sin(5 * t)]  # noqa: E731
     motion = pendulum.simulate([0.3, 0.1], None, t, es.simulate.traced(law))

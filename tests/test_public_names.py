@@ -3,9 +3,8 @@
 import inspect
 from importlib import import_module
 
-import pytest
-
 import eslabon as es
+from batches import each
 
 ROOMS = (
     "",
@@ -35,11 +34,9 @@ def public_names():
                 yield f"{kind.__name__}.{name}", thing
 
 
-EVERY = dict(public_names())
-
-
-@pytest.mark.parametrize("name", [name for name in EVERY if name.rpartition(".")[2] not in DATA])
-def test_a_public_name_has_an_example(name):
-    text = inspect.getdoc(EVERY[name]) or ""
-    assert text, f"{name} has no docstring"
-    assert ">>>" in text, f"{name} has no example"
+@each(("name", "thing"), public_names)
+def test_a_public_name_has_an_example(name, thing):
+    text = inspect.getdoc(thing) or ""
+    data = name.rpartition(".")[2] in DATA
+    assert data or text, f"{name} has no docstring"
+    assert data or ">>>" in text, f"{name} has no example"

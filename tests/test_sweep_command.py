@@ -8,7 +8,6 @@ import sys
 from importlib import import_module
 
 import numpy as np
-import pyarrow.parquet
 import pytest
 
 import eslabon as es
@@ -60,6 +59,8 @@ def test_the_file_says_what_the_call_in_python_says(typed, table):
     assert code == 0
     found = json.loads(said)
     assert (found["mechanism"], found["designs"], found["failed"]) == ("elbow", 24, 0)
+    import pyarrow.parquet
+
     theirs = pyarrow.parquet.read_table("all.parquet")
     for name in (*table.parameters, *table.values):
         np.testing.assert_array_equal(theirs[name].to_numpy(), table[name])

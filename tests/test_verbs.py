@@ -12,6 +12,7 @@ from eslabon.model.memory import Table
 from eslabon.quantities import quantity
 from eslabon.verbs import Verbs
 from random_mechanisms import random_closed, random_tree
+from randomness import seeded
 
 
 def test_equations_of_motion_by_formulation():
@@ -155,7 +156,7 @@ def test_a_quaternion_of_length_zero_is_no_configuration():
 
 def a_motion(m: es.Mechanism) -> dict[str, np.ndarray]:
     """A state that keeps the loops closed."""
-    rng = np.random.default_rng(1)
+    rng = seeded("a_motion")
     q, v, a = m.home() + 0.1, rng.normal(size=m.nv), rng.normal(size=m.nv)
     if m.closed:
         q, v, a = m.project(m.home(), v, a)
@@ -211,8 +212,7 @@ def test_names_in_turns_change_no_answer(name):
             np.testing.assert_allclose(found, plain, rtol=1e-9, atol=1e-10 * max(1.0, np.abs(plain).max()))
 
 
-def test_a_derivative_takes_what_its_verb_takes():
-    rng = np.random.default_rng(3)
+def test_a_derivative_takes_what_its_verb_takes(rng):
     m = random_tree(rng, ["revolute", "prismatic", "revolute"])
     q, v, a = rng.normal(size=(3, m.nv))
     wrench = {m.bodies[-1].name: rng.normal(size=6)}
@@ -269,8 +269,7 @@ def test_hybrid_dynamics_writes_into_both_arrays():
 
 
 @pytest.mark.parametrize("cut", ["spherical", "universal", None])
-def test_a_row_that_is_no_number_stays_by_itself(cut):
-    rng = np.random.default_rng(1)
+def test_a_row_that_is_no_number_stays_by_itself(cut, rng):
     m, q = random_closed(rng, ["revolute", "spherical", "revolute", "prismatic"], [cut] if cut else [])
     v, a, tau = rng.normal(size=m.nv), rng.normal(size=m.nv), rng.normal(size=m.nu)
     q, v, a = m.project(q, v, a) if m.closed else (q, v, a)

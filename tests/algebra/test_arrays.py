@@ -9,6 +9,7 @@ import casadi
 import numpy as np
 import pytest
 
+from batches import each
 from eslabon.algebra import arrays
 from eslabon.errors import RotationError
 
@@ -39,13 +40,13 @@ def test_parts_of_vectors_of_every_kind():
     assert arrays.parts((0.0, x[1], 1.0), 3)[2] == 1.0
 
 
-@pytest.mark.parametrize("value", [[1.0, 2.0], 3.0, np.ones((3, 2)), casadi.SX.sym("x", 2), (casadi.SX.sym("x"), 1.0)])
+@each("value", [[1.0, 2.0], 3.0, np.ones((3, 2)), casadi.SX.sym("x", 2), (casadi.SX.sym("x"), 1.0)])
 def test_a_vector_of_the_wrong_size_is_told_so(value):
     with pytest.raises(ValueError, match="a vector of 3 components was expected"):
         arrays.parts(value, 3)
 
 
-@pytest.mark.parametrize("value", [np.eye(2), np.ones(3), casadi.SX.sym("m", 3, 2)])
+@each("value", [np.eye(2), np.ones(3), casadi.SX.sym("m", 3, 2)])
 def test_a_matrix_of_the_wrong_size_is_told_so(value):
     with pytest.raises(ValueError, match="a 3x3 matrix was expected"):
         arrays.entries(value, 3, 3)
@@ -84,7 +85,7 @@ def test_where_gives_scalars_for_scalars_and_follows_symbols():
     assert [evaluate(arrays.where(x > 0, x, 7.0), x=v).item() for v in (3.0, -3.0)] == [3.0, 7.0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "reference", "arguments"),
     [
         (arrays.sqrt, math.sqrt, (2.0,)),
@@ -109,19 +110,19 @@ def test_functions_mean_the_same_on_numbers_batches_and_symbols(function, refere
     assert symbolic == pytest.approx(expected, rel=1e-15)
 
 
-@pytest.mark.parametrize("turns", range(-9, 10))
+@each("turns", range(-9, 10))
 def test_whole_quarter_turns_are_exact(turns):
     angle = turns * math.pi / 2
     assert (arrays.cos(angle), arrays.sin(angle)) == [(1, 0), (0, 1), (-1, 0), (0, -1)][turns % 4]
     assert arrays.sin(angle + 1e-9) != arrays.sin(angle) or turns % 2
 
 
-@pytest.mark.parametrize("angle", [1e-300, 1e-17, -3e-16, 1e-9])
+@each("angle", [1e-300, 1e-17, -3e-16, 1e-9])
 def test_tiny_angles_are_not_rounded_away(angle):
     assert arrays.sin(angle) == angle
 
 
-@pytest.mark.parametrize("angle", [math.nan, math.inf])
+@each("angle", [math.nan, math.inf])
 def test_trigonometry_passes_what_is_not_finite_to_numpy(angle):
     with np.errstate(invalid="ignore"):
         assert np.isnan(arrays.sin(angle))
@@ -141,7 +142,7 @@ STUMPFF = {  # c_n(x²) in exact arithmetic is the tail of the exponential's eve
 }
 
 
-@pytest.mark.parametrize("n", range(5))
+@each("n", range(5))
 def test_stumpff_agrees_with_its_series_and_joins_smoothly(n):
     x = np.concatenate([[0.0, 1e-200, 1e-9, 1e-4], np.linspace(0.01, 3.2, 400)])
     expected = np.array([STUMPFF[n](v) for v in x])
@@ -149,8 +150,8 @@ def test_stumpff_agrees_with_its_series_and_joins_smoothly(n):
     assert arrays.stumpff(n, x * x) == pytest.approx(expected, rel=0, abs=2e-15 * STUMPFF[n](0.0) * 2)
 
 
-@pytest.mark.parametrize("n", range(1, 5))
-@pytest.mark.parametrize("s", [0.0, 1e-12, 0.5, 0.999999, 1.000001, 4.0])
+@each("n", range(1, 5))
+@each("s", [0.0, 1e-12, 0.5, 0.999999, 1.000001, 4.0])
 def test_stumpff_is_differentiable_through_zero(n, s):
     x = casadi.SX.sym("x")
     slope = evaluate(casadi.densify(casadi.jacobian(arrays.stumpff(n, x), x)), x=s).item()

@@ -3,27 +3,23 @@
 import casadi
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation, Slerp
 
 import eslabon.algebra as al
+from batches import each
 from eslabon.algebra.quaternions import unit_axis
 from eslabon.errors import RotationError
+from randomness import examples, seeded
 
-RNG = np.random.default_rng(4)
 NEAR = {"rel": 0, "abs": 4e-15}  # a handful of last bits on numbers of order one
 
 
-def unit(n, size=4):
-    q = RNG.normal(size=(n, size))
+def unit(rng, n, size=4):
+    q = rng.normal(size=(n, size))
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
-
-
-@pytest.fixture(autouse=True)
-def same_numbers_for_each_test_alone():
-    RNG.bit_generator.state = np.random.default_rng(4).bit_generator.state
 
 
 def scipy_rotation(q):
@@ -34,7 +30,7 @@ components = st.floats(-1e3, 1e3, allow_subnormal=False).map(lambda v: round(v, 
 quaternion = st.lists(components, min_size=4, max_size=4).map(np.array)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(quaternion, quaternion, quaternion)
 def test_products_associate_distribute_and_multiply_norms(p, q, r):
     scale = 1e-14 * (1 + np.prod([al.quaternion_norm(x) for x in (p, q, r)]))
@@ -55,19 +51,19 @@ def test_hamiltons_units():
         assert al.quaternion_product(a, a).tolist() == (-one).tolist()
 
 
-def test_embeddings_and_their_inverses():
-    v = RNG.normal(size=(6, 3))
+def test_embeddings_and_their_inverses(rng):
+    v = rng.normal(size=(6, 3))
     assert al.vector_part(al.quaternion_from_vector(v)).tolist() == v.tolist()
     assert np.all(al.scalar_part(al.quaternion_from_vector(v)) == 0)
     assert al.scalar_part(al.quaternion_from_scalar(v[:, 0])).tolist() == v[:, 0].tolist()
     assert np.all(al.vector_part(al.quaternion_from_scalar(2)) == 0)
-    q = RNG.normal(size=4)
+    q = rng.normal(size=4)
     doubled = al.quaternion_product(al.quaternion_from_scalar(2), q)
     assert doubled.tolist() == (2 * q).tolist()
 
 
-def test_inverse_and_conjugate():
-    q = RNG.normal(size=(50, 4))
+def test_inverse_and_conjugate(rng):
+    q = rng.normal(size=(50, 4))
     assert al.quaternion_product(q, al.quaternion_inverse(q)) == pytest.approx(np.eye(4)[[0] * 50], **NEAR)
     square = al.quaternion_product(q, al.quaternion_conjugate(q))
     assert square[:, 0] == pytest.approx(al.quaternion_norm(q) ** 2, rel=1e-14)
@@ -76,21 +72,21 @@ def test_inverse_and_conjugate():
     assert al.quaternion_inverse([0, 0, 1e-200, 0])[2] == pytest.approx(-1e200, rel=1e-15)
 
 
-def test_rotation_of_vectors_agrees_with_scipy_and_ignores_length():
-    q, v = unit(2000), RNG.normal(size=(2000, 3))
+def test_rotation_of_vectors_agrees_with_scipy_and_ignores_length(rng):
+    q, v = unit(rng, 2000), rng.normal(size=(2000, 3))
     expected = scipy_rotation(q).apply(v)
     assert al.quaternion_rotate(q, v) == pytest.approx(expected, rel=0, abs=1e-14)
     assert al.quaternion_rotate(-7.5 * q, v) == pytest.approx(expected, rel=0, abs=1e-14)
 
 
-def test_product_does_the_right_factor_first():
-    p, q, v = unit(100), unit(100), RNG.normal(size=(100, 3))
+def test_product_does_the_right_factor_first(rng):
+    p, q, v = unit(rng, 100), unit(rng, 100), rng.normal(size=(100, 3))
     one_by_one = al.quaternion_rotate(p, al.quaternion_rotate(q, v))
     assert al.quaternion_rotate(al.quaternion_product(p, q), v) == pytest.approx(one_by_one, rel=0, abs=1e-14)
 
 
-def test_quaternion_about_an_axis():
-    axis, angle = 3 * unit(500, 3), RNG.uniform(-7, 7, 500)
+def test_quaternion_about_an_axis(rng):
+    axis, angle = 3 * unit(rng, 500, 3), rng.uniform(-7, 7, 500)
     e = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
     expected = Rotation.from_rotvec(e * angle[:, None])
     q = al.quaternion_about(axis, angle)
@@ -102,9 +98,9 @@ def test_quaternion_about_an_axis():
 ANGLES = [0.0, 1e-200, 1e-12, 1e-9, 1e-5, 0.02, 0.19, 0.21, 1.0, np.pi / 2, 3.0, np.pi - 1e-5, np.pi - 1e-9, np.pi]
 
 
-@pytest.mark.parametrize("angle", ANGLES)
-def test_exp_and_log_are_exact_from_no_turn_to_half_a_turn(angle):
-    for e in unit(20, 3):
+@each("angle", ANGLES)
+def test_exp_and_log_are_exact_from_no_turn_to_half_a_turn(angle, rng):
+    for e in unit(rng, 20, 3):
         v = e * angle / 2
         q = al.quaternion_exp(v)
         assert al.quaternion_norm(q) == pytest.approx(1, **NEAR)
@@ -117,15 +113,15 @@ def test_exp_and_log_are_exact_from_no_turn_to_half_a_turn(angle):
         assert al.quaternion_from_rotation_vector(2 * v) == pytest.approx(q, rel=1e-15, abs=1e-17)
 
 
-def test_log_at_half_a_turn_keeps_the_sign_of_the_axis():
-    e = unit(20, 3)
+def test_log_at_half_a_turn_keeps_the_sign_of_the_axis(rng):
+    e = unit(rng, 20, 3)
     half = np.concatenate([np.zeros((20, 1)), e], axis=-1)
     assert al.quaternion_log(half) == pytest.approx(e * np.pi / 2, **NEAR)
 
 
-@pytest.mark.parametrize("angle", ANGLES)
-def test_axis_and_angle_keep_their_digits(angle):
-    for e in unit(20, 3):
+@each("angle", ANGLES)
+def test_axis_and_angle_keep_their_digits(angle, rng):
+    for e in unit(rng, 20, 3):
         q = al.quaternion_about(e, angle)
         *axis, found = al.axis_angle_from_quaternion(q)
         assert found == pytest.approx(angle, rel=4e-16)
@@ -140,9 +136,9 @@ def test_axis_angle_is_the_shortest_turn():
     assert al.axis_angle_from_quaternion([-1, 0, 0, 0]).tolist() == [0, 0, 1, 0]
 
 
-@pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, np.pi / 2, 2.0, np.pi - 1e-5, np.pi - 1e-9])
-def test_rodrigues_parameters_and_invariants_keep_the_digits(angle):
-    for e in unit(20, 3):
+@each("angle", [0.0, 1e-9, 0.3, np.pi / 2, 2.0, np.pi - 1e-5, np.pi - 1e-9])
+def test_rodrigues_parameters_and_invariants_keep_the_digits(angle, rng):
+    for e in unit(rng, 20, 3):
         q = al.quaternion_about(e, angle)
         p, invariants = al.rodrigues_from_quaternion(q), al.invariants_from_quaternion(q)
         assert p == pytest.approx(e * np.sin(angle / 2) / np.cos(angle / 2), rel=1e-14)
@@ -162,8 +158,8 @@ def test_slightly_rough_invariants_still_give_a_unit_quaternion():
     assert al.quaternion_norm(q) == pytest.approx(1, **NEAR)
 
 
-def test_slerp_agrees_with_scipy_and_goes_the_short_way():
-    for p, q in zip(unit(30), unit(30), strict=True):
+def test_slerp_agrees_with_scipy_and_goes_the_short_way(rng):
+    for p, q in zip(unit(rng, 30), unit(rng, 30), strict=True):
         t = np.linspace(0, 1, 7)
         expected = Slerp([0, 1], scipy_rotation(np.array([p, q])))(t)
         way = al.slerp(p, q, t)
@@ -173,16 +169,16 @@ def test_slerp_agrees_with_scipy_and_goes_the_short_way():
     assert al.slerp(p, p, 0.3) == pytest.approx(p, **NEAR)
 
 
-def test_rates_and_body_rates_undo_each_other():
-    q, w = unit(100), RNG.normal(size=(100, 3))
+def test_rates_and_body_rates_undo_each_other(rng):
+    q, w = unit(rng, 100), rng.normal(size=(100, 3))
     rate = al.quaternion_rate(q, w)
     assert np.abs((q * rate).sum(axis=-1)).max() < 1e-15  # the norm does not change
     assert al.body_rates(q, rate) == pytest.approx(w, rel=0, abs=1e-14)
     assert al.body_rates(3 * q, 3 * rate) == pytest.approx(w, rel=0, abs=1e-14)  # nor does drift matter
 
 
-def test_a_constant_body_rate_integrates_to_the_exponential_on_the_right():
-    q0, w = unit(1)[0], np.array([0.3, -1.1, 0.7])
+def test_a_constant_body_rate_integrates_to_the_exponential_on_the_right(rng):
+    q0, w = unit(rng, 1)[0], np.array([0.3, -1.1, 0.7])
     end = solve_ivp(lambda _, q: al.quaternion_rate(q, w), (0, 2), q0, rtol=1e-12, atol=1e-13).y[:, -1]
     assert end == pytest.approx(al.quaternion_product(q0, al.quaternion_exp(w)), abs=1e-10)  # the integrator's accuracy
 
@@ -190,7 +186,7 @@ def test_a_constant_body_rate_integrates_to_the_exponential_on_the_right():
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "function",
     [
         al.quaternion_inverse,
@@ -207,7 +203,7 @@ def test_a_constant_body_rate_integrates_to_the_exponential_on_the_right():
         lambda q: al.slerp([1, 0, 0, 0], q, 0.5),
     ],
 )
-@pytest.mark.parametrize("bad", [0.0, np.nan, np.inf])
+@each("bad", [0.0, np.nan, np.inf])
 def test_a_quaternion_without_direction_is_refused(function, bad):
     with pytest.raises(RotationError, match=rf"stands for no rotation, for its norm is {bad}; the identity is \(1, 0"):
         function([bad, bad, 0.0, 0.0])
@@ -218,11 +214,11 @@ def test_the_error_names_the_member_of_the_batch():
         al.quaternion_normalize([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
 
 
-@pytest.mark.parametrize(
+@each(
     "function",
     [unit_axis, lambda e: al.quaternion_about(e, 1), lambda e: al.quaternion_from_axis_angle([*e, 1])],
 )
-@pytest.mark.parametrize("bad", [0.0, np.nan, np.inf])
+@each("bad", [0.0, np.nan, np.inf])
 def test_an_axis_without_direction_is_refused(function, bad):
     with pytest.raises(
         RotationError, match=rf"this axis has no direction, for its length is {bad}; give a finite, non"
@@ -230,7 +226,7 @@ def test_an_axis_without_direction_is_refused(function, bad):
         function([0.0, bad, 0.0])
 
 
-@pytest.mark.parametrize("q", [[0, 0, 1, 0], [1e-16, 0.6, 0, 0.8], [0, -5, 0, 0]])
+@each("q", [[0, 0, 1, 0], [1e-16, 0.6, 0, 0.8], [0, -5, 0, 0]])
 def test_rodrigues_parameters_of_half_a_turn_are_refused_with_a_cure(q):
     with pytest.raises(
         RotationError, match="half a turn, for which Rodrigues parameters do not exist; use a quaternion"
@@ -243,7 +239,7 @@ def test_rodrigues_parameters_must_be_finite():
         al.quaternion_from_rodrigues([np.inf, 0, 0])
 
 
-@pytest.mark.parametrize("function", [al.quaternion_from_invariants, al.rotation_from_invariants])
+@each("function", [al.quaternion_from_invariants, al.rotation_from_invariants])
 def test_invariants_that_are_none_or_lost_their_axis_are_refused(function):
     with pytest.raises(
         RotationError, match=r"does not satisfy λ0² \+ \|λ\|² = 1, for the root of the left side is 2\.0"
@@ -260,8 +256,9 @@ def test_invariants_that_are_none_or_lost_their_axis_are_refused(function):
 
 # --- batches and symbols ---------------------------------------------------------------------------------------------
 
-UNIT_INVARIANTS = al.invariants_from_quaternion(unit(12)).reshape(4, 3, 4)
-Q, P, V, W = RNG.normal(size=(4, 3, 4)), RNG.normal(size=(4, 3, 4)), RNG.normal(size=(4, 3, 3)), RNG.normal(size=(4, 3))
+UNIT_INVARIANTS = al.invariants_from_quaternion(unit(seeded("invariants"), 12)).reshape(4, 3, 4)
+Q, P = seeded("Q, P").normal(size=(2, 4, 3, 4))
+V, W = seeded("V").normal(size=(4, 3, 3)), seeded("W").normal(size=(4, 3))
 CASES = [
     (al.quaternion_from_scalar, (W,)),
     (al.quaternion_from_vector, (V,)),
@@ -294,7 +291,7 @@ CASES = [
 IDS = [f.__name__ for f, _ in CASES]
 
 
-@pytest.mark.parametrize(("function", "arguments"), CASES, ids=IDS)
+@each(("function", "arguments"), CASES)
 def test_a_batch_equals_its_single_calls(function, arguments):
     batch = function(*arguments)
     for i in np.ndindex(4, 3):
@@ -302,7 +299,7 @@ def test_a_batch_equals_its_single_calls(function, arguments):
         assert batch[i] == pytest.approx(single, rel=2e-15, abs=1e-16)
 
 
-@pytest.mark.parametrize(("function", "arguments"), [c for c in CASES if len(c[1]) > 1])
+@each(("function", "arguments"), [c for c in CASES if len(c[1]) > 1])
 def test_leading_axes_broadcast(function, arguments):
     first, *others = arguments
     outer = function(first[:, :1], *(a[:1] for a in others))
@@ -310,7 +307,7 @@ def test_leading_axes_broadcast(function, arguments):
         assert outer[i, j] == pytest.approx(function(first[i, 0], *(a[0, j] for a in others)), rel=2e-15, abs=1e-16)
 
 
-@pytest.mark.parametrize(("function", "arguments"), CASES, ids=IDS)
+@each(("function", "arguments"), CASES)
 def test_symbols_give_the_same_numbers(function, arguments):
     symbols = [casadi.SX.sym(f"s{i}", *(a.shape[2:] or (1,))) for i, a in enumerate(arguments)]
     compiled = casadi.Function("f", symbols, [casadi.densify(function(*symbols))])

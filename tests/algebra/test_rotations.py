@@ -6,23 +6,26 @@ import math
 import casadi
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import eslabon.algebra as al
+from batches import each
 from eslabon.algebra import quaternions, rotations
 from eslabon.errors import RotationError
+from randomness import examples, seeded
 
-RNG = np.random.default_rng(24)
 PI = math.pi
 NAMES = list(al.REPRESENTATIONS)
 LAST_BITS = 1e-15  # a few units in the last place on entries of order one
 
 AXES = np.array([a for a in itertools.product((-1, 0, 1), repeat=3) if any(a)], dtype=float)
 AXES /= np.linalg.norm(AXES, axis=-1, keepdims=True)
-DIRECTIONS = np.vstack([AXES, (r := RNG.normal(size=(10, 3))) / np.linalg.norm(r, axis=-1, keepdims=True)])
+DIRECTIONS = np.vstack(
+    [AXES, (r := seeded("directions").normal(size=(10, 3))) / np.linalg.norm(r, axis=-1, keepdims=True)]
+)
 TURNS = [0, 1e-200, 1e-12, 1e-9, 1e-5, 0.1, 1, PI / 2, 2, 2 * PI / 3, 3, PI - 1e-5, PI - 1e-9, PI - 1e-12, PI]
 SPECIAL = [(e, turn) for e in DIRECTIONS for turn in TURNS]
 
@@ -38,8 +41,8 @@ LOCKED = [
 ]
 
 
-def random_rotations(n):
-    return Rotation.random(n, rng=RNG).as_matrix()
+def random_rotations(rng, n):
+    return Rotation.random(n, rng=rng).as_matrix()
 
 
 def skew(v):
@@ -60,11 +63,6 @@ def assert_rotation(r, tolerance=3e-15):
     assert np.linalg.det(r) == pytest.approx(np.ones(r.shape[:-2]), abs=2 * tolerance)
 
 
-@pytest.fixture(autouse=True)
-def same_numbers_for_each_test_alone():
-    RNG.bit_generator.state = np.random.default_rng(24).bit_generator.state
-
-
 # --- facts -----------------------------------------------------------------------------------------------------------
 
 
@@ -81,12 +79,12 @@ def test_elementary_rotations_are_right_handed_and_exact_at_quarter_turns():
         assert turn(0.7) == pytest.approx(expm(0.7 * skew(axis)), abs=LAST_BITS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "sequence"),
     [("euler", "ZXZ"), ("bryant", "XYZ"), ("rpy", "xyz")],
 )
-def test_three_angles_agree_with_scipy(name, sequence):
-    angles = RNG.uniform(-PI, PI, size=(2000, 3))
+def test_three_angles_agree_with_scipy(name, sequence, rng):
+    angles = rng.uniform(-PI, PI, size=(2000, 3))
     r = al.convert(angles, name, "matrix")
     assert_rotation(r)
     assert r == pytest.approx(Rotation.from_euler(sequence, angles).as_matrix(), rel=0, abs=2e-15)
@@ -111,30 +109,30 @@ def test_a_vector_turns_by_the_angle_about_the_axis():
     assert al.rotation_from_rotation_vector(angle * e) == pytest.approx(expm(angle * skew(e)), abs=LAST_BITS)
 
 
-def test_rotation_vectors_of_any_length():
-    v = RNG.normal(size=(500, 3)) * RNG.uniform(0, 4, size=(500, 1))
+def test_rotation_vectors_of_any_length(rng):
+    v = rng.normal(size=(500, 3)) * rng.uniform(0, 4, size=(500, 1))
     r = al.rotation_from_rotation_vector(v)
     assert_rotation(r, 4e-15)
     assert r == pytest.approx(Rotation.from_rotvec(v).as_matrix(), rel=0, abs=8e-15)  # ten radians cost their own bits
 
 
-def test_euler_parameters_satisfy_rojas_formulas():
-    for r in random_rotations(50):
+def test_euler_parameters_satisfy_rojas_formulas(rng):
+    for r in random_rotations(rng, 50):
         q0, *q = al.quaternion_from_rotation(r)
         assert q0**2 == pytest.approx((1 + np.trace(r)) / 4, abs=LAST_BITS)
         assert np.square(q) == pytest.approx(np.diag(r) / 2 - (np.trace(r) - 1) / 4, abs=LAST_BITS)
         assert r == pytest.approx((2 * q0**2 - 1) * np.eye(3) + 2 * (np.outer(q, q) + q0 * skew(q)), abs=2e-15)
 
 
-def test_matrix_to_quaternion_agrees_with_scipy_for_thousands_of_rotations():
-    r = random_rotations(5000)
+def test_matrix_to_quaternion_agrees_with_scipy_for_thousands_of_rotations(rng):
+    r = random_rotations(rng, 5000)
     q, expected = al.quaternion_from_rotation(r), Rotation.from_matrix(r).as_quat(scalar_first=True, canonical=True)
     assert np.all(q[:, 0] >= 0)
     assert np.abs((q * expected).sum(axis=-1)) == pytest.approx(np.ones(5000), abs=LAST_BITS)
     assert q * np.sign((q * expected).sum(axis=-1))[:, None] == pytest.approx(expected, rel=0, abs=LAST_BITS)
 
 
-@pytest.mark.parametrize("turn", TURNS)
+@each("turn", TURNS)
 def test_matrix_to_quaternion_is_exact_at_special_turns(turn):
     for e in DIRECTIONS:
         q = al.quaternion_from_rotation(turn_about(e, turn))
@@ -145,7 +143,7 @@ def test_matrix_to_quaternion_is_exact_at_special_turns(turn):
         assert al.rotation_from_quaternion(q) == pytest.approx(turn_about(e, turn), rel=0, abs=LAST_BITS)
 
 
-@pytest.mark.parametrize("e", DIRECTIONS)
+@each("e", DIRECTIONS)
 def test_at_exactly_half_a_turn_the_largest_component_of_the_axis_is_positive(e):
     q = al.quaternion_from_rotation(2 * np.outer(e, e) - np.eye(3))
     largest = np.flatnonzero(np.abs(e) > np.abs(e).max() - 1e-9)
@@ -154,8 +152,8 @@ def test_at_exactly_half_a_turn_the_largest_component_of_the_axis_is_positive(e)
     assert q[1:] * np.sign(q[1:] @ e) == pytest.approx(e, rel=0, abs=4e-16)
 
 
-def test_rotation_from_a_quaternion_of_any_length_agrees_with_scipy():
-    q = RNG.normal(size=(2000, 4)) * 10.0 ** RNG.uniform(-3, 3, size=(2000, 1))
+def test_rotation_from_a_quaternion_of_any_length_agrees_with_scipy(rng):
+    q = rng.normal(size=(2000, 4)) * 10.0 ** rng.uniform(-3, 3, size=(2000, 1))
     r = al.rotation_from_quaternion(q)
     assert_rotation(r)
     assert r == pytest.approx(Rotation.from_quat(q, scalar_first=True).as_matrix(), rel=0, abs=2e-15)
@@ -164,8 +162,8 @@ def test_rotation_from_a_quaternion_of_any_length_agrees_with_scipy():
     assert al.rotation_from_unit_quaternion(unit) == pytest.approx(r, rel=0, abs=2e-15)
 
 
-def test_linear_invariants_are_vect_and_trace():
-    for r in random_rotations(50):
+def test_linear_invariants_are_vect_and_trace(rng):
+    for r in random_rotations(rng, 50):
         cosine, *v = al.invariants_from_rotation(r)
         assert skew(v) == pytest.approx((r - r.T) / 2, abs=1e-16)
         assert al.vect(r).tolist() == v
@@ -176,7 +174,7 @@ def test_linear_invariants_are_vect_and_trace():
         assert al.rotation_from_invariants([cosine, *v]) == pytest.approx(r, abs=1e-15 / np.linalg.norm(v))
 
 
-@pytest.mark.parametrize("turn", [t for t in TURNS if t != PI and t != PI - 1e-12])
+@each("turn", [t for t in TURNS if t != PI and t != PI - 1e-12])
 def test_exact_invariants_give_the_exact_matrix_near_half_a_turn(turn):
     for e in DIRECTIONS:
         sine = 2 * np.sin(turn / 2) * np.cos(turn / 2)
@@ -188,9 +186,9 @@ def test_exact_invariants_give_the_exact_matrix_near_half_a_turn(turn):
 # --- each from each --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("source", "target"), [*itertools.product(NAMES, NAMES)])
-def test_each_representation_from_each_by_round_trip_over_thousands(source, target):
-    r = random_rotations(1500)
+@each(("source", "target"), [*itertools.product(NAMES, NAMES)])
+def test_each_representation_from_each_by_round_trip_over_thousands(source, target, rng):
+    r = random_rotations(rng, 1500)
     angle = Rotation.from_matrix(r).magnitude()
     r, angle = r[angle < 3.1], angle[angle < 3.1]
     value = al.convert(r, "matrix", source)
@@ -202,7 +200,7 @@ def test_each_representation_from_each_by_round_trip_over_thousands(source, targ
     assert np.max(np.abs(back - r).max(axis=(-2, -1)) / lost) < 6e-15
 
 
-@pytest.mark.parametrize(("source", "target"), [*itertools.product(NAMES, NAMES)])
+@each(("source", "target"), [*itertools.product(NAMES, NAMES)])
 def test_each_from_each_at_special_rotations(source, target):
     e, turn = (np.array(column) for column in zip(*SPECIAL, strict=True))
     if {"rodrigues", "invariants"} & {source, target}:  # half a turn is refused: see the tests below
@@ -218,8 +216,8 @@ def test_each_from_each_at_special_rotations(source, target):
 KIN = ["quaternion", "rodrigues", "invariants", "axis_angle", "rotation_vector"]
 
 
-@pytest.mark.parametrize(("source", "target"), [*itertools.product(KIN, KIN)])
-@pytest.mark.parametrize("turn", [1e-200, 1e-12, 1e-9, 1e-5, 1.0, PI - 1e-5, PI - 1e-9])
+@each(("source", "target"), [*itertools.product(KIN, KIN)])
+@each("turn", [1e-200, 1e-12, 1e-9, 1e-5, 1.0, PI - 1e-5, PI - 1e-9])
 def test_representations_that_share_the_axis_never_lose_it(source, target, turn):
     assert len(rotations.route(source, target)) <= 2
     assert rotations.rotation_from_quaternion not in rotations.route(source, target)
@@ -230,7 +228,7 @@ def test_representations_that_share_the_axis_never_lose_it(source, target, turn)
         assert angle == pytest.approx(turn, rel=4e-15)
 
 
-@pytest.mark.parametrize("turn", [1e-200, 1e-12, 1e-9, 1e-5])
+@each("turn", [1e-200, 1e-12, 1e-9, 1e-5])
 def test_a_tiny_turn_keeps_all_its_digits_through_the_matrix(turn):
     for e in DIRECTIONS:
         *axis, angle = al.convert(al.rotation_about(e, turn), "matrix", "axis_angle")
@@ -238,7 +236,7 @@ def test_a_tiny_turn_keeps_all_its_digits_through_the_matrix(turn):
         assert axis == pytest.approx(e, rel=0, abs=1e-15)
 
 
-@pytest.mark.parametrize("short", [0, 1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-5])
+@each("short", [0, 1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-5])
 def test_axis_and_angle_near_half_a_turn_through_the_matrix(short):
     for e in DIRECTIONS:
         *axis, angle = al.convert(turn_about(e, PI - short), "matrix", "axis_angle")
@@ -252,7 +250,7 @@ def test_no_turn_has_axis_z():
     assert al.convert(np.eye(3), "matrix", "rotation_vector").tolist() == [0, 0, 0]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: np.linalg.norm(q) > 1e-3),
     st.sampled_from([n for n in NAMES if n not in ("rodrigues", "invariants")]),
@@ -274,7 +272,7 @@ def test_a_value_in_its_own_representation_is_returned():
 # --- gimbal lock -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["euler", "bryant", "rpy"])
+@each("name", ["euler", "bryant", "rpy"])
 def test_angles_rebuild_the_matrix_at_and_near_their_lock(name):
     angles = np.array([case[1:] for case in LOCKED if case[0] == name], dtype=float)
     r = al.convert(angles, name, "matrix")
@@ -287,8 +285,8 @@ def test_angles_rebuild_the_matrix_at_and_near_their_lock(name):
     assert again == pytest.approx(special, rel=0, abs=1.2e-15)
 
 
-@pytest.mark.parametrize("name", ["euler", "bryant", "rpy"])
-@pytest.mark.parametrize("offset", [0.0, 1e-17])
+@each("name", ["euler", "bryant", "rpy"])
+@each("offset", [0.0, 1e-17])
 def test_at_the_lock_the_third_angle_is_zero(name, offset):
     for middle in (0, PI) if name == "euler" else (PI / 2, -PI / 2):
         first, second, third = al.convert(al.convert([0.4, middle + offset, 0.7], name, "matrix"), "matrix", name)
@@ -299,8 +297,8 @@ def test_at_the_lock_the_third_angle_is_zero(name, offset):
         assert first == pytest.approx(0.4 + sign * 0.7, abs=LAST_BITS)
 
 
-def test_angles_lie_in_their_documented_ranges():
-    r = np.concatenate([random_rotations(500), special_matrices()])
+def test_angles_lie_in_their_documented_ranges(rng):
+    r = np.concatenate([random_rotations(rng, 500), special_matrices()])
     assert al.euler_from_rotation(r)[:, 1].min() >= 0
     for name in ("bryant", "rpy"):
         assert np.abs(al.convert(r, "matrix", name)[:, 1]).max() <= PI / 2
@@ -313,7 +311,7 @@ def test_angles_lie_in_their_documented_ranges():
 FROM_MATRIX = [f for (source, _), f in rotations.FORMULAS.items() if source == "matrix"] + [al.check_rotation]
 
 
-@pytest.mark.parametrize("function", FROM_MATRIX)
+@each("function", FROM_MATRIX)
 def test_what_is_no_rotation_is_refused_with_the_size_of_the_error(function):
     with pytest.raises(RotationError, match=r"this matrix is not a rotation, .* orthonormal by 0\.0201 \(1e-06 is all"):
         function(1.01 * np.eye(3))
@@ -367,9 +365,9 @@ def test_zero_axis_and_zero_quaternion_are_refused_on_every_way():
 
 # --- batches and symbols ---------------------------------------------------------------------------------------------
 
-MATRICES = random_rotations(12).reshape(4, 3, 3, 3)
+MATRICES = random_rotations(seeded("matrices"), 12).reshape(4, 3, 3, 3)
 PAIRS = [p for p in itertools.product(NAMES, NAMES) if p[0] != p[1]]
-ANGLE, VECTOR = RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3, 3))
+ANGLE, VECTOR = seeded("angle").normal(size=(4, 3)), seeded("vector").normal(size=(4, 3, 3))
 CASES = [
     (al.rotation_x, (ANGLE,)),
     (al.rotation_y, (ANGLE,)),
@@ -399,18 +397,18 @@ def assert_alike(function, arguments):
         )
 
 
-@pytest.mark.parametrize(("function", "arguments"), CASES, ids=IDS)
+@each(("function", "arguments"), CASES)
 def test_functions_serve_batches_and_symbols(function, arguments):
     assert_alike(function, arguments)
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
+@each(("source", "target"), PAIRS)
 def test_conversions_serve_batches_and_symbols(source, target):
     value = al.convert(MATRICES, "matrix", source)
     assert_alike(lambda v: al.convert(v, source, target), (value,))
 
 
-@pytest.mark.parametrize(("source", "target"), [p for p in PAIRS if not {"rodrigues", "invariants"} & set(p)])
+@each(("source", "target"), [p for p in PAIRS if not {"rodrigues", "invariants"} & set(p)])
 def test_symbols_are_right_at_singular_rotations_too(source, target):
     shape = (3, 3) if source == "matrix" else (len(al.convert(np.eye(3), "matrix", source)),)
     value = casadi.SX.sym("v", *shape)

@@ -5,7 +5,6 @@ import pytest
 
 import eslabon as es
 
-RNG = np.random.default_rng(11)
 AXES = {"tx": "Se", "ty": "Se", "tz": "Se"}
 
 
@@ -29,7 +28,7 @@ def test_pendulum_with_a_tip_mass():
 
 
 @pytest.mark.parametrize("name", ["double_pendulum", "planar_arm"])
-def test_two_links_equal_the_mechanism(name):
+def test_two_links_equal_the_mechanism(name, rng):
     """The bond graph against this package's own forward dynamics; absolute angles from the downward vertical."""
     g = es.BondGraph.load(name)
     m, l, gravity = 1.0, 0.5, 9.81 if name == "double_pendulum" else 0.0
@@ -42,7 +41,7 @@ def test_two_links_equal_the_mechanism(name):
         )
     arm = b.build()
     for _ in range(5):
-        alpha, rate, tau = RNG.normal(size=(3, 2))
+        alpha, rate, tau = rng.normal(size=(3, 2))
         # alpha turns the bar from -y to -x: clockwise, against the joint about z.
         q, v = -np.array([alpha[0], alpha[1] - alpha[0]]), -np.array([rate[0], rate[1] - rate[0]])
         a = -np.cumsum(arm.forward_dynamics(q, v, -tau))
@@ -56,9 +55,9 @@ def ring(sources):
     return es.BondGraph("turning", {"ring": ring, **sources}, [f"t{k} -> ring.{k}" for k in "xyz"])
 
 
-def test_euler_ring_under_torques():
+def test_euler_ring_under_torques(rng):
     g, j = ring(AXES), np.array([0.1, 0.2, 0.3])
-    h, u = RNG.normal(size=(2, 3))
+    h, u = rng.normal(size=(2, 3))
     assert g.states == ("ring_hx", "ring_hy", "ring_hz")
     np.testing.assert_allclose(g.rates(h, u), u - np.cross(h / j, h), rtol=1e-12)
 
@@ -84,12 +83,12 @@ def test_the_torques_of_flows_that_are_inputs_need_their_rates():
         g.bond_variables([0.2], [wx, wy, torque])
 
 
-def test_rigid_body_with_translation():
+def test_rigid_body_with_translation(rng):
     body = es.BondGraph.load("rigid_body")
     sources = {**AXES, "fx": "Se", "fy": "Se", "fz": "Se"}
     g = es.BondGraph("free", {"body": body, **sources}, [f"{s} -> body.{s.removeprefix('t')}" for s in sources])
     j = np.array([0.1, 0.2, 0.3])
-    h, p, torque, force = RNG.normal(size=(4, 3))
+    h, p, torque, force = rng.normal(size=(4, 3))
     expected = np.concatenate([torque - np.cross(h / j, h), force - np.cross(h / j, p)])
     np.testing.assert_allclose(g.rates([*h, *p], [*torque, *force]), expected, rtol=1e-12)
 
@@ -117,7 +116,7 @@ def test_decoupled_motors_drive_a_load():
     np.testing.assert_allclose(g.rates([h, theta], [1.0]), [0.4 * (1 - 2 * h / 0.4), h / 0.4], rtol=1e-12)
 
 
-def test_an_arm_by_its_jacobian():
+def test_an_arm_by_its_jacobian(rng):
     """A multiport transformer modulated by the joints' angles: motors, and a mass and an inertia at the tip."""
     J = [["-l1*sin(q5) - l2*sin(q5+q6)", "-l2*sin(q5+q6)"], ["l1*cos(q5) + l2*cos(q5+q6)", "l2*cos(q5+q6)"], [1.0, 1.0]]
     g = es.BondGraph(
@@ -132,7 +131,7 @@ def test_an_arm_by_its_jacobian():
     assert g.causality().dependent == ("p12", "p13", "p14")
     l1, l2, m, Jz = 0.7, 0.4, 1.5, 0.2
     for _ in range(5):
-        q, v, tau = RNG.normal(size=(3, 2))
+        q, v, tau = rng.normal(size=(3, 2))
         s1, c1, s12, c12 = np.sin(q[0]), np.cos(q[0]), np.sin(q.sum()), np.cos(q.sum())
         jacobian = np.array([[-l1 * s1 - l2 * s12, -l2 * s12], [l1 * c1 + l2 * c12, l2 * c12], [1, 1]])
         turn = v.sum()

@@ -5,7 +5,6 @@ import pytest
 
 import eslabon as es
 
-RNG = np.random.default_rng(11)
 TANKS = es.BondGraph(
     "tanks",
     {"pump": "Sf", "p": "0", "tank": {"kind": "C", "law": "q + q**3"}, "valve": {"kind": "R", "law": "e + 0.2*e**2"}, "m": "1",
@@ -46,10 +45,10 @@ def graph(g):
 
 
 @pytest.mark.parametrize("g", GRAPHS, ids=str)
-def test_the_linearized_graph_is_the_jacobian(g):
+def test_the_linearized_graph_is_the_jacobian(g, rng):
     """Wherever, at rest or not, A, B, C and D are those of the exact linear model, and so is the order of the states."""
     g = graph(g)
-    x, u = RNG.uniform(0.2, 0.8, g.order), RNG.normal(size=len(g.inputs))
+    x, u = rng.uniform(0.2, 0.8, g.order), rng.normal(size=len(g.inputs))
     made, exact = g.linearized_graph(x, u, t=0.3), g.linearize(x, u, t=0.3)
     assert (made.states, made.inputs, made.outputs) == (g.states, g.inputs, g.outputs)
     zero = np.zeros(g.order), np.zeros(len(u))
@@ -57,7 +56,7 @@ def test_the_linearized_graph_is_the_jacobian(g):
     for name in "ABCD":
         a, b = getattr(found, name), getattr(exact, name)
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(b).max(initial=0.0)))
-    dx, du = RNG.normal(size=(2, g.order)), RNG.normal(size=(2, len(u)))  # it is linear: exactly so, not only near zero
+    dx, du = rng.normal(size=(2, g.order)), rng.normal(size=(2, len(u)))  # it is linear: exactly so, not only near zero
     np.testing.assert_allclose(made.rates(dx, du), dx @ exact.A.T + du @ exact.B.T, rtol=1e-8, atol=1e-8)
 
 
@@ -102,10 +101,10 @@ def test_the_nominal_paths_of_the_puma():
     np.testing.assert_allclose(k3, -f24 * (p13 * c + p12 * s), rtol=1e-10)
 
 
-def test_nothing_is_added_where_nobody_listens():
+def test_nothing_is_added_where_nobody_listens(rng):
     """The platform is not loaded: bonds 32 and 33 carry its velocity alone, and no effort comes back to be varied."""
     g = es.BondGraph.load("morales_stanford")
-    made = g.linearized_graph(RNG.uniform(0.2, 0.8, 7), np.ones(4))
+    made = g.linearized_graph(rng.uniform(0.2, 0.8, 7), np.ones(4))
     assert {"32", "33"} == {b.name for b in made.bonds.values() if b.signal}
     assert all(made.bonds[b].head == g.bonds[b].head for b in ("32", "33"))
 
@@ -128,9 +127,9 @@ def test_linear_and_nonlinear_responses_agree_near_the_operating_point():
 
 
 @pytest.mark.parametrize("g", [TANKS, "double_pendulum", "morales_stanford"], ids=str)
-def test_it_is_saved_and_loaded(g, tmp_path):
+def test_it_is_saved_and_loaded(g, tmp_path, rng):
     g = graph(g)
-    made = g.linearized_graph(RNG.uniform(0.2, 0.8, g.order), RNG.normal(size=len(g.inputs)))
+    made = g.linearized_graph(rng.uniform(0.2, 0.8, g.order), rng.normal(size=len(g.inputs)))
     back = es.BondGraph.load(made.save(tmp_path / "linear.toml"))
     zero = np.zeros(g.order), np.zeros(len(g.inputs))
     np.testing.assert_allclose(back.linearize(*zero).A, made.linearize(*zero).A, rtol=1e-12, atol=1e-12)

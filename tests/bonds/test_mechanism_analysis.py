@@ -5,9 +5,7 @@ import pytest
 
 import eslabon as es
 from random_mechanisms import random_coordinates, random_tree
-
-RNG = np.random.default_rng(23)
-
+from randomness import seeded
 
 KINDS = ("revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free")
 
@@ -19,21 +17,21 @@ def same_model(found, expected):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_linearized_graphs_of_trees_in_motion(kind):
-    m = random_tree(np.random.default_rng(len(kind)), [kind, "revolute"])
+def test_linearized_graphs_of_trees_in_motion(kind, rng):
+    m = random_tree(seeded(len(kind)), [kind, "revolute"])
     g = m.bond_graph()
-    x = g.state(random_coordinates(RNG, m), 0.4 * RNG.normal(size=m.nv))
-    u = RNG.normal(size=len(g.inputs))
+    x = g.state(random_coordinates(rng, m), 0.4 * rng.normal(size=m.nv))
+    u = rng.normal(size=len(g.inputs))
     made = g.linearized_graph(x, u)
     assert made.states == g.states
     same_model(made.linearize(np.zeros(g.order), np.zeros(len(u))), g.linearize(x, u))
 
 
 @pytest.mark.parametrize("name", ["elbow", "cart_pole", "puma560"])
-def test_terms_of_the_mechanism(name):
+def test_terms_of_the_mechanism(name, rng):
     """M and G are those of the mechanism, and B and C its Coriolis forces."""
     m = es.load(name)
-    g, q, v = m.bond_graph(), RNG.uniform(-1, 1, m.nq), RNG.normal(size=m.nv)
+    g, q, v = m.bond_graph(), rng.uniform(-1, 1, m.nq), rng.normal(size=m.nv)
     terms = g.motion_terms(q)
     np.testing.assert_allclose(terms.M, m.mass_matrix(q), rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(terms.G, m.gravity_forces(q), rtol=1e-9, atol=1e-10)
@@ -57,14 +55,14 @@ def test_loops_are_linearized_at_rest():
             ask()
 
 
-def test_an_arm_is_observed_by_its_joint_velocities_and_angles():
+def test_an_arm_is_observed_by_its_joint_velocities_and_angles(rng):
     """States that are flows themselves are corrected by efforts, as momenta are."""
     m = es.load("elbow")
     g = m.bond_graph()
     own = [s for s in g.causality().integral if s.element.kind == "rSf"]
     seen = g.with_detectors(**{f"y{k}": s.port.bond.signal_name("f") for k, s in enumerate(own)})
     x, u = g.state([0.4, 0.3]), np.zeros(2)
-    observer = seen.observer_graph(gains=RNG.normal(size=(4, 2)), x=x, u=u)
+    observer = seen.observer_graph(gains=rng.normal(size=(4, 2)), x=x, u=u)
     found = observer.graph.linearize(observer.start(x, x), u)
     expected = np.concatenate([np.linalg.eigvals(g.linearize(x, u).A), observer.poles])
     np.testing.assert_allclose(np.poly(found.A), np.poly(expected).real, rtol=1e-7, atol=1e-7)

@@ -6,7 +6,7 @@ from functools import partial
 import casadi
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 import eslabon as es
 from eslabon.bonds.equations import rates
@@ -16,13 +16,13 @@ from random_mechanisms import (
     MOVING,
     allowed,
     closed_states,
-    few,
     random_builder,
     random_closed,
     random_coordinates,
     random_tree,
     states,
 )
+from randomness import examples, seeded
 
 
 def numbers(formula, *arrays):
@@ -83,7 +83,7 @@ def acting(rng, kinds, branched=True):
 
 @pytest.mark.parametrize("kind", MOVING)
 def test_the_formulation_agrees_on_every_joint_kind(kind):
-    rng = np.random.default_rng(MOVING.index(kind))
+    rng = seeded(MOVING.index(kind))
     m = acting(rng, [kind, "revolute", kind])
     q, v, a, tau = random_coordinates(rng, m), *rng.normal(size=(3, m.nv))
     terms, forces = [], []
@@ -107,7 +107,7 @@ def drawn(m):
         raise
 
 
-@few
+@examples(8)
 @given(states())
 def test_graphs_of_drawn_trees_accelerate_as_forward_dynamics(state):
     m, q, v = state.m, state.q, state.v
@@ -127,9 +127,9 @@ def test_graphs_of_drawn_trees_accelerate_as_forward_dynamics(state):
         close(g.coordinates(found)[own[0]], expected)
 
 
-def test_the_formulation_serves_every_verb():
+def test_the_formulation_serves_every_verb(rng):
     m = es.load("scara")
-    q, v, a = np.random.default_rng(3).normal(size=(3, 5, m.nv))
+    q, v, a = rng.normal(size=(3, 5, m.nv))
     tau = m.inverse_dynamics(q, v, a, formulation="bond_graph")
     close(tau, m.inverse_dynamics(q, v, a))
     close(m.forward_dynamics(q, v, tau, formulation="bond_graph"), a)
@@ -160,9 +160,9 @@ def test_the_formulation_serves_every_verb():
     )
 
 
-def test_a_platform_that_accelerates_is_gravity():
-    m = random_tree(np.random.default_rng(7), ["revolute", "spherical", "prismatic"], branched=False)
-    q, v = random_coordinates(np.random.default_rng(8), m), np.linspace(-1, 1, m.nv)
+def test_a_platform_that_accelerates_is_gravity(rng):
+    m = random_tree(rng, ["revolute", "spherical", "prismatic"], branched=False)
+    q, v = random_coordinates(rng, m), np.linspace(-1, 1, m.nv)
     sources, platform = (m.bond_graph(gravity) for gravity in ("sources", "platform"))
     u = np.linspace(1, 2, m.nu)
     for t in (0.0, 3.0):
@@ -183,7 +183,7 @@ def test_a_platform_carries_what_stands_on_the_ground():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_loops_are_held_by_the_efforts_of_sinks(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     cuts = [("spherical",), ("universal",), ("planar", "cylindrical"), ("revolute",), ("helical",)][seed]
     m, q = random_closed(rng, ["free", "revolute", "spherical", "cylindrical", "universal"], list(cuts))
     v = allowed(m.constraint_jacobian(q)) @ rng.normal(size=m.nv)
@@ -193,7 +193,7 @@ def test_loops_are_held_by_the_efforts_of_sinks(seed):
     close(g.velocities(graph_rates(g, g.state(q, v), tau)), expected[:, 0])
 
 
-@settings(few, max_examples=4)
+@examples(4)
 @given(closed_states(light=False, acting=False, most=3))
 def test_graphs_of_drawn_loops_accelerate_as_forward_dynamics(state):
     m, q, v = state.m, state.q, state.v
@@ -305,12 +305,11 @@ def test_energy_is_kept_without_resistors_and_lost_with_them():
 # The notes' own graph ------------------------------------------------------------------------------------------------
 
 
-def test_morales_puma_is_the_graph_of_its_mechanism():
+def test_morales_puma_is_the_graph_of_its_mechanism(rng):
     """States p2, p24 are the motors' momenta i2 w2, i1 w1; q3, q23 the angles of joints 2 and 1."""
     values = {"ix": 0.7, "iy": 0.4, "iz": 0.5, "i": 0.3}
     notes = es.BondGraph.load("morales_puma").with_parameters(**values)
     g = es.load("morales_puma").bond_graph().with_parameters(**values)
-    rng = np.random.default_rng(5)
     w1, w2, a1, a2, u1, u2 = rng.normal(size=(6, 4))
     i1, i2 = (notes.parameters[name] for name in ("i1", "i2"))
     theirs = notes.rates(np.stack([i2 * w2, i1 * w1, a2, a1], axis=-1), np.stack([u2, u1], axis=-1))

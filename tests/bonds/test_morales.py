@@ -7,8 +7,6 @@ from scipy.integrate import solve_ivp
 
 import eslabon as es
 
-RNG = np.random.default_rng(7)
-
 
 def lagrange(kinetic, potential, damping, n):
     """Accelerations of n coordinates under forces: (d/dt dT/dv - dT/dq + dV/dq + damping v = tau)."""
@@ -49,11 +47,11 @@ def unequal():
     return es.BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.7, iz=0.9, i1=0.3, i2=0.5)
 
 
-def test_puma_equals_lagrange():
+def test_puma_equals_lagrange(rng):
     g = unequal()
     p, accelerations = g.parameters, puma_lagrange(g.parameters)
     for _ in range(10):
-        q, v, tau = RNG.normal(size=(3, 2))
+        q, v, tau = rng.normal(size=(3, 2))
         x = [p["i2"] * v[0], p["i1"] * v[1], *q]
         a = accelerations(q, v, tau)
         np.testing.assert_allclose(g.rates(x, tau), [p["i2"] * a[0], p["i1"] * a[1], *v], rtol=1e-10, atol=1e-11)
@@ -73,7 +71,7 @@ def test_puma_trajectory_equals_that_of_lagrange():
     np.testing.assert_allclose(run["f24"], told[3], atol=1e-8)
 
 
-def test_the_printed_h1_conserves_energy_and_is_wrong():
+def test_the_printed_h1_conserves_energy_and_is_wrong(rng):
     """(4.81) prints h1 = p13 cos + p12 sin: gyrators with other moduli, skew-symmetric all the same."""
     right = unequal()
     text = {x.name: x for x in right.description.elements}
@@ -86,7 +84,7 @@ def test_the_printed_h1_conserves_energy_and_is_wrong():
         dataclasses.replace(x, value=number(swapped[x.name])) if x.name in swapped else x for x in text.values()
     )
     wrong = es.BondGraph.of(dataclasses.replace(right.description, elements=elements))
-    x, u = RNG.normal(size=4), RNG.normal(size=2)
+    x, u = rng.normal(size=4), rng.normal(size=2)
     assert wrong.junction_structure().violations(x, u)["S11"] < 1e-14
     assert abs(wrong.rates(x, u) - right.rates(x, u)).max() > 0.01
 
@@ -128,13 +126,13 @@ def test_puma_matrix_of_dependent_storages():
 
 
 @pytest.mark.parametrize("name", ["morales_puma", "morales_stanford", "double_pendulum", "morales_stanford_constant"])
-def test_the_equations_of_the_blocks_are_the_rates(name):
+def test_the_equations_of_the_blocks_are_the_rates(name, rng):
     """(4.91): E x' = [S11 + S12 M S21 + S14 Fd^-1 Z1'] F x + [S13 + S12 M S23] u."""
     g = es.BondGraph.load(name)
     if name == "morales_puma":
         g = unequal()
-    S, x = g.junction_structure(), RNG.uniform(0.2, 0.8, g.order)
-    u = RNG.normal(size=len(g.inputs))
+    S, x = g.junction_structure(), rng.uniform(0.2, 0.8, g.order)
+    u = rng.normal(size=len(g.inputs))
     f, block = S.fields(x, u), {name: S.at(x, u, name) for name in S.blocks}
     A = block["S11"] + block["S12"] @ f["M"] @ block["S21"] + block["S14"] @ np.linalg.solve(f["Fd"], f["Z1_rate"])
     variables = g.bond_variables(x, u)
@@ -174,10 +172,10 @@ def test_puma_with_derivative_causality():
 
 
 @pytest.mark.parametrize("name", ["morales_puma", "morales_stanford_constant", "morales_stanford_gravity"])
-def test_steady_states_are_b_star_times_the_sources(name):
+def test_steady_states_are_b_star_times_the_sources(name, rng):
     """(4.194), and B* of the independent storages is -F A^-1 B (4.191) where the moduli do not vary."""
     g = es.BondGraph.load(name)
-    rest = g.steady_state(RNG.uniform(0.2, 0.6, len(g.inputs)))
+    rest = g.steady_state(rng.uniform(0.2, 0.6, len(g.inputs)))
     J = g.junction_structure("derivative")
     B = J.fields(rest.x, rest.u)["B_star"]
     variables = g.bond_variables(rest.x, rest.u)
@@ -229,27 +227,27 @@ def differences(f, x, h=1e-6):
 
 
 @pytest.mark.parametrize("name", ["morales_puma", "morales_stanford", "morales_stanford_constant", "double_pendulum"])
-def test_the_linear_model_is_the_jacobian(name):
+def test_the_linear_model_is_the_jacobian(name, rng):
     g = es.BondGraph.load(name)
-    x, u = RNG.uniform(0.2, 0.8, g.order), RNG.normal(size=len(g.inputs))
+    x, u = rng.uniform(0.2, 0.8, g.order), rng.normal(size=len(g.inputs))
     linear = g.linearize(x, u)
     np.testing.assert_allclose(linear.A, differences(lambda x: g.rates(x, u), x), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(linear.B, differences(lambda u: g.rates(x, u), u), rtol=1e-6, atol=1e-6)
 
 
-def test_stanford_equals_lagrange():
+def test_stanford_equals_lagrange(rng):
     """With a platform that accelerates at g for ever, and with weights."""
     heavy = {"ix": 0.2, "iy": 0.5, "iz": 0.35}
     weights = es.BondGraph.load("morales_stanford_gravity").with_parameters(**heavy)
     platform = es.BondGraph.load("morales_stanford").with_parameters(**heavy, ig=1.0, R3=0.0)
     p, accelerations = weights.parameters, stanford_lagrange(weights.parameters, 9.81)
     for _ in range(10):
-        q, v, tau = RNG.normal(size=(3, 3))
+        q, v, tau = rng.normal(size=(3, 3))
         a = accelerations(q, v, tau)
         momenta = np.array([p["i2"], p["i1"], p["i3"]])
         x = np.concatenate([momenta * v, q])
         np.testing.assert_allclose(weights.rates(x, tau), [*momenta * a, *v], rtol=1e-9, atol=1e-10)
-        speed = RNG.normal()  # of the platform, which nothing depends on
+        speed = rng.normal()  # of the platform, which nothing depends on
         made = platform.rates([*momenta * v, speed, *q], [*tau, 9.81])
         np.testing.assert_allclose(made, [*momenta * a, 9.81, *v], rtol=1e-9, atol=1e-9)
 
@@ -267,11 +265,11 @@ def test_stanford_trajectory_equals_that_of_lagrange():
     np.testing.assert_allclose(run.x[:, 3:], told[:3].T, atol=1e-7)
 
 
-def test_the_printed_sign_of_tyx_is_wrong():
+def test_the_printed_sign_of_tyx_is_wrong(rng):
     """With +q53 the model does not equal Lagrange's; r and s differ wherever q3 is not pi/4."""
     g = es.BondGraph.load("morales_stanford")
     printed = g.with_parameters(tyx=1.0)
-    x = RNG.uniform(0.3, 0.9, 7)
+    x = rng.uniform(0.3, 0.9, 7)
     assert abs(g.rates(x, np.zeros(4)) - printed.rates(x, np.zeros(4))).max() > 0.01
 
 

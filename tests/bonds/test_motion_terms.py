@@ -6,8 +6,6 @@ import sympy
 
 import eslabon as es
 
-RNG = np.random.default_rng(13)
-
 
 def lagrange(kinetic, potential, q, v):
     """M, B (a column for each pair), C (squares) and G of Lagrange's equations, as functions of q."""
@@ -50,20 +48,20 @@ def compare(terms, expected):
         np.testing.assert_allclose(found, np.reshape(value, found.shape), rtol=1e-10, atol=1e-12, err_msg=name)
 
 
-def test_the_puma_is_lagranges():
+def test_the_puma_is_lagranges(rng):
     g = es.BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.7)
     expected = puma_lagrange(g.parameters)
-    for q in RNG.uniform(-1.5, 1.5, (5, 2)):
+    for q in rng.uniform(-1.5, 1.5, (5, 2)):
         terms = g.motion_terms(q)
         compare(terms, expected(*q))
         np.testing.assert_allclose(terms.D, np.diag([g.parameters["R2"], g.parameters["R1"]]))
         np.testing.assert_allclose(terms.Q, np.eye(2))
 
 
-def test_the_stanford_arm_is_lagranges():
+def test_the_stanford_arm_is_lagranges(rng):
     g = es.BondGraph.load("morales_stanford_gravity").with_parameters(ix=0.2, iy=0.5)
     expected = stanford_lagrange(g.parameters, g.parameters["g"])
-    for q in RNG.uniform(0.2, 1.2, (5, 3)):
+    for q in rng.uniform(0.2, 1.2, (5, 3)):
         compare(g.motion_terms(q), expected(*q))
 
 
@@ -113,9 +111,9 @@ def test_gravity_is_the_column_of_the_platform():
 @pytest.mark.parametrize(
     "name", ["morales_puma", "morales_stanford", "morales_stanford_gravity", "double_pendulum", "planar_arm"]
 )
-def test_accelerations_are_those_of_the_state_equations(name):
+def test_accelerations_are_those_of_the_state_equations(name, rng):
     g = es.BondGraph.load(name)
-    x, u = RNG.uniform(0.2, 0.8, (3, g.order)), RNG.normal(size=(3, len(g.inputs)))
+    x, u = rng.uniform(0.2, 0.8, (3, g.order)), rng.normal(size=(3, len(g.inputs)))
     own = [
         g.states.index(s) for s in g.states if s in {s.name for s in g.causality().integral if s.element.kind == "I"}
     ]

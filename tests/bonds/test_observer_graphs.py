@@ -6,7 +6,6 @@ from scipy.linalg import expm
 
 import eslabon as es
 
-RNG = np.random.default_rng(7)
 POLES = np.array([-2.0, -3.0, -4.0 + 1j, -4.0 - 1j])
 
 
@@ -36,12 +35,12 @@ def test_poles_are_those_of_the_plant_and_those_asked_for(measured):
 
 
 @pytest.mark.parametrize("measured", [{"y": "f3"}, {"a": "f3", "b": "e23"}], ids=str)
-def test_errors_decay_by_the_poles_whatever_the_inputs(measured):
+def test_errors_decay_by_the_poles_whatever_the_inputs(measured, rng):
     """(5.68): x - x_hat = exp((A - L C) t) of what it was."""
     plant = linear(**measured)
     observer = plant.observer_graph(POLES)
     model = plant.linearize(np.zeros(4), np.zeros(2))
-    x, guess, times = RNG.normal(size=4), RNG.normal(size=4), np.linspace(0, 3, 13)
+    x, guess, times = rng.normal(size=4), rng.normal(size=4), np.linspace(0, 3, 13)
     run = observer.simulate(x, guess, times, ([0.0, 1.5], [[1.0, -2.0], [0.5, 3.0]]), rtol=1e-10, atol=1e-12)
     F = model.A - observer.gains @ model.C
     expected = np.array([expm(F * t) @ (x - guess) for t in times])
@@ -80,10 +79,10 @@ def test_a_nonlinear_plant_and_a_nonlinear_copy():
     assert errors[-1] < 1e-6 * errors[0]
 
 
-def test_gains_at_ports_where_storages_depend():
+def test_gains_at_ports_where_storages_depend(rng):
     """What acts at the storages is E L, and the parameters of the graph are these."""
     plant = linear(y="f3")
-    gains = RNG.normal(size=4)
+    gains = rng.normal(size=4)
     observer = plant.observer_graph(gains=gains)
     np.testing.assert_allclose(observer.gains[:, 0], gains)
     p = plant.parameters
@@ -138,9 +137,9 @@ def test_zero_gains_leave_no_bonds():
     assert {n for n in half.graph.parameters if n.startswith("H_")} == expected
 
 
-def test_batches_and_files(tmp_path):
+def test_batches_and_files(tmp_path, rng):
     observer = linear(y="f3").observer_graph(POLES)
-    x = RNG.normal(size=(3, 4))
+    x = rng.normal(size=(3, 4))
     run = observer.simulate(x, None, 1.0, [1.0, 2.0], method="rk4", step=1e-3, every=500)
     assert observer.errors(run).shape == (3, 3, 4)
     one = observer.simulate(x[1], None, 1.0, [1.0, 2.0], method="rk4", step=1e-3, every=500)
@@ -148,13 +147,13 @@ def test_batches_and_files(tmp_path):
     assert es.BondGraph.load(observer.graph.save(tmp_path / "observer.toml")) == observer.graph
 
 
-def test_a_graph_with_submodels():
+def test_a_graph_with_submodels(rng):
     """Angles of free joints do not show in velocities; gains of any kind make a graph all the same."""
     arm, x = es.BondGraph.load("planar_arm"), [0.0, 0.0, 0.4, 0.3]
     assert arm.outputs
     with pytest.raises(es.EslabonError, match="observ"):
         arm.observer_graph([-3.0, -4.0, -5.0, -6.0], x=x)
-    observer = arm.observer_graph(gains=RNG.normal(size=(4, len(arm.outputs))), x=x)
+    observer = arm.observer_graph(gains=rng.normal(size=(4, len(arm.outputs))), x=x)
     assert set(observer.graph.states) == {*arm.states, *observer.estimates}
     model = arm.linearize(x, np.zeros(2))
     both = observer.graph.linearize(observer.start(x, x), np.zeros(2))

@@ -5,8 +5,6 @@ import pytest
 
 import eslabon as es
 
-RNG = np.random.default_rng(13)
-
 
 def oscillator():
     return es.BondGraph(
@@ -33,8 +31,8 @@ def test_adaptive_methods(method):
     np.testing.assert_allclose(run["e1"], 3.0)
 
 
-def test_rk4_takes_many_at_once_and_is_of_order_four():
-    g, x0 = oscillator(), RNG.normal(size=(5, 2))
+def test_rk4_takes_many_at_once_and_is_of_order_four(rng):
+    g, x0 = oscillator(), rng.normal(size=(5, 2))
     runs = [g.simulate(x0, 2.0, [1.0], method="rk4", step=h) for h in (0.02, 0.01)]
     assert runs[0].x.shape == (5, 101, 2)
     assert runs[0].u.shape == (5, 101, 1)
@@ -145,9 +143,9 @@ def test_to_control():
     np.testing.assert_allclose(model.dcgain()[2:], np.diag([0.2, 0.1]), atol=1e-12)
 
 
-def test_printed_equations_and_c_are_the_numbers():
+def test_printed_equations_and_c_are_the_numbers(rng):
     g = es.BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.7)
-    x, u = RNG.normal(size=4), RNG.normal(size=2)
+    x, u = rng.normal(size=4), rng.normal(size=2)
     printed = g.equations(parameters=False)
     np.testing.assert_allclose(printed.function()(x, u, 0.0), g.rates(x, u), rtol=1e-12)
     assert "p24" in str(g.equations())
@@ -159,9 +157,9 @@ def test_printed_equations_and_c_are_the_numbers():
     )
 
 
-def test_batches_equal_single_calls():
+def test_batches_equal_single_calls(rng):
     g = es.BondGraph.load("morales_stanford")
-    x, u = RNG.normal(size=(3, 4, 7)), RNG.normal(size=(4, 4))
+    x, u = rng.normal(size=(3, 4, 7)), rng.normal(size=(4, 4))
     together = g.rates(x, u)
     assert together.shape == (3, 4, 7)
     np.testing.assert_allclose(together[2, 1], g.rates(x[2, 1], u[1]), rtol=1e-12)

@@ -11,6 +11,7 @@ from eslabon.dynamics.trees import passive_regressor
 from eslabon.identification.parameters import inertial_parameters
 from eslabon.model.configuration import integrate
 from random_mechanisms import random_coordinates, random_tree
+from randomness import seeded
 
 C = es.control
 
@@ -24,7 +25,7 @@ def regressor(m):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_passive_regressor_is_linear_and_skew(seed: int) -> None:
     """For w = v it is the regressor; M a + C w + g is affine in w and a; s^T C s is half of s^T M' s."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     m = random_tree(rng, None if seed else ["spherical", "universal", "planar", "free", "helical"])
     Y, pi = regressor(m), inertial_parameters(m)
     q, still = random_coordinates(rng, m), np.zeros(m.nv)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import control
 import eslabon as es
 
 
@@ -19,6 +18,8 @@ def test_gains_do_not_count_on_friction_that_is_gone_in_motion():
 
 
 def test_a_system_in_discrete_time_is_one():
+    import control
+
     system = es.load("cart_pole").linearize([0, 0]).to_control(0.01)
     K = control.dlqr(system.A, system.B, np.eye(4), 1.0)[0]
     np.testing.assert_allclose(es.control.lqr(system, 1.0, 1.0).K, K, rtol=1e-6)

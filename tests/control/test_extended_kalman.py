@@ -9,6 +9,7 @@ import eslabon as es
 from eslabon.control.extended_kalman import extended_kalman_filter
 from eslabon.model.configuration import difference, integrate
 from random_mechanisms import random_builder, random_closed
+from randomness import seeded
 
 T = 0.01
 
@@ -31,25 +32,25 @@ def loop():
 
 def ball():
     """A ball joint that carries a hinge."""
-    b = random_builder(np.random.default_rng(3), ["spherical", "revolute"], branched=False)
+    b = random_builder(seeded("ball"), ["spherical", "revolute"], branched=False)
     m = b.actuate("joint0", "joint1").build()
     q = m.neutral()
     return m, q
 
 
 def floating():
-    m = random_builder(np.random.default_rng(5), ["free"]).actuate("joint0").build()
+    m = random_builder(seeded("floating"), ["free"]).actuate("joint0").build()
     return m, m.neutral()
 
 
 def ball_in_a_loop():
-    m, q = random_closed(np.random.default_rng(4), ["spherical", "revolute", "universal"], ["universal"])
+    m, q = random_closed(seeded("ball_in_a_loop"), ["spherical", "revolute", "universal"], ["universal"])
     return m, q
 
 
 def starts(m, q, deviations, count, seed=0):
     """Closed states about one, with independent coordinates and velocities off by random errors."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     f = extended_kalman_filter(m, 1.0, 1.0, T, through="states")
     lm = m.linearize(q, independent=list(f.states[: f.design.n // 2]) if m.closed else None)
     error = rng.normal(size=(count, f.design.n)) * deviations
@@ -89,13 +90,12 @@ def test_it_is_consistent_and_beats_prediction(make):
 
 
 @pytest.mark.parametrize("make", [loop, ball_in_a_loop], ids=lambda f: f.__name__)
-def test_estimates_keep_the_loops_closed(make):
+def test_estimates_keep_the_loops_closed(make, rng):
     m, q = make()
     f = extended_kalman_filter(m, 1e-3, 1e-4, T, outputs="positions" if m.nu else None, through="states")
     q0, v0 = starts(m, q, 0.05, 5)
     t = T * np.arange(21)
     truth = m.simulate(q0, v0, t, method="rk4", step=T / 4)
-    rng = np.random.default_rng(0)
     seen = integrate(m, truth.q, 0.01 * rng.normal(size=truth.v.shape))
     found = f.follow(t, seen, truth.v + 0.01 * rng.normal(size=truth.v.shape), q0=q, covariance=0.0025)
     assert np.abs(m.constraint(found.q)).max() < 1e-7
@@ -142,13 +142,13 @@ def test_errors_are_carried_by_the_derivative_of_the_flow(make):
     np.testing.assert_allclose(found.covariance[-1], wanted, atol=1e-3 * np.abs(wanted).max())
 
 
-def test_on_a_linear_mechanism_it_is_kalmans_filter():
+def test_on_a_linear_mechanism_it_is_kalmans_filter(rng):
     m = springs()
     lm = m.linearize([0.0, 0.0])
     W, V, P0 = [0.01, 0.04], [1e-4, 2e-4], [0.01, 0.02, 0.1, 0.3]
     linear = es.control.kalman_filter(lm, W, V, P0, through=lm.B, period=T)
     f = extended_kalman_filter(m, W, V, T)
-    rng, t = np.random.default_rng(0), T * np.arange(60)
+    t = T * np.arange(60)
     tau = rng.normal(size=(3, len(t), 2))
     truth = [m.simulate([0.1, 0.0], None, t, (t, u), method="rk4", step=T / 4) for u in tau]
     seen = np.stack([x.q for x in truth]) + 0.01 * rng.normal(size=(3, len(t), 2))
@@ -196,10 +196,10 @@ def test_frames_and_passive_joints_are_outputs():
     assert np.abs(errors.error[:, -1]).max() < 0.05 * np.abs(errors.error[:, 0]).max()
 
 
-def test_a_batch_is_its_single_calls():
+def test_a_batch_is_its_single_calls(rng):
     m, q = tree()
     f = extended_kalman_filter(m, 1e-4, 1e-6, T)
-    t, rng = T * np.arange(11), np.random.default_rng(0)
+    t = T * np.arange(11)
     seen = q + 0.01 * rng.normal(size=(4, 11, 2))
     many = f.follow(t, seen, q0=q, covariance=0.01)
     for k in range(4):

@@ -113,9 +113,9 @@ def test_pd_control_holds_against_springs() -> None:
 # -- numbers, batches, C --------------------------------------------------------------------------------------------------
 
 
-def test_laws_give_numbers_and_expressions() -> None:
+def test_laws_give_numbers_and_expressions(rng: np.random.Generator) -> None:
     m = es.load("puma560")
-    law, rng = C.computed_torque(m, m.home(), frequency=3.0), np.random.default_rng(0)
+    law = C.computed_torque(m, m.home(), frequency=3.0)
     q, v = rng.normal(size=(2, 4, 6))
     found = law(0.0, q, v)
     expected = m.inverse_dynamics(q, v, 9 * difference(m, m.home(), q) - 6 * v)
@@ -173,7 +173,7 @@ def test_a_sampled_law_in_a_batch() -> None:
 )
 @pytest.mark.parametrize("kind", ["computed_torque", "pd_gravity", "adaptive", "modal"])
 @pytest.mark.parametrize("name", ["puma560", "five_bar"])
-def test_c_of_a_law_compiles_and_agrees(name: str, kind: str, tmp_path: Path) -> None:
+def test_c_of_a_law_compiles_and_agrees(name: str, kind: str, tmp_path: Path, rng: np.random.Generator) -> None:
     m = es.load(name)
     start = actuated(m, started(m))
     path = es.paths.joint_path([start, start + 0.1], es.paths.quintic(1.0))
@@ -190,7 +190,6 @@ def test_c_of_a_law_compiles_and_agrees(name: str, kind: str, tmp_path: Path) ->
     strict = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror", "-shared", "-fPIC"]
     subprocess.run(["cc", *strict, str(code), "-o", str(library), "-lm"], check=True)
     function = getattr(ctypes.CDLL(str(library)), source.name)
-    rng = np.random.default_rng(2)
     q = started(m, 0.03)
     v = rng.normal(size=m.nv)
     state = [] if law.state is None else [law.state + 0.1 * rng.normal(size=law.state.shape)]

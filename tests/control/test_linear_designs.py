@@ -11,6 +11,7 @@ from scipy.linalg import expm
 from scipy.optimize import linear_sum_assignment
 
 import eslabon as es
+from randomness import seeded
 
 C = es.control
 DOUBLE_INTEGRATOR = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]])
@@ -34,7 +35,7 @@ def random_poles(rng: np.random.Generator, n: int) -> np.ndarray:
 @pytest.mark.parametrize("method", ["sylvester", "YT"])
 @pytest.mark.parametrize(("n", "inputs"), [(2, 1), (4, 1), (4, 2), (6, 3), (12, 6)])
 def test_poles_are_those_asked_for(n: int, inputs: int, method: str) -> None:
-    rng = np.random.default_rng(10 * n + inputs)
+    rng = seeded(10 * n + inputs)
     for _ in range(3):
         A, B, poles = rng.normal(size=(n, n)), rng.normal(size=(n, inputs)), random_poles(rng, n)
         found = C.place((A, B), poles, method=method)
@@ -44,7 +45,7 @@ def test_poles_are_those_asked_for(n: int, inputs: int, method: str) -> None:
 
 @pytest.mark.parametrize("inputs", [1, 2, 3])
 def test_repeated_poles_and_those_of_the_system_itself(inputs: int) -> None:
-    rng = np.random.default_rng(inputs)
+    rng = seeded(inputs)
     A, B = rng.normal(size=(6, 6)), rng.normal(size=(6, inputs))
     # a pole that repeats r times in one Jordan block is known to the r-th root of round-off
     assert apart(np.linalg.eigvals(A - B @ C.place((A, B), [-1.0] * 6).K), [-1.0] * 6) < 0.05
@@ -56,8 +57,7 @@ def test_repeated_poles_and_those_of_the_system_itself(inputs: int) -> None:
     assert apart(np.linalg.eigvals(A - B @ C.place((A, B), mixed).K), mixed) < 0.05
 
 
-def test_given_g_solves_sylvesters_equation() -> None:
-    rng = np.random.default_rng(3)
+def test_given_g_solves_sylvesters_equation(rng: np.random.Generator) -> None:
     A, B, G = rng.normal(size=(4, 4)), rng.normal(size=(4, 2)), rng.normal(size=(2, 4))
     poles = np.array([-1.0, -2.0, -3.0, -4.0])
     K = C.place((A, B), poles, G=G).K
@@ -69,8 +69,7 @@ def test_given_g_solves_sylvesters_equation() -> None:
     np.testing.assert_allclose(K @ T, G, rtol=1e-6)
 
 
-def test_one_input_has_one_answer() -> None:
-    rng = np.random.default_rng(4)
+def test_one_input_has_one_answer(rng: np.random.Generator) -> None:
     A, B = rng.normal(size=(4, 4)), rng.normal(size=(4, 1))
     answers = [C.place((A, B), [-1, -2, -3, -4], method=m).K for m in ("sylvester", "YT", "KNV0")]
     for a, b in itertools.pairwise(answers):
@@ -145,8 +144,7 @@ def spent(A, B, K, Q, R, x0) -> float:
     return float(x0 @ S @ x0)
 
 
-def test_no_other_gains_cost_less() -> None:
-    rng = np.random.default_rng(5)
+def test_no_other_gains_cost_less(rng: np.random.Generator) -> None:
     A, B = rng.normal(size=(4, 4)), rng.normal(size=(4, 2))
     Q, R = np.diag([1.0, 2.0, 3.0, 0.0]), np.array([[1.0, 0.2], [0.2, 2.0]])
     found = C.lqr((A, B), Q, R)
@@ -159,10 +157,9 @@ def test_no_other_gains_cost_less() -> None:
             assert spent(A, B, other, Q, R, x0) > least
 
 
-def test_regulators_agree_with_python_control() -> None:
+def test_regulators_agree_with_python_control(rng: np.random.Generator) -> None:
     import control
 
-    rng = np.random.default_rng(6)
     A, B, N = rng.normal(size=(3, 3)), rng.normal(size=(3, 2)), 0.1 * rng.normal(size=(3, 2))
     K, S, _ = control.lqr(A, B, np.eye(3), np.eye(2), N)
     mine = C.lqr((A, B), 1.0, 1.0, N=N)
@@ -192,8 +189,7 @@ def test_regulators_that_cannot_be() -> None:
         C.lqr(DOUBLE_INTEGRATOR, 1.0, 1.0, N=[1.0])
 
 
-def test_a_long_horizon_tends_to_the_stationary_regulator() -> None:
-    rng = np.random.default_rng(7)
+def test_a_long_horizon_tends_to_the_stationary_regulator(rng: np.random.Generator) -> None:
     A, B = rng.normal(size=(4, 4)), rng.normal(size=(4, 2))
     stationary, t = C.lqr((A, B), 1.0, 1.0), np.linspace(0.0, 30.0, 31)
     found = C.finite_horizon_lqr(t, A, B, 1.0, 1.0)
@@ -234,9 +230,8 @@ def test_horizons_that_cannot_be() -> None:
 # -- ranks ----------------------------------------------------------------------------------------------------------------
 
 
-def test_ranks_by_a_change_of_coordinates() -> None:
+def test_ranks_by_a_change_of_coordinates(rng: np.random.Generator) -> None:
     """A system with a part that inputs do not reach keeps it in any coordinates, and in any units."""
-    rng = np.random.default_rng(8)
     A = np.block([[rng.normal(size=(3, 3)), rng.normal(size=(3, 2))], [np.zeros((2, 3)), np.diag([-0.5, 0.3])]])
     B = np.vstack([rng.normal(size=(3, 1)), np.zeros((2, 1))])
     T = np.array([1.0, 1e3, 1e-3, 10.0, 1.0])[:, None] * rng.normal(size=(5, 5))
@@ -276,8 +271,7 @@ def test_repeated_poles_count_once_for_each_direction_lost() -> None:
 # -- Gramians -------------------------------------------------------------------------------------------------------------
 
 
-def test_gramians_are_their_integrals() -> None:
-    rng = np.random.default_rng(9)
+def test_gramians_are_their_integrals(rng: np.random.Generator) -> None:
     A, B = rng.normal(size=(3, 3)), rng.normal(size=(3, 2))
     integral = quad_vec(lambda t: expm(A * t) @ B @ B.T @ expm(A.T * t), 0.0, 1.5)[0]
     np.testing.assert_allclose(C.controllability_gramian((A, B), horizon=1.5), integral, rtol=1e-7)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import control
 import eslabon as es
 from small_mechanisms import SMALL
 
@@ -14,6 +13,8 @@ TIGHT = {"rtol": 1e-9, "atol": 1e-11}
 
 @pytest.mark.parametrize("name", ["double_pendulum", "five_bar", "planar_3rrr"])
 def test_responses_agree(name: str) -> None:
+    import control
+
     m = es.load(name)
     system = m.to_control_nonlinear()
     own = list(m.actuated_coordinates)
@@ -30,6 +31,8 @@ def test_responses_agree(name: str) -> None:
 
 
 def test_operating_points_are_equilibria() -> None:
+    import control
+
     m = es.load("double_pendulum")
     system = m.to_control_nonlinear()
     found = control.find_operating_point(system, [0.2, 0.1, 0, 0], [0.0, 0.0])
@@ -40,6 +43,8 @@ def test_operating_points_are_equilibria() -> None:
 
 
 def test_operating_points_of_loops_close_them() -> None:
+    import control
+
     m = es.load("five_bar").with_gravity((0.0, -9.81, 0.0))
     q = m.assemble([2.0, 1.0])
     tau = m.inverse_dynamics(q, np.zeros(4), np.zeros(4))
@@ -56,6 +61,8 @@ def test_operating_points_of_loops_close_them() -> None:
 
 
 def test_quaternions_and_free_bodies() -> None:
+    import control
+
     b = es.Builder("ball").body("rod", 1.0, (0.1, 0, 0), (0.1, 0.2, 0.3))
     m = b.joint("ball", "spherical", "ground", "rod").actuate("ball").build()
     system = m.to_control_nonlinear()

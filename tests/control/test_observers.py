@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy.linalg import expm, solve_discrete_lyapunov
 
-import control
 import eslabon as es
 from eslabon.control.plant import gathered, held
 from eslabon.model.configuration import integrate
 from random_mechanisms import random_builder
+from randomness import seeded
 
-RNG = np.random.default_rng(7)
-A, B, C, D = (RNG.normal(size=s) for s in ((5, 5), (5, 2), (2, 5), (2, 2)))
+A, B, C, D = (seeded("plant", s).normal(size=s) for s in ((5, 5), (5, 2), (2, 5), (2, 2)))
 SYSTEM = (A, B, C, D)
 POLES = [-1.0, -2.0, -3.0 + 1.0j, -3.0 - 1.0j, -4.0]
 T = 0.02
@@ -28,6 +27,13 @@ def matched(found, wanted):
         k = int(np.argmin(np.abs(np.array(found) - s)))
         worst = max(worst, abs(found.pop(k) - s))
     return worst
+
+
+def state_space(period):
+    """The plant as python-control has it, in discrete time."""
+    import control
+
+    return control.ss(A, B, C, D, period)
 
 
 FOUR = [-1.0, -2.0, -3.0, -4.0]
@@ -73,12 +79,12 @@ def test_an_observer_satisfies_luenbergers_equations(period):
 
 @pytest.mark.parametrize("period", [None, T])
 @pytest.mark.parametrize("kind", ["full", "reduced"])
-def test_errors_die_out_at_the_asked_rate(kind, period):
+def test_errors_die_out_at_the_asked_rate(kind, period, rng):
     """From any error, e(t) = M exp(F t) e_z(0), inputs or not: here on records of many random experiments."""
     o = {"full": es.control.luenberger, "reduced": es.control.reduced_order}[kind](
         SYSTEM, POLES if kind == "full" else POLES[2:], period=period
     )
-    rng, h, count = np.random.default_rng(1), T if period else 1e-3, 101
+    h, count = T if period else 1e-3, 101
     t, u = h * np.arange(count), rng.normal(size=(6, count, 2))
     x = np.zeros((6, count, 5))
     x[:, 0] = rng.normal(size=(6, 5))
@@ -97,6 +103,8 @@ def test_errors_die_out_at_the_asked_rate(kind, period):
 
 
 def test_kalman_bucy_and_kalman_are_those_of_python_control():
+    import control
+
     W, V = np.diag([1.0, 2.0, 0.5, 0.1, 0.3]), np.diag([0.1, 0.2])
     made = es.control.kalman(SYSTEM, W, V)
     L, P, poles = control.lqe(A, np.eye(5), C, W, V)
@@ -136,16 +144,10 @@ def test_gathered_noise_is_the_integral():
     np.testing.assert_allclose(gathered(A, W, 0.3), wanted, rtol=1e-10)
 
 
-def test_covariances_are_those_of_simulated_errors():
+def test_covariances_are_those_of_simulated_errors(rng):
     """Of 4000 noisy experiments, from a random start on: early, and settled."""
-    rng, W, V, P0, runs, steps = (
-        np.random.default_rng(2),
-        np.diag([1.0, 0.5, 0.2, 1.0, 0.1]),
-        np.diag([0.2, 0.3]),
-        0.5,
-        4000,
-        150,
-    )
+    W, V = np.diag([1.0, 0.5, 0.2, 1.0, 0.1]), np.diag([0.2, 0.3])
+    P0, runs, steps = 0.5, 4000, 150
     made = es.control.kalman_filter(SYSTEM, W, V, P0, period=T)
     Ad, Q = expm(A * T), np.linalg.cholesky(gathered(A, W, T))
     x, y = np.zeros((runs, steps, 5)), np.zeros((runs, steps, 2))
@@ -164,11 +166,14 @@ def test_covariances_are_those_of_simulated_errors():
     np.testing.assert_allclose(np.cov(late.T), settled.covariance, atol=0.12 * np.abs(settled.covariance).max())
 
 
-def test_the_settled_filter_is_the_end_of_the_other_and_better_than_its_neighbours():
+def test_the_settled_filter_is_the_end_of_the_other_and_better_than_its_neighbours(rng):
     made = es.control.kalman_filter(SYSTEM, 1.0, 0.1, 1.0, period=T)
     settled = es.control.kalman(SYSTEM, 1.0, 0.1, period=T)
-    np.testing.assert_allclose(made.covariances(800)[1][-1], settled.covariance, rtol=1e-6, atol=1e-9)
-    rng, W = np.random.default_rng(3), gathered(A, np.eye(5), T)
+    slowest = np.abs(settled.poles).max()  # of the errors; their covariance settles by its square in a step
+    steps = int(np.log(1e-10) / (2 * np.log(slowest)))
+    size = np.abs(settled.covariance).max()
+    np.testing.assert_allclose(made.covariances(steps)[1][-1], settled.covariance, rtol=0, atol=1e-8 * size)
+    W = gathered(A, np.eye(5), T)
     now = settled.N
 
     def spread(K):
@@ -228,6 +233,8 @@ def some_models():
 
 @pytest.mark.parametrize("lm", list(some_models()), ids=lambda lm: lm.name)
 def test_separation_principle(lm):
+    import control
+
     n, ny = len(lm.states), len(lm.outputs)
     K = es.control.lqr(lm, 1.0, 0.1).K
     speeds = -np.linspace(20, 30, n)
@@ -253,11 +260,7 @@ def test_separation_principle(lm):
 
 def ball():
     """A ball joint that carries a hinge, with motors for all."""
-    return (
-        random_builder(np.random.default_rng(3), ["spherical", "revolute"], branched=False)
-        .actuate("joint0", "joint1")
-        .build()
-    )
+    return random_builder(seeded("ball"), ["spherical", "revolute"], branched=False).actuate("joint0", "joint1").build()
 
 
 def small_response(feedback, x0, times):
@@ -273,7 +276,7 @@ def small_response(feedback, x0, times):
     ("name", "delay"),
     [("five_bar", None), ("five_bar", 0.0), ("cart_pole", 0.0), ("cart_pole", 0.008), ("cart_pole", 0.02)],
 )
-def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay):
+def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay, rng):
     """To first order: small deviations, which the observer does not know at the start."""
     m = ball() if name == "ball" else es.load(name)
     m = m.with_parameters(g=9.81) if name == "five_bar" else m
@@ -283,7 +286,7 @@ def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay
     K = es.control.lqr(system, [100.0] * (n // 2) + [1.0] * (n // 2), 1e3, discrete=period is not None).K
     o = es.control.kalman(lm, 1.0, 1e-6, through=lm.B, period=period)
     feedback = es.control.output_feedback(lm, K, o, delay=delay or 0.0)
-    x0 = 1e-5 * np.random.default_rng(0).normal(size=n)
+    x0 = 1e-5 * rng.normal(size=n)
     q0, v0 = m.project(integrate(m, lm.q, lm.position_map @ x0[: n // 2]), lm.velocity_map @ x0)
     times = 0.02 * np.arange(21)
     options = {"rtol": 1e-11, "atol": 1e-13} if period is None else {"method": "rk4", "step": 2e-3}
@@ -293,7 +296,7 @@ def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay
 
 
 @pytest.mark.parametrize("kind", ["luenberger", "reduced", "kalman", "time-varying"])
-def test_it_balances_from_noisy_encoders_late_and_within_limits(kind):
+def test_it_balances_from_noisy_encoders_late_and_within_limits(kind, rng):
     m, lm, _ = cart()
     m = m.with_joint("x", effort_limit=12.0)
     lm = m.linearize([0.0, 0.0], outputs=["x", "theta"])
@@ -305,7 +308,7 @@ def test_it_balances_from_noisy_encoders_late_and_within_limits(kind):
         "time-varying": lambda: es.control.kalman_filter(lm, 0.01, 1e-6, 0.01, through=lm.B, period=0.01),
     }[kind]()
     feedback = es.control.output_feedback(lm, K, o, delay=0.004, saturate=True)
-    start = np.random.default_rng(1).uniform(-0.15, 0.15, (20, 2))
+    start = rng.uniform(-0.15, 0.15, (20, 2))
     law = feedback.law(noise=1e-3, quantisation=1e-3, seed=2)
     motion = m.simulate(start, None, 8.0, law, method="rk4", step=2e-3, every=5, saturate=True)
     assert np.abs(motion.q[:, -1]).max() < 0.05
@@ -330,11 +333,10 @@ def test_the_settled_covariance_is_that_of_errors_on_the_true_mechanism():
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.004])
-def test_a_step_of_the_law_is_the_observers_equations(delay):
+def test_a_step_of_the_law_is_the_observers_equations(delay, rng):
     _, lm, K = cart()
     o = es.control.luenberger(lm, [-20, -22, -24, -26], period=0.01)
     feedback = es.control.output_feedback(lm, K, o, delay=delay)
-    rng = np.random.default_rng(0)
     q, v, z, before = (
         rng.normal(size=(7, 2)) / 10,
         rng.normal(size=(7, 2)),
@@ -353,13 +355,13 @@ def test_a_step_of_the_law_is_the_observers_equations(delay):
     assert "double *x_rate" in es.control.output_feedback(lm, K, es.control.luenberger(lm, FOUR)).c_source().header
 
 
-def test_a_filter_knows_how_good_its_first_estimates_are():
+def test_a_filter_knows_how_good_its_first_estimates_are(rng):
     m, lm, _ = cart()
     K = es.control.lqr(lm.discretized(0.01), [10.0, 10.0, 1.0, 1.0], 1.0, discrete=True).K
     P0 = np.array([1e-3, 1e-3, 1e-2, 1e-2])
     o = es.control.kalman_filter(lm, 0.2**2 * 0.01, 1e-6, P0, through=lm.B, period=0.01)
     feedback = es.control.output_feedback(lm, K, o)
-    start = np.sqrt(P0) * np.random.default_rng(4).normal(size=(300, 4))
+    start = np.sqrt(P0) * rng.normal(size=(300, 4))
     law = feedback.law(noise=1e-3, force_noise=0.2)
     motion = m.simulate(start[:, :2], start[:, 2:], 1.0, law, method="rk4", step=0.01, every=5)
     nees = feedback.estimates(motion).nees.mean(axis=0)
@@ -449,8 +451,8 @@ CART, LM, GAIN = cart()
         (lambda: es.control.luenberger(LM, FOUR).follow([0.0, 1.0], np.ones((3, 2))), "a record of 2 times"),
         (lambda: es.control.luenberger(LM, FOUR).follow([0.0, 1.0, 1.5], np.ones((3, 2))), "equal steps"),
         (lambda: es.control.luenberger(LM, FOUR, period=0.1).follow([0.0, 1.0], np.ones((2, 2))), "designed for 0.1 s"),
-        (lambda: es.control.luenberger(control.ss(A, B, C, D, True), POLES), "dt=True"),
-        (lambda: es.control.luenberger(control.ss(A, B, C, D, 0.1), POLES, period=0.1), "discrete time already"),
+        (lambda: es.control.luenberger(state_space(True), POLES), "dt=True"),
+        (lambda: es.control.luenberger(state_space(0.1), POLES, period=0.1), "discrete time already"),
     ],
 )  # fmt: skip
 def test_bad_input_is_said_in_a_sentence(call, sentence):

@@ -9,6 +9,7 @@ import eslabon as es
 from eslabon.control.commanded_motion import commanded
 from eslabon.model.configuration import difference, integrate
 from random_mechanisms import MOVING, allowed, random_closed, random_coordinates, random_tree
+from randomness import seeded
 from small_mechanisms import SMALL
 
 C = es.control
@@ -34,7 +35,7 @@ def compare(m, q: np.ndarray, v: np.ndarray, goal: np.ndarray) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_trees_get_the_accelerations_they_are_to_have(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     m = random_tree(rng, [str(k) for k in rng.choice(MOVING, size=4)])
     q, v, goal = random_coordinates(rng, m), rng.normal(size=m.nv), random_coordinates(rng, m)
     joints = [j.name for j in m.joints]
@@ -44,7 +45,7 @@ def test_trees_get_the_accelerations_they_are_to_have(seed: int) -> None:
 
 @pytest.mark.parametrize(("kinds", "cuts"), CLOSED, ids=["-".join(cuts) for _, cuts in CLOSED])
 def test_closed_chains_get_the_accelerations_they_are_to_have(kinds: list[str], cuts: list[str]) -> None:
-    rng = np.random.default_rng(len(kinds))
+    rng = seeded(kinds, cuts)
     m, q = random_closed(rng, kinds, cuts)
     v = allowed(m.constraint_jacobian(q)) @ rng.normal(size=m.nv)
     goal = m.project(integrate(m, q, 0.05 * allowed(m.constraint_jacobian(q)) @ rng.normal(size=m.nv)))
@@ -64,7 +65,7 @@ def test_closed_chains_get_the_accelerations_they_are_to_have(kinds: list[str], 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_holds_it_holds_it(seed: int) -> None:
     """At the goal and at rest PD control with gravity compensation leaves no acceleration."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     m = random_tree(rng, [str(k) for k in rng.choice(MOVING, size=3)])
     m, q = m.with_actuated([j.name for j in m.joints]), random_coordinates(rng, m)
     still = np.zeros(m.nv)

@@ -23,11 +23,11 @@ def native(reference, times) -> list[np.ndarray]:
 @pytest.mark.parametrize(
     "law", [es.paths.quintic(2.0), es.paths.cycloidal(2.0), es.paths.trapezoidal(2.0)], ids=lambda law: law.name
 )
-def test_a_table_comes_near_its_path(law) -> None:
+def test_a_table_comes_near_its_path(law, rng) -> None:
     m = es.load("elbow")
     path = es.paths.joint_path([[0.0, 1.0], [2.0, -1.0]], law)
     followed = C.reference(m, path)
-    t = np.random.default_rng(0).uniform(0.0, 2.0, 50)
+    t = rng.uniform(0.0, 2.0, 50)
     for made in (native(followed, t), followed.at(t)):
         for x, y, tolerance in zip(made, path(t), (1e-7, 1e-5, 1e-3), strict=True):
             np.testing.assert_allclose(x, y, atol=tolerance)
@@ -56,8 +56,7 @@ def test_functions_have_exact_rates() -> None:
         np.testing.assert_allclose(x, y, atol=1e-14)
 
 
-def test_pieces_meet_values_and_derivatives() -> None:
-    rng = np.random.default_rng(1)
+def test_pieces_meet_values_and_derivatives(rng: np.random.Generator) -> None:
     t, (q, v, a) = np.array([0.0, 0.4, 1.0, 1.1]), rng.normal(size=(3, 4, 2))
     s = casadi.SX.sym("t")
     f = casadi.Function("f", [s], piecewise(hermite(t, q, v, a), s, 2))

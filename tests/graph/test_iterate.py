@@ -12,8 +12,6 @@ import pytest
 from eslabon.graph import GraphError, native
 from eslabon.graph.native import machine
 
-RNG = np.random.default_rng(5)
-
 
 def swing(h: float = 0.01) -> Any:
     """A driven, damped pair of pendulums: state, torque (varies), gains (stay)."""
@@ -43,15 +41,15 @@ P = np.array([3.0, 0.2, 1.5])
 
 @pytest.mark.parametrize("batch", [(), (1,), (3,), (8,), (21,), (2, 9)])
 @pytest.mark.parametrize("every", [1, 4])
-def test_it_is_the_loop_over_calls_bit_for_bit(run, batch: tuple[int, ...], every: int) -> None:
-    x, u = RNG.normal(size=(*batch, 4)), RNG.normal(size=(*batch, 12, 2))
+def test_it_is_the_loop_over_calls_bit_for_bit(run, batch: tuple[int, ...], every: int, rng) -> None:
+    x, u = rng.normal(size=(*batch, 4)), rng.normal(size=(*batch, 12, 2))
     made = run(x, u, P, every=every)
     assert made.shape == (*batch, 12 // every, 4)
     assert np.array_equal(made, by_hand(swing(), x, u, P, every))
 
 
-def test_a_batch_equals_its_single_runs_and_threads_change_nothing(run) -> None:
-    x, u, p = RNG.normal(size=(37, 4)), RNG.normal(size=(37, 50, 2)), RNG.uniform(1, 2, (37, 3))
+def test_a_batch_equals_its_single_runs_and_threads_change_nothing(run, rng) -> None:
+    x, u, p = rng.normal(size=(37, 4)), rng.normal(size=(37, 50, 2)), rng.uniform(1, 2, (37, 3))
     made = run(x, u, p, every=5, threads=1)
     for k in (0, 8, 36):
         assert np.array_equal(made[k], run(x[k], u[k], p[k], every=5))
@@ -59,8 +57,8 @@ def test_a_batch_equals_its_single_runs_and_threads_change_nothing(run) -> None:
         assert np.array_equal(made, run(x, u, p, every=5, threads=threads))
 
 
-def test_everything_broadcasts(run) -> None:
-    x, u, p = RNG.normal(size=(3, 1, 4)), RNG.normal(size=(6, 2)), RNG.uniform(1, 2, (5, 3))
+def test_everything_broadcasts(run, rng) -> None:
+    x, u, p = rng.normal(size=(3, 1, 4)), rng.normal(size=(6, 2)), rng.uniform(1, 2, (5, 3))
     made = run(x, u, p)
     assert made.shape == (3, 5, 6, 4)
     assert np.array_equal(made[2, 4], run(x[2, 0], u, p[4]))
@@ -69,8 +67,8 @@ def test_everything_broadcasts(run) -> None:
     assert np.array_equal(made, run(np.asfortranarray(x), backward, p))
 
 
-def test_a_lane_that_is_no_number_disturbs_no_other(run) -> None:
-    x, u = RNG.normal(size=(16, 4)), np.zeros((30, 2))
+def test_a_lane_that_is_no_number_disturbs_no_other(run, rng) -> None:
+    x, u = rng.normal(size=(16, 4)), np.zeros((30, 2))
     clean = run(x, u, P)
     x[5, 0], x[11, 3] = np.nan, np.inf
     made = run(x, u, P)
@@ -79,11 +77,11 @@ def test_a_lane_that_is_no_number_disturbs_no_other(run) -> None:
     assert np.isnan(made[5]).any()
 
 
-def test_several_states_extra_outputs_and_no_input_that_varies() -> None:
+def test_several_states_extra_outputs_and_no_input_that_varies(rng) -> None:
     a, b, p = ca.SX.sym("a"), ca.SX.sym("b", 2, 2), ca.SX.sym("p")
     step = ca.Function("f", [a, b, p], [a + 1, b @ b / ca.norm_fro(b) * p, ca.trace(b), ca.SX(2, 1)])
     run = native.iterate(step, states=2, varying=0, cache=False)
-    B = RNG.normal(size=(7, 2, 2))
+    B = rng.normal(size=(7, 2, 2))
     counts, matrices, traces, zeros = run([0.0], B, [1.1], steps=6, every=2)
     assert np.array_equal(counts, np.broadcast_to(np.array([2.0, 4.0, 6.0])[:, None], (7, 3, 1)))
     f = native.compile(step)
@@ -96,8 +94,8 @@ def test_several_states_extra_outputs_and_no_input_that_varies() -> None:
     assert not zeros.any()
 
 
-def test_pieces_of_a_run_are_the_run(run) -> None:
-    x, u = RNG.normal(size=(9, 4)), RNG.normal(size=(40, 2))
+def test_pieces_of_a_run_are_the_run(run, rng) -> None:
+    x, u = rng.normal(size=(9, 4)), rng.normal(size=(40, 2))
     whole = run(x, u, P)
     out = np.empty((9, 40, 4))
     for first in range(0, 40, 10):
@@ -107,34 +105,34 @@ def test_pieces_of_a_run_are_the_run(run) -> None:
     assert run(x[:0], u, P).shape == (0, 40, 4)
 
 
-def test_a_long_graph_in_pieces_and_a_workspace_beyond_the_stack() -> None:
+def test_a_long_graph_in_pieces_and_a_workspace_beyond_the_stack(rng) -> None:
     n = 1200
     x = ca.SX.sym("x", n)
     y = x
     for _ in range(4):
         y = ca.sin(y) + 0.5 * ca.vertcat(y[1:], y[:1])
     step = ca.Function("ring", [x], [y])
-    made = native.iterate(step, cache=False)(start := RNG.normal(size=(3, n)), steps=3)
+    made = native.iterate(step, cache=False)(start := rng.normal(size=(3, n)), steps=3)
     f = native.compile(step)
     assert np.array_equal(made[:, 2], f(f(f(start))))
 
 
-def test_it_is_found_again_without_the_graph() -> None:
+def test_it_is_found_again_without_the_graph(rng) -> None:
     made = native.iterate(swing(), key="a swing")
     again = native.load_iteration("a swing")
-    x, u = RNG.normal(size=(5, 4)), RNG.normal(size=(8, 2))
+    x, u = rng.normal(size=(5, 4)), rng.normal(size=(8, 2))
     assert again is not None
     assert np.array_equal(made(x, u, P), again(x, u, P))
     assert repr(again) == repr(made)
     assert native.load_iteration("another") is None
 
 
-def test_without_llvm_casadi_computes_the_same(run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_llvm_casadi_computes_the_same(run, monkeypatch: pytest.MonkeyPatch, rng) -> None:
     monkeypatch.setattr(machine, "llvm", lambda: None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", native.NativeWarning)
         slow = native.iterate(swing())
-    x, u = RNG.normal(size=(2, 3, 4)), RNG.normal(size=(3, 8, 2))
+    x, u = rng.normal(size=(2, 3, 4)), rng.normal(size=(3, 8, 2))
     np.testing.assert_allclose(slow(x, u, P, every=2), run(x, u, P, every=2), rtol=1e-12, atol=1e-12)
     assert native.load_iteration("a swing") is None
 

@@ -10,15 +10,13 @@ from eslabon.graph import native
 from eslabon.graph.calls import Composed, composed, recording
 from eslabon.graph.lookup import row_of
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (17, 5), (40, 90)])
-def test_every_lane_loads_its_own_row(shape: tuple[int, int]) -> None:
-    table = RNG.normal(size=shape)
+def test_every_lane_loads_its_own_row(shape: tuple[int, int], rng) -> None:
+    table = rng.normal(size=shape)
     x = ca.SX.sym("x")
     f = native.compile(composed("look", [x], lambda x: 2 * row_of(table, 3 * x)), cache=False)
-    numbers = RNG.uniform(-5, shape[0] + 5, size=37)
+    numbers = rng.uniform(-5, shape[0] + 5, size=37)
     rows = np.clip(np.floor(numbers), 0, shape[0] - 1).astype(int)
     np.testing.assert_array_equal(f(numbers[:, None] / 3).reshape(37, -1), 2 * table[rows])
     for number, row in zip(numbers[:5], rows, strict=False):
@@ -32,8 +30,8 @@ def test_what_is_no_number_takes_the_first_row() -> None:
     np.testing.assert_array_equal(np.ravel(f(np.array([[-np.inf], [np.inf], [1e300]]))), [1.0, 2.0, 2.0])
 
 
-def test_a_looked_up_number_is_constant() -> None:
-    table, x, y = RNG.normal(size=(6, 2)), ca.SX.sym("x"), ca.SX.sym("y")
+def test_a_looked_up_number_is_constant(rng) -> None:
+    table, x, y = rng.normal(size=(6, 2)), ca.SX.sym("x"), ca.SX.sym("y")
     with recording() as calls:
         row = row_of(table, x)
         slope = ca.jacobian(y**2 * row[0], y)  # a looked-up number is constant

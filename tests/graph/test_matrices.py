@@ -38,8 +38,8 @@ def example(pattern, k):
 
 
 @pytest.mark.parametrize(("pattern", "k"), [(full(3), 9), (full(9), 8), (of_a_tree(12), 5), (of_a_tree(13), 67)])
-def test_matrices_are_factored_solved_and_multiplied(pattern, k):
-    n, rng = pattern.shape[0], np.random.default_rng(0)
+def test_matrices_are_factored_solved_and_multiplied(pattern, k, rng):
+    n = pattern.shape[0]
     A = np.array(casadi.DM(pattern)) * rng.normal(size=(11, n, n))
     A, B = A + A.swapaxes(-1, -2) + 3 * n * np.eye(n), rng.normal(size=(11, n, k))
     graph = example(pattern, k)
@@ -63,7 +63,7 @@ def test_elimination_must_make_no_new_entries():
     assert not matrices.closed(matrices.lower(arrow))
 
 
-def test_a_scan_takes_earlier_results():
+def test_a_scan_takes_earlier_results(rng):
     x, total = casadi.SX.sym("x", 2), casadi.SX.sym("total", 2)
     step = casadi.Function("step", [x, total], [2 * x, x + casadi.sin(total)])
     earlier = [-1, 0, 0, 2, 1, 4]
@@ -71,7 +71,7 @@ def test_a_scan_takes_earlier_results():
         "f", [casadi.SX.sym("X", 2, 6)],
         lambda X: scan(step, (X, range(6)), back=[(1, earlier, casadi.SX([0.1, 0.2]))]),
     )  # fmt: skip
-    f, X = native.compile(graph, cache=False), np.random.default_rng(0).normal(size=(9, 2, 6))
+    f, X = native.compile(graph, cache=False), rng.normal(size=(9, 2, 6))
     doubled, sums = f(X)
     expected = np.empty_like(X)
     for k, r in enumerate(earlier):

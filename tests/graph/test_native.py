@@ -11,13 +11,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eslabon.graph import GraphError, native
 from eslabon.graph.native import emit, machine
-
-RNG = np.random.default_rng(11)
+from randomness import examples, seeded
 
 
 def casadi_values(f: Any, *inputs: np.ndarray) -> np.ndarray:
@@ -60,10 +59,10 @@ def every_operation(x: Any, y: Any) -> dict[str, Any]:
 OPERATIONS = list(every_operation(ca.SX.sym("x"), ca.SX.sym("y")))
 
 
-def test_every_operation_agrees_with_casadi() -> None:
+def test_every_operation_agrees_with_casadi(rng) -> None:
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     f = ca.Function("f", [x, y], [ca.vertcat(*every_operation(x, y).values())])
-    numbers = np.concatenate([RNG.normal(size=60) * 3, RNG.uniform(-1, 1, 60), [0.0, -0.0, 1.0, -1.0, 2.0]])
+    numbers = np.concatenate([rng.normal(size=60) * 3, rng.uniform(-1, 1, 60), [0.0, -0.0, 1.0, -1.0, 2.0]])
     a, b = (g.ravel() for g in np.meshgrid(numbers, numbers[::7]))
     want = casadi_values(f, a, b)[..., 0]
     got = native.compile(f)(a[:, None], b[:, None])
@@ -100,7 +99,7 @@ _GROW = ["add", "mul", "sin", "cos", "tanh", "sqrt", "atan2", "hypot", "fmin", "
 
 
 def random_graph(seed: int, steps: int) -> Any:
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     x = ca.SX.sym("x", 4)
     values = [x[k] ** 2 + 0.5 for k in range(4)]
     for _ in range(steps):
@@ -123,7 +122,7 @@ def random_graph(seed: int, steps: int) -> Any:
     return ca.Function("f", [x], [ca.vertcat(*values[-8:])])
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@examples(12)
 @given(st.integers(0, 10**6), st.integers(1, 120))
 def test_random_graphs_agree_with_casadi(seed: int, steps: int) -> None:
     f = random_graph(seed, steps)
@@ -133,17 +132,17 @@ def test_random_graphs_agree_with_casadi(seed: int, steps: int) -> None:
 
 
 @pytest.mark.parametrize("piece", [7, 50, 200])
-def test_cutting_the_code_into_pieces_changes_nothing(chain, monkeypatch, piece: int) -> None:
+def test_cutting_the_code_into_pieces_changes_nothing(chain, monkeypatch, piece: int, rng) -> None:
     f = chain(4)
-    x = [RNG.normal(size=(5, 4)) for _ in range(3)]
+    x = [rng.normal(size=(5, 4)) for _ in range(3)]
     whole = native.compile(f, cache=False)(*x)
     monkeypatch.setattr(emit.kernel, "__defaults__", (piece,))
     np.testing.assert_allclose(native.compile(f, cache=False)(*x), whole, rtol=1e-12, atol=1e-12)
 
 
-def test_a_very_long_program_is_made_in_less_time_and_computes_the_same(chain, monkeypatch) -> None:
+def test_a_very_long_program_is_made_in_less_time_and_computes_the_same(chain, monkeypatch, rng) -> None:
     f = chain(4)
-    x = [RNG.normal(size=(9, 4)) for _ in range(3)]
+    x = [rng.normal(size=(9, 4)) for _ in range(3)]
     careful = native.compile(f, cache=False)(*x)
     monkeypatch.setattr(machine, "LONG", 0)
     hasty = native.compile(f, cache=False)
@@ -159,16 +158,16 @@ def tau(chain) -> Any:
     return native.compile(chain(5))
 
 
-def test_a_batch_equals_its_single_calls(tau, chain) -> None:
-    x = [RNG.normal(size=(23, 5)) for _ in range(3)]
+def test_a_batch_equals_its_single_calls(tau, chain, rng) -> None:
+    x = [rng.normal(size=(23, 5)) for _ in range(3)]
     batch = tau(*x)
     np.testing.assert_allclose(batch, casadi_values(chain(5), *x)[..., 0], rtol=1e-13, atol=1e-13)
     assert np.array_equal(batch, [tau(*(a[k] for a in x)) for k in range(23)])
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17])
-def test_blocks_of_any_length(tau, count: int) -> None:
-    x = [RNG.normal(size=(count, 5)) for _ in range(3)]
+def test_blocks_of_any_length(tau, count: int, rng) -> None:
+    x = [rng.normal(size=(count, 5)) for _ in range(3)]
     singles = np.array([tau(*(a[k] for a in x)) for k in range(count)]).reshape(count, 5)
     assert np.array_equal(tau(*x), singles)
 
@@ -184,8 +183,8 @@ def test_blocks_of_any_length(tau, count: int) -> None:
         [(2, 0, 5), (2, 1, 5), (5,)],
     ],
 )
-def test_leading_axes_broadcast_like_numpys(tau, shapes: list[tuple[int, ...]]) -> None:
-    x = [RNG.normal(size=s) for s in shapes]
+def test_leading_axes_broadcast_like_numpys(tau, shapes: list[tuple[int, ...]], rng) -> None:
+    x = [rng.normal(size=s) for s in shapes]
     full = np.broadcast_arrays(*x)
     want = tau(*(np.ascontiguousarray(a) for a in full))
     got = tau(*x)
@@ -206,26 +205,26 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_any_memory_layout(tau, layout: str) -> None:
-    x = [RNG.normal(size=(11, 5)) for _ in range(3)]
+def test_any_memory_layout(tau, layout: str, rng) -> None:
+    x = [rng.normal(size=(11, 5)) for _ in range(3)]
     odd = [LAYOUTS[layout](a) for a in x]
     assert all(np.array_equal(a, b) for a, b in zip(x, odd, strict=True))
     assert np.array_equal(tau(*odd), tau(*x))
     assert np.array_equal(tau(*(a[3] for a in odd)), tau(*x)[3])
 
 
-def test_a_state_that_repeats_by_a_stride_of_zero(tau) -> None:
-    x = [np.broadcast_to(RNG.normal(size=5), (9, 5)) for _ in range(3)]
+def test_a_state_that_repeats_by_a_stride_of_zero(tau, rng) -> None:
+    x = [np.broadcast_to(rng.normal(size=5), (9, 5)) for _ in range(3)]
     assert np.array_equal(tau(*x), np.broadcast_to(tau(*(a[0].copy() for a in x)), (9, 5)))
 
 
-def test_matrices_are_in_row_order_and_structural_zeros_are_zero() -> None:
+def test_matrices_are_in_row_order_and_structural_zeros_are_zero(rng) -> None:
     a, x = ca.SX.sym("a", 3, 4), ca.SX.sym("x", 4)
     sparse = ca.SX(3, 3)
     sparse[0, 2], sparse[2, 0], sparse[1, 1] = a[0, 3], a[2, 1], x[2] * 2
     f = native.compile(ca.Function("f", [a, x], [a @ x, a.T, sparse, ca.sum1(x)]))
     for lead in [(), (6,), (2, 3)]:
-        A, X = RNG.normal(size=(*lead, 3, 4)), RNG.normal(size=(*lead, 4))
+        A, X = rng.normal(size=(*lead, 3, 4)), rng.normal(size=(*lead, 4))
         product, transposed, zeros, total = f(A, X)
         np.testing.assert_allclose(product, np.einsum("...ij,...j->...i", A, X), rtol=1e-14, atol=1e-14)
         assert np.array_equal(transposed, np.swapaxes(A, -1, -2))
@@ -236,7 +235,7 @@ def test_matrices_are_in_row_order_and_structural_zeros_are_zero() -> None:
         assert np.array_equal(f(np.swapaxes(np.swapaxes(A, -1, -2).copy(), -1, -2), X)[1], transposed)
 
 
-def test_shapes_are_filled_row_by_row() -> None:
+def test_shapes_are_filled_row_by_row(rng) -> None:
     x = ca.SX.sym("x", 6)
     poses = ca.vertcat(x.T, 2 * x.T, 3 * x.T, 4 * x.T)
     f = native.compile(
@@ -244,7 +243,7 @@ def test_shapes_are_filled_row_by_row() -> None:
         inputs=[native.Argument("x", (2, 3))],
         outputs=[native.Argument("p", (2, 2, 6)), native.Argument("first", ())],
     )
-    X = RNG.normal(size=(7, 2, 3))
+    X = rng.normal(size=(7, 2, 3))
     p, first = f(X)
     assert p.shape == (7, 2, 2, 6)
     assert np.array_equal(p.reshape(7, 4, 6)[:, 2], 3 * X.reshape(7, 6))
@@ -266,8 +265,8 @@ def test_empty_arguments() -> None:
         f(np.ones(3), np.ones(2))
 
 
-def test_outputs_into_given_arrays(tau) -> None:
-    x = [RNG.normal(size=(9, 5)) for _ in range(3)]
+def test_outputs_into_given_arrays(tau, rng) -> None:
+    x = [rng.normal(size=(9, 5)) for _ in range(3)]
     want = tau(*x)
     out = np.empty((9, 5))
     assert tau(*x, out=out) is out
@@ -291,9 +290,9 @@ def test_several_outputs_into_given_arrays() -> None:
         f(np.ones((3, 2)), out=out)
 
 
-def test_an_output_may_overlap_an_input_at_an_offset(tau) -> None:
-    memory = RNG.normal(size=(4001, 5))
-    x = [memory[:-1], RNG.normal(size=(4000, 5)), RNG.normal(size=(4000, 5))]
+def test_an_output_may_overlap_an_input_at_an_offset(tau, rng) -> None:
+    memory = rng.normal(size=(4001, 5))
+    x = [memory[:-1], rng.normal(size=(4000, 5)), rng.normal(size=(4000, 5))]
     want = tau(*x)
     assert np.array_equal(tau(*x, out=memory[1:], threads=2), want)
 
@@ -302,11 +301,11 @@ def test_an_output_may_overlap_an_input_at_an_offset(tau) -> None:
 
 
 @pytest.mark.parametrize("threads", [2, 3, 8])
-def test_threads_equal_one_thread_bit_for_bit(tau, threads: int) -> None:
-    x = [RNG.normal(size=(1003, 5)) * 1e3 for _ in range(3)]
+def test_threads_equal_one_thread_bit_for_bit(tau, threads: int, rng) -> None:
+    x = [rng.normal(size=(1003, 5)) * 1e3 for _ in range(3)]
     x[0][::97] *= 1e200  # some lanes go the slow way
     assert np.array_equal(tau(*x, threads=threads), tau(*x, threads=1))
-    y = [RNG.normal(size=(3, 1, 400, 5)), RNG.normal(size=(5,)), RNG.normal(size=(2, 1, 5))]
+    y = [rng.normal(size=(3, 1, 400, 5)), rng.normal(size=(5,)), rng.normal(size=(2, 1, 5))]
     assert np.array_equal(tau(*y, threads=threads), tau(*y, threads=1))
 
 
@@ -321,8 +320,8 @@ def _child(answer: Any, f: Any, x: np.ndarray) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_has_threads_of_its_own(tau) -> None:
-    x = RNG.normal(size=(500, 5))
+def test_a_forked_child_has_threads_of_its_own(tau, rng) -> None:
+    x = rng.normal(size=(500, 5))
     total = tau(x, x, x, threads=2).sum()
     here, there = multiprocessing.Pipe()
     child = multiprocessing.get_context("fork").Process(target=_child, args=(there, tau, x))
@@ -410,17 +409,17 @@ def test_it_describes_itself(puma) -> None:
 # Size and life ------------------------------------------------------------------------------------------------------
 
 
-def test_a_large_workspace_is_not_on_the_stack() -> None:
+def test_a_large_workspace_is_not_on_the_stack(rng) -> None:
     x = ca.SX.sym("x", 4000)
     f = native.compile(ca.Function("f", [x], [ca.cumsum(x)]), cache=False)
-    y = RNG.normal(size=(3, 4000))
+    y = rng.normal(size=(3, 4000))
     np.testing.assert_allclose(f(y, threads=2), np.cumsum(y, axis=1), rtol=1e-12, atol=1e-12)
     assert np.array_equal(f(y[0]), f(y)[0])
 
 
-def test_large_graphs_compile_in_bounded_time(chain) -> None:
+def test_large_graphs_compile_in_bounded_time(chain, rng) -> None:
     f = chain(45)  # 21,000 operations, some 1.5 s
-    x = [RNG.normal(size=(2, 45)) for _ in range(3)]
+    x = [rng.normal(size=(2, 45)) for _ in range(3)]
     got, want = native.compile(f, cache=False)(*x), casadi_values(f, *x)[..., 0]
     np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11 * np.abs(want).max())
 
@@ -434,11 +433,11 @@ def test_functions_come_and_go() -> None:
         gc.collect()
 
 
-def test_wide_and_narrow_registers_agree(chain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_and_narrow_registers_agree(chain, monkeypatch: pytest.MonkeyPatch, rng) -> None:
     from dataclasses import replace
 
     f, here = chain(4), machine.host()
-    x = [RNG.normal(size=(19, 4)) for _ in range(3)]
+    x = [rng.normal(size=(19, 4)) for _ in range(3)]
     results = []
     for width in (2, 4, 8):
         monkeypatch.setattr(machine, "host", lambda width=width: replace(here, width=width))

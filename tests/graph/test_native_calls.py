@@ -7,13 +7,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eslabon.graph import GraphError, native
 from eslabon.graph.calls import Composed, call, composed, recording, repeat
 from eslabon.graph.linking import linked
 from eslabon.graph.native import emit, machine
+from randomness import examples, seeded
 
 
 def mixed(rng: np.random.Generator, values: list[Any], count: int) -> list[Any]:
@@ -27,7 +28,7 @@ def mixed(rng: np.random.Generator, values: list[Any], count: int) -> list[Any]:
 
 def random_functions(seed: int, levels: int = 3) -> list[Any]:
     """Functions of which later ones call earlier ones, with arguments of several shapes and results with zeros."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     made: list[Any] = []
     for level in range(levels):
         shapes = [(int(rng.integers(1, 4)), int(rng.integers(1, 3))) for _ in range(2)]
@@ -53,7 +54,7 @@ def random_functions(seed: int, levels: int = 3) -> list[Any]:
     return made
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@examples(15)
 @given(st.integers(0, 10**6))
 def test_composed_functions_equal_their_inlined_ones(seed: int) -> None:
     f = random_functions(seed)[-1]
@@ -69,9 +70,9 @@ def test_composed_functions_equal_their_inlined_ones(seed: int) -> None:
 
 
 @pytest.mark.parametrize("piece", [3, 11])
-def test_cutting_around_calls_changes_nothing(monkeypatch, piece: int) -> None:
+def test_cutting_around_calls_changes_nothing(monkeypatch, piece: int, rng) -> None:
     f = random_functions(5)[-1]
-    states = [np.random.default_rng(1).uniform(-1, 1, (5, f.size_in(k)[0] * f.size_in(k)[1])) for k in range(2)]
+    states = [rng.uniform(-1, 1, (5, f.size_in(k)[0] * f.size_in(k)[1])) for k in range(2)]
     inputs = [native.Argument(f"x{k}", states[k].shape[1:]) for k in range(2)]
     whole = native.compile(f, inputs=inputs, cache=False)(*states)
     monkeypatch.setattr(emit.kernel, "__defaults__", (piece,))
@@ -177,7 +178,7 @@ def gram(n: int) -> Any:
 @pytest.mark.parametrize("n", [1, 3, 12])
 def test_a_repeated_call_equals_its_inlined_one(n: int) -> None:
     f = gram(n)
-    x = np.random.default_rng(n).uniform(-1, 1, (6, 3, n))
+    x = seeded(n).uniform(-1, 1, (6, 3, n))
     inputs = [native.Argument("x", (3, n))]
     one, other = (native.compile(g, inputs=inputs, cache=False) for g in (f, f.inlined()))
     for got, want in zip(one(x), other(x), strict=True):

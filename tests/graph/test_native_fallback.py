@@ -12,8 +12,6 @@ import pytest
 from eslabon.graph import native
 from eslabon.graph.native import cache, machine
 
-RNG = np.random.default_rng(3)
-
 
 @pytest.fixture
 def no_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,19 +42,19 @@ def test_it_warns_once(no_llvm: None) -> None:
 @pytest.mark.parametrize(
     "shapes", [[(6,)] * 3, [(4, 6), (6,), (1, 6)], [(3, 1, 6), (2, 6), (6,)], [(0, 6), (6,), (6,)]]
 )
-def test_it_broadcasts_like_native_code(chain, monkeypatch, shapes: list[tuple[int, ...]]) -> None:
+def test_it_broadcasts_like_native_code(chain, monkeypatch, shapes: list[tuple[int, ...]], rng) -> None:
     fast, slow = both(chain(6), monkeypatch)
-    x = [RNG.normal(size=s) for s in shapes]
+    x = [rng.normal(size=s) for s in shapes]
     np.testing.assert_allclose(slow(*x), fast(*x), rtol=1e-12, atol=1e-12)
     assert slow(*x).shape == fast(*x).shape
 
 
-def test_matrices_empty_arguments_outputs_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matrices_empty_arguments_outputs_and_errors(monkeypatch: pytest.MonkeyPatch, rng) -> None:
     a, none = ca.SX.sym("a", 2, 3), ca.SX.sym("n", 0)
     f = ca.Function("f", [a, none], [a.T @ a, ca.SX(0, 1), ca.sum1(a)], ["a", "n"], ["s", "e", "t"])
     outputs = [native.Argument("s"), native.Argument("e"), native.Argument("t", (3,))]
     fast, slow = both(f, monkeypatch, outputs=outputs)
-    A = RNG.normal(size=(5, 2, 3))
+    A = rng.normal(size=(5, 2, 3))
     for got, want in zip(slow(A, np.ones(0)), fast(A, np.ones(0)), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-14, atol=1e-14)
         assert got.shape == want.shape

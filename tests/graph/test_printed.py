@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from typing import Any
 
@@ -10,7 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eslabon.graph import GraphError, native
@@ -19,9 +18,8 @@ from eslabon.mechanism import Builder, Mechanism, load
 from eslabon.quantities import QUANTITIES
 from eslabon.quantities import quantity as quantity_of
 from eslabon.read import robots
+from randomness import examples, seeded
 from small_mechanisms import SMALL
-
-RNG = np.random.default_rng(8)
 
 
 def planar_arm(n: int) -> tuple[Any, dict[str, list[str]]]:
@@ -64,11 +62,11 @@ def test_latex_of_the_two_link_arm() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_equations_compute_what_the_graph_computes(n: int) -> None:
+def test_equations_compute_what_the_graph_computes(n: int, rng) -> None:
     f, names = planar_arm(n)
     found = equations(f, names)
     symbols = [sp.Symbol(w, real=True) for i in range(f.n_in()) for w in names.get(f.name_in(i), [f.name_in(i)])]
-    numbers = RNG.uniform(0.3, 2, len(symbols))
+    numbers = rng.uniform(0.3, 2, len(symbols))
     inputs = np.split(numbers, np.cumsum([f.numel_in(k) for k in range(f.n_in())])[:-1])
     for result, want in zip(found.expanded(), native.compile(f)(*inputs), strict=True):
         got = np.array(result.subs(dict(zip(symbols, numbers, strict=True))), dtype=float).reshape(want.shape)
@@ -107,11 +105,11 @@ def test_numbers_have_no_more_digits_than_they_mean() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_what_softens_a_root_is_not_printed(count: int) -> None:
+def test_what_softens_a_root_is_not_printed(count: int, rng) -> None:
     q = ca.SX.sym("q", count)
     length = ca.sqrt(ca.sumsqr(q) + 1e-60)  # as that of a spring
     f = ca.Function("f", [q], [(0.3 * length - 2**0.5) / length * q], ["q"], ["force"])
-    shown, at = equations(f), RNG.normal(size=count)
+    shown, at = equations(f), rng.normal(size=count)
     assert not re.search(r"e-|\d{18}", str(shown))
     np.testing.assert_allclose(shown.function()(at).ravel(), f(at).full().ravel(), rtol=1e-13)
     assert "e-60" in one(1e-60 * q[0] + q[0] ** 2, q)  # what is more than a softening stays
@@ -125,11 +123,11 @@ def test_what_is_no_polynomial() -> None:
     assert one(ca.tanh(x) + ca.fmin(x, y), x, y) == "r = tanh(x) + Min(x, y)"
 
 
-def test_long_sums_become_definitions(chain) -> None:
+def test_long_sums_become_definitions(chain, rng) -> None:
     f = chain(6)
     found = equations(f)
     assert found.definitions
-    numbers = RNG.normal(size=(3, 6))
+    numbers = rng.normal(size=(3, 6))
     np.testing.assert_allclose(found.function()(*numbers), native.compile(f)(*numbers), rtol=1e-11)
 
 
@@ -148,7 +146,7 @@ FRAMES = ("pose", "jacobian", "velocity", "acceleration", "position_hessian")
 
 def check_equations(m: Mechanism, quantity: str) -> None:
     """At random states and perturbed parameters the equations give what the verb gives."""
-    rng = np.random.default_rng(len(m.name) + len(quantity))
+    rng = seeded(m.name, quantity)
     frame = {"frame": m.frames[0].name if m.frames else m.bodies[-1].name} if quantity in FRAMES else {}
     sizes = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": m.nu}
     state = {x: rng.uniform(-1, 1, sizes[x]) for x in QUANTITIES[quantity].inputs}
@@ -172,7 +170,7 @@ def test_equations_of_the_library_compute_what_native_code_computes(name: str) -
     printable = [n for n in QUANTITIES if not (m.closed and quantity_of(m, n).checks)]
     if m.nv > 2:
         light = [*FRAMES[:4], "gravity_forces"]
-        printable = random.Random(name).sample(light, 2)
+        printable = seeded(name).choice(light, 2, replace=False).tolist()
     for quantity in printable:
         frame = {"frame": m.bodies[-1].name} if quantity in FRAMES else {}
         if m.nv > 2 or m.operations(quantity, **frame).total <= 120:
@@ -183,7 +181,7 @@ AWKWARD = """q1 v1 a1 tau1 q2 v2 a2 tau2 x_1 x1 wrench_01 E I S N pi_ beta lambd
     a_1 vdot1 u1 qbar1 θ θ1 λ mass_matrix energy a v q tau _ __ a__1 L2 L_2 oo nan zoo"""
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(names=st.lists(st.sampled_from(AWKWARD.split()), min_size=6, max_size=6, unique=True))
 @example(names=["q1", "v1", "a1", "tau1", "x_1", "energy"])
 @example(names=["q", "v", "a", "tau", "mass_matrix", "lambda"])

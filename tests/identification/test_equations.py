@@ -15,6 +15,7 @@ from eslabon.identification.equations import (
 )
 from eslabon.identification.parameters import Terms, described, model_parameters, terms_of
 from random_mechanisms import MOVING, random_closed, random_coordinates, random_inertia, random_tree
+from randomness import seeded
 
 
 def other_numbers(m, rng):
@@ -31,7 +32,7 @@ def other_numbers(m, rng):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_forces_of_other_parameters_follow_from_the_regressor(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     m = random_tree(rng, list(np.roll(MOVING, 3 * seed)[:5]))
     m = m.with_actuated([j.name for j in m.joints])
     changed = other_numbers(m, rng)
@@ -50,8 +51,8 @@ def test_the_forces_of_other_parameters_follow_from_the_regressor(seed):
 
 
 @pytest.mark.parametrize("name", ["five_bar", "planar_3rrr", "slider_crank", "sarrus"])
-def test_with_loops_the_actuators_forces_do(name):
-    m, rng = es.load(name), np.random.default_rng(1)
+def test_with_loops_the_actuators_forces_do(name, rng):
+    m = es.load(name)
     changed = other_numbers(m, rng)
     qa = m.home()[[k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]]
     va, aa = rng.normal(size=(2, 4, m.nu))
@@ -72,7 +73,7 @@ def test_with_loops_the_actuators_forces_do(name):
 @pytest.mark.parametrize(("seed", "cuts"), [(0, ["spherical"]), (1, ["revolute"]), (2, ["universal", "spherical"])])
 def test_random_loops_by_their_null_space(seed, cuts):
     """With every joint actuated N^T B is N^T: its rows keep the loops closed, and N^T f are the forces of the tree."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     kinds = list(rng.permutation(["revolute", "prismatic", "spherical", "cylindrical", "universal", "free"]))
     m, q = random_closed(rng, kinds, cuts)
     m = m.with_actuated([j.name for j in m.joints])
@@ -92,10 +93,10 @@ def test_random_loops_by_their_null_space(seed, cuts):
     assert np.allclose(Y @ change, B @ (after - before), atol=1e-8 * size)
 
 
-def test_redundant_actuation_is_told_by_the_work_of_all_actuators():
+def test_redundant_actuation_is_told_by_the_work_of_all_actuators(rng):
     m = es.load("planar_3rrr")
     m = m.with_actuated([*m.actuated, next(j.name for j in m.joints if j.name not in m.actuated)])
-    changed = other_numbers(m, np.random.default_rng(2))
+    changed = other_numbers(m, rng)
     home = m.assemble(guess=m.home(), joints=())
     v, a = m.project(home, np.full(m.nv, 0.3), np.zeros(m.nv))[1:]
     terms = terms_of(m, ("viscous", "coulomb"), motors=True)
@@ -122,9 +123,9 @@ def test_loops_tell_less_than_the_tree_they_close():
 
 
 @pytest.mark.parametrize("name", ["rojas_3r", "slider_crank", "rssr"])
-def test_derivatives_of_the_regressor_along_the_loops(name):
+def test_derivatives_of_the_regressor_along_the_loops(name, rng):
     """By converged differences in the independent coordinates."""
-    m, rng = es.load(name), np.random.default_rng(0)
+    m = es.load(name)
     n, terms = len(independent(m)), terms_of(m, ("viscous",), motors=False)
     vi, ai = rng.normal(size=(2, n))
     q = m.assemble(guess=m.home(), joints=()) if m.closed else m.home() + 0.3
@@ -156,8 +157,7 @@ def _moved(m, q, step, unit):
     return m.assemble(values, near, joints=names, limits=False)
 
 
-def test_pseudo_inertias_are_second_moments():
-    rng = np.random.default_rng(3)
+def test_pseudo_inertias_are_second_moments(rng):
     points, masses = rng.normal(size=(6, 3)), rng.uniform(0.1, 1.0, 6)
     c = masses @ points / masses.sum()
     J = sum(x * ((p - c) @ (p - c) * np.eye(3) - np.outer(p - c, p - c)) for x, p in zip(masses, points, strict=True))

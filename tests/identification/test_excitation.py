@@ -34,14 +34,14 @@ def test_it_is_better_than_random_and_keeps_limits(arm):
     assert found.coordinates == ("theta1", "theta2", "theta3")
 
 
-def test_what_it_tells_is_told_better():
+def test_what_it_tells_is_told_better(rng):
     """The standard errors of a D-optimal motion are smaller than those of a random one of the same limits."""
     m = es.load("double_pendulum")
     t, errors = np.linspace(0, 6, 601), []
     for iterations in (0, 40):
         found = excitation(m, duration=6.0, criterion="determinant", starts=1, iterations=iterations, friction=())
         q, v, a = found.states(t)
-        tau = m.inverse_dynamics(q, v, a) + 0.1 * np.random.default_rng(0).normal(size=q.shape)
+        tau = m.inverse_dynamics(q, v, a) + 0.1 * rng.normal(size=q.shape)
         errors.append(identify(m, Recording(t, q, tau, v, a), friction=()).standard_errors)
     assert np.mean(np.log(errors[1])) < np.mean(np.log(errors[0]))
 
@@ -60,9 +60,8 @@ def test_with_loops(name):
     assert np.allclose(exact.values, exact.base.values, atol=1e-6 * np.abs(exact.base.values).max())
 
 
-def test_the_derivatives_of_scaled_series():
+def test_the_derivatives_of_scaled_series(rng):
     """Against converged differences."""
-    rng = np.random.default_rng(0)
     limits = Limits(np.array([0.5, -1.0]), np.array([0.5, 2.0]), np.array([1.0, np.inf]), np.array([np.inf, 3.0]))
     scaled = Scaled(limits, Series(4.0, 3).at(np.linspace(0, 4, 30)))
     c, o, weights = rng.normal(size=(2, 4)), np.array([0.3, -0.7]), rng.normal(size=(3, 30, 2))

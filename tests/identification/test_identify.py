@@ -7,13 +7,14 @@ import pytest
 
 import eslabon as es
 from eslabon.identification import Recording, base_parameters, identify, pseudo_inertias
+from randomness import seeded
 
 T = np.linspace(0, 8, 1201)
 
 
 def fourier(m, t=T, seed=0, wide=0.8):
     """A smooth motion of independent coordinates about home."""
-    rng, w = np.random.default_rng(seed), 2 * np.pi / 8
+    rng, w = seeded(seed), 2 * np.pi / 8
     places = [k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]] if m.closed else range(m.nq)
     q, v, a = (
         np.tile(m.home()[list(places)], (len(t), 1)),
@@ -63,11 +64,11 @@ def test_without_noise_the_parameters_are_exact(arm):
     assert np.allclose(found.torques(q, v, a), tau, atol=1e-8)
 
 
-def test_confidence_intervals_hold_at_the_stated_rate(arm):
+def test_confidence_intervals_hold_at_the_stated_rate(arm, rng):
     """In 25 recordings of 21 parameters each, 95 % of the intervals hold the true value: about 26 of 525 do not, with a
     standard deviation of some 5 or, since parameters of one recording go together, 10."""
     true, model, q, v, a, tau = arm
-    rng, sigma, held = np.random.default_rng(0), 0.02 * tau.std(axis=0), []
+    sigma, held = 0.02 * tau.std(axis=0), []
     for _ in range(25):
         noisy = Recording(T, q, tau + sigma * rng.normal(size=tau.shape), v, a)
         found = identify(model, noisy)
@@ -78,9 +79,8 @@ def test_confidence_intervals_hold_at_the_stated_rate(arm):
     assert np.allclose(found.noise, sigma, rtol=0.1)
 
 
-def test_coordinates_with_noise_are_filtered_and_differentiated(arm):
+def test_coordinates_with_noise_are_filtered_and_differentiated(arm, rng):
     true, model, q, _, _, tau = arm
-    rng = np.random.default_rng(1)
     noisy = Recording(T, q + 2e-5 * rng.normal(size=q.shape), tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape))
     found = identify(model, noisy)
     assert np.abs((found.values - truth(true, found)) / found.standard_errors).max() < 5
@@ -95,18 +95,18 @@ def test_coordinates_with_noise_are_filtered_and_differentiated(arm):
 
 
 @pytest.mark.parametrize("friction", [(), ("viscous",)])
-def test_a_model_without_the_friction_there_is_gets_rejected(arm, friction):
+def test_a_model_without_the_friction_there_is_gets_rejected(arm, friction, rng):
     _, model, q, v, a, tau = arm
-    noisy = tau + 0.02 * tau.std(axis=0) * np.random.default_rng(2).normal(size=tau.shape)
+    noisy = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
     found = identify(model, Recording(T, q, noisy, v, a), friction=friction)
     assert found.rejected
     assert "the model is rejected" in repr(found)
     assert "friction of 'theta" in found.verdict
 
 
-def test_a_model_of_another_length_gets_rejected(arm):
+def test_a_model_of_another_length_gets_rejected(arm, rng):
     _, model, q, v, a, tau = arm
-    noisy = tau + 0.02 * tau.std(axis=0) * np.random.default_rng(3).normal(size=tau.shape)
+    noisy = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
     found = identify(model.with_parameters(d2=1.3), Recording(T, q, noisy, v, a))
     assert found.rejected
     right = identify(model, Recording(T, q, noisy, v, a))
@@ -117,10 +117,10 @@ def test_a_model_of_another_length_gets_rejected(arm):
     )
 
 
-def test_known_noise_weighs_and_tells_of_a_wrong_model(arm):
+def test_known_noise_weighs_and_tells_of_a_wrong_model(arm, rng):
     _, model, q, v, a, tau = arm
     sigma = 0.02 * tau.std(axis=0)
-    noisy = Recording(T, q, tau + sigma * np.random.default_rng(4).normal(size=tau.shape), v, a)
+    noisy = Recording(T, q, tau + sigma * rng.normal(size=tau.shape), v, a)
     found = identify(model, noisy, noise=sigma)
     chi, free, p = found.chi_squared
     assert abs(chi - free) < 5 * np.sqrt(2 * free)
@@ -177,9 +177,9 @@ def test_an_underactuated_tree_is_told_by_its_one_actuator():
     assert np.allclose(identify(heavy, [motion, motion], friction=()).values, truth(true, found), atol=1e-6)
 
 
-def test_a_batch_of_motions_counts_as_so_many_recordings():
+def test_a_batch_of_motions_counts_as_so_many_recordings(rng):
     true = es.load("double_pendulum")
-    starts = np.random.default_rng(0).normal(size=(3, 2))
+    starts = rng.normal(size=(3, 2))
     motions = true.simulate(starts, None, np.linspace(0, 2, 101), [3.0, -1.0])
     found = identify(true.with_body("bar1", mass=2.0), motions, friction=())
     assert len(found.several) == 3
@@ -199,10 +199,9 @@ def test_gears_are_loops_too():
     assert any("4 Izz(b)" in name for name in found.names)
 
 
-def test_a_free_body_with_a_quaternion():
+def test_a_free_body_with_a_quaternion(rng):
     b = es.Builder("ball").body("ball", 2.0, (0.1, 0.2, -0.1), (0.3, 0.4, 0.5, 0.01, 0.02, 0.03)).actuate("j")
     true = b.joint("j", "free", "ground", "ball").build()
-    rng = np.random.default_rng(0)
     t = np.linspace(0, 4, 401)
     motion = true.simulate(
         true.home(), rng.normal(size=6), t, lambda t, q, v: 20 * np.sin(np.arange(1, 7) * t), method="DOP853"
@@ -227,7 +226,7 @@ def five_bar():
     return true, true.complete(qa, va, aa, continuation=True), (qa, va, aa)
 
 
-def test_a_loop_from_its_actuated_joints_alone(five_bar, tmp_path):
+def test_a_loop_from_its_actuated_joints_alone(five_bar, tmp_path, rng):
     true, (q, v, a), (qa, va, aa) = five_bar
     tau = true.inverse_dynamics(q, v, a)
     model = es.load("five_bar").with_gravity((0, -9.81, 0))
@@ -242,7 +241,6 @@ def test_a_loop_from_its_actuated_joints_alone(five_bar, tmp_path):
     made = exact.mechanism()
     assert np.allclose(made.inverse_dynamics(q, v, a), tau, atol=1e-5 * np.abs(tau).max())
 
-    rng = np.random.default_rng(5)
     noisy = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
     table, (first, second) = tmp_path / "run.csv", true.actuated
     head = f"time [ms],{first}.q [deg],{second}.q [deg],{first}.tau [N m],{second}.tau [mNm],temperature"
@@ -257,10 +255,9 @@ def test_a_loop_from_its_actuated_joints_alone(five_bar, tmp_path):
     assert identify(model, table, friction=()).rejected
 
 
-def test_all_joints_of_a_loop_are_projected_onto_it(five_bar):
+def test_all_joints_of_a_loop_are_projected_onto_it(five_bar, rng):
     true, (q, v, a), _ = five_bar
     tau = true.inverse_dynamics(q, v, a)
-    rng = np.random.default_rng(6)
     found = identify(
         es.load("five_bar").with_gravity((0, -9.81, 0)), Recording(T, q + 1e-5 * rng.normal(size=q.shape), tau)
     )
@@ -273,11 +270,11 @@ def test_all_joints_of_a_loop_are_projected_onto_it(five_bar):
 # -- bodies that can be -----------------------------------------------------------------------------------------------
 
 
-def test_consistent_parameters_belong_to_bodies(arm):
+def test_consistent_parameters_belong_to_bodies(arm, rng):
     """With so much noise that the least-squares solution does not."""
     _, model, q, v, a, tau = arm
     q, v, a, tau = (x[::20] for x in (q, v, a, tau))
-    noisy = tau + 0.3 * tau.std(axis=0) * np.random.default_rng(7).normal(size=tau.shape)
+    noisy = tau + 0.3 * tau.std(axis=0) * rng.normal(size=tau.shape)
     free = identify(model, Recording(T[::20], q, noisy, v, a))
     found = identify(model, Recording(T[::20], q, noisy, v, a), consistent=True, mass=(2.0, 4.0))
     assert not found.task.possible(found.task.nearest())

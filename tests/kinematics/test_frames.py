@@ -9,10 +9,11 @@ from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import KINDS
 from oracles import Oracle
 from random_mechanisms import random_coordinates, random_tree
+from randomness import seeded
 
 
 def a_tree(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     kinds = list(rng.permutation(list(KINDS))) if seed % 2 else None
     m = random_tree(rng, kinds, branched=bool(seed % 3))
     return m, Oracle(m), random_coordinates(rng, m), rng.normal(size=m.nv), rng.normal(size=m.nv)
@@ -72,9 +73,8 @@ def test_the_jacobian_is_the_derivative_of_the_pose(seed):
 
 
 @pytest.mark.usefixtures("compiled")
-def test_batches_equal_single_calls_and_broadcast():
+def test_batches_equal_single_calls_and_broadcast(rng):
     m, _, _, _, _ = a_tree(3)
-    rng = np.random.default_rng(0)
     Q = np.array([[random_coordinates(rng, m) for _ in range(7)] for _ in range(3)])
     V = rng.normal(size=(7, m.nv))
     poses, twists = m.pose(Q, "tip"), m.velocity(Q, V, "tip")

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 import eslabon as es
 from eslabon.model import Body
-from random_mechanisms import State, closed_states, few, states
+from random_mechanisms import State, closed_states, states
+from randomness import examples, seeded
 
-fewer = settings(few, max_examples=4)  # two formulas are compiled for each
+fewer = examples(4)  # two formulas are compiled for each
 SUM = 1e-11  # of the largest entry: the same terms in another order
 
 
@@ -57,7 +58,7 @@ def heavier(m, name):
 
 
 def moving(name):
-    m, rng = es.load(name), np.random.default_rng(2)
+    m, rng = es.load(name), seeded("moving")
     if not m.closed:
         return m, *(rng.normal(size=m.nv) for _ in range(3))
     at = m.project(m.home())

@@ -9,6 +9,7 @@ from scipy.optimize import fsolve
 
 import eslabon as es
 from random_mechanisms import random_closed, random_coordinates, random_tree
+from randomness import seeded
 
 EVERY_KIND = ["revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar"]
 
@@ -76,7 +77,7 @@ def test_the_four_bar_with_a_diagonal_spring_to_twelve_digits(start, c):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_forces_that_hold_a_tree_are_those_of_inverse_dynamics(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     tree = random_tree(rng, list(rng.permutation(EVERY_KIND)[:4]))
     m = tree.with_actuated([j.name for j in tree.joints])
     q = np.array([random_coordinates(rng, m) for _ in range(5)])
@@ -129,7 +130,7 @@ def test_some_joints_are_held_and_the_others_come_to_rest():
 def test_all_equilibria_on_a_torus_obey_morse(seed):
     """On a torus the numbers of critical points of even and of odd index are the same (its Euler characteristic is zero): a
     search that misses one is found out."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     m = planar_chain(rng)
     eq = m.equilibrium(all=True)
     assert np.abs(m.forward_dynamics(eq.q, np.zeros(2), eq.tau)).max() < 1e-8
@@ -154,7 +155,7 @@ def test_a_constant_torque_moves_the_equilibria_and_too_much_leaves_none():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_closed_chains_rest_where_dynamics_says_so(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     kinds = ["revolute", "spherical", "universal", "revolute", "cylindrical"]
     m, q = random_closed(rng, kinds, ["spherical"])
     m = m.with_joint("joint0", stiffness=5.0).with_joint("joint3", stiffness=2.0)
@@ -189,9 +190,9 @@ def test_a_continuum_is_said_to_be_one():
     assert quartic.equilibrium().family == 1
 
 
-def test_batches_of_forces_and_of_parameters_equal_their_single_calls():
+def test_batches_of_forces_and_of_parameters_equal_their_single_calls(rng):
     m = es.load("double_pendulum")
-    tau = np.random.default_rng(0).normal(size=(2, 3, 2))
+    tau = rng.normal(size=(2, 3, 2))
     eq = m.equilibrium(tau=tau)
     assert eq.q.shape == (2, 3, 2)
     one = m.equilibrium(tau=tau[1, 2])

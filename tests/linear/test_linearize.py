@@ -8,7 +8,8 @@ from hypothesis import assume, given
 
 import eslabon as es
 from eslabon.model.configuration import difference, integrate, velocity_names
-from random_mechanisms import State, closed_states, few, states
+from random_mechanisms import State, closed_states, states
+from randomness import examples, seeds
 
 # A central difference of sixth order: its error is that of round-off, about 1e-11 of the largest derivative.
 NODES = {-3: -1 / 60, -2: 3 / 20, -1: -3 / 4, 1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
@@ -104,8 +105,8 @@ def check(m, q, v, tau, rtol=1e-8):
     "name", ["cart_pole", "puma560", "five_bar", "planar_3rrr", "delta", "slider_crank", "rssr", "excavator"]
 )
 @pytest.mark.parametrize("moving", [False, True])
-def test_library_mechanisms_against_differences(name, moving):
-    m, rng = es.load(name), np.random.default_rng(3)
+def test_library_mechanisms_against_differences(name, moving, rng):
+    m = es.load(name)
     q, v = m.home(), np.zeros(m.nv)
     if m.closed:
         q = m.project(m.home())
@@ -116,10 +117,10 @@ def test_library_mechanisms_against_differences(name, moving):
     check(m, q, v, rng.normal(size=m.nu))
 
 
-@few
-@given(states())
-def test_trees_against_differences(s: State):
-    m, rng = s.m, np.random.default_rng(0)
+@examples(8)
+@given(states(), seeds)
+def test_trees_against_differences(s: State, seed: int):
+    m, rng = s.m, np.random.default_rng(seed)
     assume(m.nv)
     try:
         m.forward_dynamics(s.q, s.v, np.zeros(m.nu))
@@ -129,10 +130,10 @@ def test_trees_against_differences(s: State):
     check(m, s.q, s.v, rng.normal(size=m.nu))
 
 
-@few
-@given(closed_states())
-def test_closed_mechanisms_against_differences(s: State):
-    m, rng = s.m, np.random.default_rng(0)
+@examples(8)
+@given(closed_states(), seeds)
+def test_closed_mechanisms_against_differences(s: State, seed: int):
+    m, rng = s.m, np.random.default_rng(seed)
     try:
         lm = m.linearize(s.q, s.v, rng.normal(size=m.nu))
     except (es.SingularityError, es.ModelError):
@@ -179,8 +180,8 @@ def measured(m, q, v, a, tau, name, q0):
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_outputs_against_differences(name):
-    m, rng = es.load(name), np.random.default_rng(4)
+def test_outputs_against_differences(name, rng):
+    m = es.load(name)
     frames = {f.name for f in m.frames} | {b.name for b in m.bodies}
     outputs = [y for y in OUTPUTS[name] if y.rstrip("'").partition(".")[0] in frames | set(velocity_names(m)) or "(" in y or y in ("states", "positions", "velocities")]  # fmt: skip
     assert len(outputs) == len(OUTPUTS[name])
@@ -210,8 +211,8 @@ def test_outputs_against_differences(name):
 @pytest.mark.parametrize(
     ("name", "parameter"), [("five_bar", None), ("planar_3rrr", None), ("cart_pole", "L"), ("four_bar_spring", "L")]
 )
-def test_derivative_by_a_parameter_follows_the_loops(name, parameter):
-    m, rng = es.load(name), np.random.default_rng(2)
+def test_derivative_by_a_parameter_follows_the_loops(name, parameter, rng):
+    m = es.load(name)
     parameter = parameter or next(iter(m.parameters))
     q, v, tau = m.home(), rng.normal(size=m.nv), rng.normal(size=m.nu)
     if m.closed:
@@ -237,8 +238,8 @@ def test_derivative_by_a_parameter_follows_the_loops(name, parameter):
 # Batches, names, choices ---------------------------------------------------------------------------------------------
 
 
-def test_a_trajectory_in_one_call_equals_its_states():
-    m, rng = es.load("planar_3rrr"), np.random.default_rng(0)
+def test_a_trajectory_in_one_call_equals_its_states(rng):
+    m = es.load("planar_3rrr")
     q = m.assemble(m.project(m.home())[[m.coordinates[x].start for x in m.actuated]] + 0.05 * rng.normal(size=(7, 3)))
     q, v = m.project(q, rng.normal(size=(7, m.nv)))
     tau = rng.normal(size=(7, m.nu))
@@ -293,7 +294,7 @@ def test_matrices_by_themselves_are_quantities():
     near(by, tree.linearize([0.1, 0.2], [0.3, 0.4], [0.0, 0.0]).derivative("a1")["A"], 1e-11)
 
 
-def test_forces_that_hold_a_state_are_found():
+def test_forces_that_hold_a_state_are_found(rng):
     m = es.load("five_bar").with_gravity((0, -9.81, 0))
     q = m.project(m.home())
     lm = m.linearize(q)
@@ -301,7 +302,6 @@ def test_forces_that_hold_a_state_are_found():
     np.testing.assert_allclose(lm.tau, m.inverse_dynamics(q, np.zeros(m.nv), np.zeros(m.nv)), atol=1e-12)
     assert not m.linearize(q, tau=lm.tau + 1.0).equilibrium
     m = es.load("puma560")
-    rng = np.random.default_rng(0)
     v, a = rng.normal(size=(2, 6))
     lm = m.linearize(m.home(), v, a=a)
     np.testing.assert_allclose(lm.a, a, rtol=1e-9, atol=1e-9)
@@ -394,7 +394,7 @@ def test_singular_and_open_configurations_are_told():
 
 
 @pytest.mark.parametrize("name", ["planar_3rrr", "delta", "double_pendulum"])
-def test_small_perturbations_move_as_the_linear_model_says(name):
+def test_small_perturbations_move_as_the_linear_model_says(name, rng):
     """From a state beside an equilibrium, the nonlinear mechanism's motion against exp(A t) x."""
     from scipy.linalg import expm
 
@@ -402,7 +402,7 @@ def test_small_perturbations_move_as_the_linear_model_says(name):
     q0 = m.project(m.home()) if m.closed else m.home() + 0.3
     lm = m.linearize(q0)
     size, times = 1e-5, np.linspace(0.0, 0.2, 5)
-    x = np.random.default_rng(0).normal(size=2 * lm.dof) * size
+    x = rng.normal(size=2 * lm.dof) * size
     f = Nonlinear(m, q0, np.zeros(m.nv), lm.tau, lm)
     motion = m.simulate(*f.state(x[: lm.dof], x[lm.dof :]), times, lm.tau, rtol=1e-11, atol=1e-13)
     for t, q, v in zip(times, motion.q, motion.v, strict=True):

@@ -11,6 +11,7 @@ import eslabon as es
 from eslabon.model.configuration import integrate
 from oracles import Oracle, pin, se3
 from random_mechanisms import random_closed, random_coordinates, random_tree
+from randomness import seeded
 
 
 def chain(masses: int, damping: float = 0.0, wall: bool = True) -> es.Mechanism:
@@ -76,7 +77,7 @@ def test_repeated_poles_have_independent_shapes():
 
 
 def sample(seed: int) -> tuple[es.Mechanism, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     if seed % 2:
         m, q = random_closed(
             rng, ["revolute", "universal", "revolute", "cylindrical", "revolute", "spherical"], ["spherical"]

@@ -11,6 +11,7 @@ import eslabon as es
 from eslabon.linear import compare_response
 from eslabon.model.configuration import integrate
 from random_mechanisms import random_coordinates, random_tree
+from randomness import seeded
 
 TREES = [
     ["spherical", "revolute", "free"],
@@ -31,7 +32,7 @@ def orders(m, motion, steps=(2e-3, 1e-3)):
 
 @pytest.mark.parametrize("kinds", TREES)
 def test_of_trees_with_every_joint(kinds):
-    rng = np.random.default_rng(len(kinds[0]))
+    rng = seeded(len(kinds[0]))
     tree = random_tree(rng, kinds)
     m = es.Mechanism(replace(tree.description, actuated=tuple(j.name for j in tree.joints)))
     q, (v, a, dq, dv, da) = random_coordinates(rng, m), rng.normal(size=(5, m.nv))
@@ -40,8 +41,8 @@ def test_of_trees_with_every_joint(kinds):
 
 
 @pytest.mark.parametrize("name", ["five_bar", "planar_3rrr"])
-def test_of_closed_mechanisms(name):
-    m, rng = es.load(name), np.random.default_rng(1)
+def test_of_closed_mechanisms(name, rng):
+    m = es.load(name)
     at = m.project(m.home())
     qa = (at[0] if isinstance(at, tuple) else at)[..., list(m.actuated_coordinates)]
     va, aa, dq, dv, da = rng.normal(size=(5, m.nu)) / 3
@@ -88,9 +89,9 @@ def test_along_a_path_of_the_hand():
     assert len(found.plot().axes) == 2
 
 
-def test_many_trajectories_at_once():
+def test_many_trajectories_at_once(rng):
     m, t = es.load("elbow"), np.linspace(0, 1, 4)
-    q, v, a = np.random.default_rng(0).normal(size=(3, 5, 4, 2))
+    q, v, a = rng.normal(size=(3, 5, 4, 2))
     found = compare_response(m, (q, v, a), (q + 1e-4, v, a), t=t)
     one = compare_response(m, (q[2], v[2], a[2]), (q[2] + 1e-4, v[2], a[2]), t=t)
     np.testing.assert_allclose(found[2].residual, one.residual, rtol=0, atol=1e-12)

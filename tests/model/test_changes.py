@@ -3,8 +3,7 @@
 import casadi
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 import eslabon as es
 from eslabon.dynamics.trees import joint_forces
@@ -14,9 +13,7 @@ from eslabon.model.configuration import integrate
 from eslabon.read.toml import read_toml
 from eslabon.write.toml import to_toml
 from random_mechanisms import random_builder, random_inertia, random_pose, random_tree
-
-seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=12, deadline=None)
+from randomness import examples, seeds
 
 
 def state(rng, m):
@@ -111,7 +108,7 @@ def test_expressions_stay_expressions():
     assert heavy.parameters == m.parameters
 
 
-@few
+@examples(12)
 @given(seeds)
 def test_a_payload_is_a_welded_body(seed):
     rng = np.random.default_rng(seed)
@@ -128,7 +125,7 @@ def test_a_payload_is_a_welded_body(seed):
 # -- fewer items ------------------------------------------------------------------------------------------------------
 
 
-@few
+@examples(12)
 @given(seeds)
 def test_a_locked_joint_is_one_that_does_not_move(seed):
     rng = np.random.default_rng(seed)
@@ -144,7 +141,7 @@ def test_a_locked_joint_is_one_that_does_not_move(seed):
         assert pose(lock, q[qs], body.name) == pytest.approx(pose(m, q, body.name), abs=1e-12)
 
 
-@few
+@examples(12)
 @given(seeds)
 def test_what_is_split_and_joined_is_the_whole(seed):
     rng = np.random.default_rng(seed)
@@ -158,7 +155,7 @@ def test_what_is_split_and_joined_is_the_whole(seed):
     assert_same_dynamics(whole, reads_back(es.join(rest, part, at=joint.parent)), rng)
 
 
-@few
+@examples(12)
 @given(seeds)
 def test_a_mechanism_on_a_frame_moves_as_on_the_ground_there(seed):
     rng = np.random.default_rng(seed)

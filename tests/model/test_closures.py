@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from randomness import seeded
 
 AXIS = (0.6, 0.0, 0.8)
 FRAMES = {"first": ((0.1, -0.2, 0.3), (0.3, -0.2, 0.5)), "second": ((-0.2, 0.1, 0.05), (-0.4, 0.1, 0.9))}
@@ -34,7 +35,7 @@ def two_bodies(*loops):
 
 
 def closed_state(m, seed=0):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     q = m.neutral() + 0.3 * rng.normal(size=m.nq)
     return m.project(q, rng.normal(size=m.nv))
 

@@ -3,7 +3,7 @@
 import casadi
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eslabon as es
@@ -11,15 +11,15 @@ from eslabon.algebra.motions import hat
 from eslabon.model import KINDS, configuration
 from eslabon.model.builder import joint_kind
 from random_mechanisms import random_kind, random_tree
+from randomness import examples, seeded, seeds
 
-seeds = st.integers(0, 2**32 - 1)
 kinds = st.sampled_from(list(KINDS))
 TURN = 2 * np.pi
 
 
 def a_joint(kind, seed):
     """A joint of a kind, two configurations of it and a velocity that stays within half a turn."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     arguments = random_kind(rng, kind)
     joint = joint_kind(kind, arguments.get("axis"), arguments.get("pitch"), "joint")
     q0, q1 = (joint.normalize(rng.normal(size=joint.nq) * 2) for _ in range(2))
@@ -28,7 +28,7 @@ def a_joint(kind, seed):
 
 
 def a_tree(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     m = random_tree(rng, list(rng.choice(list(KINDS), size=rng.integers(1, 6))))
     q0, q1 = (configuration.normalize(m, rng.normal(size=(2, m.nq))) for _ in range(2))
     return m, q0, q1, rng.uniform(-1, 1, size=(2, m.nv))
@@ -121,7 +121,7 @@ def test_the_fixed_points_are_all_that_the_motion_leaves_in_place(kind, seed):
     assert len(still) == 4 - moved
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seeds)
 def test_a_model_is_its_joints(seed):
     m, q0, q1, v = a_tree(seed)
@@ -136,7 +136,7 @@ def test_a_model_is_its_joints(seed):
     assert np.allclose(configuration.difference(m, ahead, q0), v, atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seeds)
 def test_symbols_and_single_rows_are_the_batch(seed):
     m, q0, q1, v = a_tree(seed)

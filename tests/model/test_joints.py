@@ -2,20 +2,21 @@
 
 import casadi
 import numpy as np
-import pytest
 
+from batches import each
 from eslabon.algebra.quaternions import unit_axis
 from eslabon.algebra.rotations import rotation_about
 from eslabon.model.builder import joint_kind
 from eslabon.model.constraints import perpendicular
 from eslabon.model.joints import KINDS
 from random_mechanisms import MOVING, random_kind
+from randomness import seeded
 
 CASES = [(kind, seed) for kind in KINDS for seed in range(4)]
 
 
 def a_joint(kind, seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     arguments = random_kind(rng, kind)
     joint = joint_kind(kind, arguments.get("axis"), arguments.get("pitch"), "joint")
     q = rng.uniform(-2, 2, joint.nq)
@@ -34,7 +35,7 @@ def twist_of(R, Rdot, pdot):
     return np.array([w[2, 1], w[0, 2], w[1, 0], *(R.T @ pdot)])
 
 
-@pytest.mark.parametrize(("kind", "seed"), [c for c in CASES if c[0] in MOVING])
+@each(("kind", "seed"), [c for c in CASES if c[0] in MOVING])
 def test_the_motion_subspace_is_the_rate_of_the_pose(kind, seed):
     joint, q0, v0, _ = a_joint(kind, seed)
     q, v, R, p, _, rates = symbolic(joint)
@@ -45,7 +46,7 @@ def test_the_motion_subspace_is_the_rate_of_the_pose(kind, seed):
     assert np.allclose(joint.motion(q0) @ v0, twist, atol=1e-14)
 
 
-@pytest.mark.parametrize(("kind", "seed"), [c for c in CASES if c[0] in MOVING])
+@each(("kind", "seed"), [c for c in CASES if c[0] in MOVING])
 def test_the_rate_of_the_motion_subspace_is_its_derivative(kind, seed):
     joint, q0, v0, _ = a_joint(kind, seed)
     q, v, _, _, S, rates = symbolic(joint)
@@ -54,7 +55,7 @@ def test_the_rate_of_the_motion_subspace_is_its_derivative(kind, seed):
     assert np.allclose(joint.motion_rate(q0, v0), expected, atol=1e-14)
 
 
-@pytest.mark.parametrize(("kind", "seed"), CASES)
+@each(("kind", "seed"), CASES)
 def test_motions_and_constraints_complete_each_other(kind, seed):
     joint, q, _, _ = a_joint(kind, seed)
     S, C = joint.motion(q), joint.covectors(*joint.transform(q))
@@ -64,13 +65,13 @@ def test_motions_and_constraints_complete_each_other(kind, seed):
     assert np.linalg.matrix_rank(np.hstack([S, C])) == 6
 
 
-@pytest.mark.parametrize(("kind", "seed"), CASES)
+@each(("kind", "seed"), CASES)
 def test_a_joint_that_moves_as_it_may_leaves_no_residual(kind, seed):
     joint, q, _, _ = a_joint(kind, seed)
     assert np.allclose(joint.residual(*joint.transform(q)), 0, atol=1e-14)
 
 
-@pytest.mark.parametrize(("kind", "seed"), CASES)
+@each(("kind", "seed"), CASES)
 def test_the_covectors_are_the_derivative_of_the_residual(kind, seed):
     joint, q, _, rng = a_joint(kind, seed)
     R0, p0 = (np.asarray(x) for x in joint.transform(q))
@@ -85,7 +86,7 @@ def test_the_covectors_are_the_derivative_of_the_residual(kind, seed):
     assert np.allclose(joint.covectors(R0, p0).T @ twist, difference, atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["revolute", "prismatic", "helical", "cylindrical", "planar", "fixed"])
+@each("kind", ["revolute", "prismatic", "helical", "cylindrical", "planar", "fixed"])
 def test_half_a_turn_away_is_not_closed(kind):
     for seed in range(4):
         joint, q, _, rng = a_joint(kind, seed)
@@ -96,7 +97,7 @@ def test_half_a_turn_away_is_not_closed(kind):
         assert np.abs(joint.residual(R @ almost, p)).max() > 10
 
 
-@pytest.mark.parametrize(("kind", "seed"), CASES)
+@each(("kind", "seed"), CASES)
 def test_numbers_batches_and_symbols_agree(kind, seed):
     joint, _, _, rng = a_joint(kind, seed)
     Q, V = rng.normal(size=(3, joint.nq)), rng.normal(size=(3, joint.nv))
@@ -131,7 +132,7 @@ def test_an_axis_along_a_coordinate_leaves_exact_zeros():
     assert str(R[2, 2]) == "1"
 
 
-@pytest.mark.parametrize("axis", [(0, 0, 1), (0, 0, -1), (1, 0, 0), (0.6, 0, -0.8)])
+@each("axis", [(0, 0, 1), (0, 0, -1), (1, 0, 0), (0.6, 0, -0.8)])
 def test_perpendicular_directions_are_right_handed(axis):
     along, across = perpendicular(tuple(float(a) for a in axis))
     assert np.allclose(np.cross(along, across), axis, atol=1e-15)

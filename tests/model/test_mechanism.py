@@ -99,8 +99,7 @@ def test_a_written_order_that_works_is_kept():
     assert m.velocities["four"] == slice(4, 7)
 
 
-def test_neutral_is_where_outer_frames_are_inner_ones():
-    rng = np.random.default_rng(5)
+def test_neutral_is_where_outer_frames_are_inner_ones(rng):
     m = random_tree(rng, list(KINDS))
     placed = placements(m, m.neutral())
     for joint in m.joints:

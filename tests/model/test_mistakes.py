@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from batches import each
 
 nan = float("nan")
 
@@ -52,7 +53,7 @@ def _circle():
     return b
 
 
-@pytest.mark.parametrize("case", STRUCTURE)
+@each("case", STRUCTURE)
 def test_structure(case):
     make, sentence = STRUCTURE[case]
     with pytest.raises(es.ModelError, match=sentence) as error:
@@ -107,7 +108,7 @@ def _twice():
     b.parameter("L", 2)
 
 
-@pytest.mark.parametrize("case", ITEMS)
+@each("case", ITEMS)
 def test_items(case):
     make, sentence = ITEMS[case]
     with pytest.raises(es.ModelError, match=sentence) as error:
@@ -132,7 +133,7 @@ VALUES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", VALUES)
+@each("case", VALUES)
 def test_values(case):
     make, sentence = VALUES[case]
     with pytest.raises(es.ModelError, match=sentence) as error:
@@ -147,7 +148,7 @@ def test_moments_no_solid_body_has_are_a_warning():
     assert len(m.suspicions) == 1
 
 
-@pytest.mark.parametrize("inertia", [(0, 1, 1), (0, 0, 0), (1, 2, 3), (1e-9, 1, 1 + 1e-9)])
+@each("inertia", [(0, 1, 1), (0, 0, 0), (1, 2, 3), (1e-9, 1, 1 + 1e-9)])
 def test_rods_plates_and_massless_bodies_are_fine(inertia):
     assert (
         es.Builder("fine").body("a", 1, inertia=inertia).joint("j", "revolute", "ground", "a").build().suspicions == ()

@@ -130,8 +130,7 @@ def test_bounds_besides(linkage):
 
 
 @pytest.mark.parametrize("around", [False, True])
-def test_the_assignment_is_the_best_of_all(around):
-    rng = np.random.default_rng(1)
+def test_the_assignment_is_the_best_of_all(around, rng):
     for _ in range(10):
         squares = rng.uniform(size=(3, 7))
         found = assigned(squares, around)

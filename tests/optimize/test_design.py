@@ -11,6 +11,7 @@ from eslabon.optimize.design_quantities import demands_of, quantity_of
 from eslabon.optimize.instant_equations import conditioning
 from eslabon.optimize.optimal_design import ranges_of
 from eslabon.optimize.prescribed_motion import prescribed
+from randomness import seeded
 
 SWING = es.paths.joint_path([[2.0, 1.0], [1.7, 1.3]], es.paths.cycloidal(0.3))
 LINE = es.paths.along(es.paths.line([0.03, 0.10, 0], [0.07, 0.10, 0]), es.paths.cycloidal(0.12))
@@ -199,7 +200,7 @@ def test_parameters_that_move_nothing_leave_the_motion_as_numbers(five_bar):
 
 
 @pytest.mark.parametrize("motion", [SWING, LINE], ids=["joints", "frame"])
-def test_gradients_of_the_program_are_those_of_differences(five_bar, motion):
+def test_gradients_of_the_program_are_those_of_differences(five_bar, motion, rng):
     given = prescribed(five_bar, motion, None, None, None)
     demands = demands_of(five_bar, {"condition": (0.1, None), "mass": (None, 1.0), "energy_consumption": (None, 1.0)})
     objective = quantity_of(five_bar, "peak_torque", None, "objective")
@@ -207,7 +208,6 @@ def test_gradients_of_the_program_are_those_of_differences(five_bar, motion):
     values, derivatives = problem.program.functions()
     x, h = problem.program.begun(problem.starts(2, 0)[1]), 1e-6
     f_x, g_x = (np.asarray(d) for d in derivatives(x))
-    rng = np.random.default_rng(0)
     for _ in range(4):
         way = rng.normal(size=len(x))
         (f1, g1), (f0, g0) = values(x + h * way), values(x - h * way)
@@ -227,7 +227,7 @@ def test_the_described_mechanism_keeps_the_program_s_equations(five_bar):
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_conditioning_bounds_the_condition_number(n):
-    rng = np.random.default_rng(n)
+    rng = seeded(n)
     for _ in range(20):
         A = rng.normal(size=(n, n))
         h = float(casadi.evalf(conditioning(casadi.SX(A.T @ A))))

@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 import eslabon as es
 from eslabon.optimize import motion_search, motion_verification
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
+from randomness import seeded
 
 MASS, FORCE, FAR = 2.0, 8.0, 1.0
 QUICKEST = 2 * np.sqrt(MASS * FAR / FORCE)  # of a cart from rest to rest: the full force forth, then back
@@ -62,7 +63,7 @@ def reached(m, found, steps=1000):
 
 def random_motions(m, start, end, n, seed=0, intervals=6):
     """Coefficients of splines from rest to rest, at random about the straight way, (n, count, coordinates)."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     basis = SplineBasis(intervals, 5)
     s = np.linspace(0, 1, basis.count - 4)[:, None]
     inside = (np.asarray(start) + s * (np.asarray(end) - start))[None] + rng.normal(size=(n, len(s), len(start))) * 0.15
@@ -231,8 +232,8 @@ def test_what_is_demanded_besides_is_kept(elbow):
 # -- found motions, looked at from outside --------------------------------------------------------------------------------
 
 
-def test_forces_of_an_arm_are_within_limits_on_another_grid(elbow, lifted):
-    t = np.random.default_rng(1).uniform(0, lifted.duration, 4000)
+def test_forces_of_an_arm_are_within_limits_on_another_grid(elbow, lifted, rng):
+    t = rng.uniform(0, lifted.duration, 4000)
     now = lifted.at(t)
     for formulation in ("newton_euler", "lagrange", "lie"):
         tau = elbow.inverse_dynamics(now.q, now.v, now.a, formulation=formulation)
@@ -259,8 +260,8 @@ def test_no_random_motion_of_an_arm_is_faster(elbow, lifted):
     assert lifted.duration > 0.5 * others.min()
 
 
-def test_a_five_bar_is_closed_and_within_limits_on_another_grid(five_bar, swung):
-    t = np.random.default_rng(1).uniform(0, swung.duration, 2000)
+def test_a_five_bar_is_closed_and_within_limits_on_another_grid(five_bar, swung, rng):
+    t = rng.uniform(0, swung.duration, 2000)
     x, v, a = swung.path(np.sort(t))  # the driven joints; the others are found anew
     q, v, a = five_bar.complete(x, v, a, swung.q[0], continuation=True)
     assert np.abs(five_bar.constraint(q)).max() < 1e-9

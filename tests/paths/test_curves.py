@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from batches import each
 from eslabon import paths
 from eslabon.algebra.arrays import cos, sin
 from eslabon.paths.curve import Curve
@@ -48,7 +49,7 @@ def names(curve):
     return curve.name
 
 
-@pytest.mark.parametrize("curve", CURVES, ids=names)
+@each("curve", CURVES)
 def test_every_derivative_is_that_of_the_one_before(curve: Curve):
     s = away_from(curve.breaks, np.linspace(0.0, 1.0, 41), margin=5e-4)
     assert len(s) > 10
@@ -60,7 +61,7 @@ def test_every_derivative_is_that_of_the_one_before(curve: Curve):
         assert found == pytest.approx(expected, abs=3e-9 * scale)
 
 
-@pytest.mark.parametrize("curve", CURVES, ids=names)
+@each("curve", CURVES)
 def test_any_shape_of_parameters(curve: Curve):
     s = np.linspace(0, 1, 12)
     for order in range(5):
@@ -71,14 +72,14 @@ def test_any_shape_of_parameters(curve: Curve):
         assert curve(np.empty((0, 2)), order).shape == (0, 2, 3)
 
 
-@pytest.mark.parametrize("curve", CURVES, ids=names)
+@each("curve", CURVES)
 def test_length_is_that_of_a_fine_polygon(curve: Curve):
     p = curve(np.linspace(0, 1, 20001))
     # A polygon of n sides is short by a part of (turn/n)²/24.
     assert curve.length == pytest.approx(np.linalg.norm(np.diff(p, axis=0), axis=1).sum(), rel=1e-6)
 
 
-@pytest.mark.parametrize("curve", [c for c in CURVES if c.even], ids=names)
+@each("curve", [c for c in CURVES if c.even])
 def test_even_curves_have_even_speed(curve: Curve):
     speed = np.linalg.norm(curve(np.linspace(0, 1, 77), 1), axis=-1)
     assert speed == pytest.approx(np.full(77, curve.length), rel=1e-11)
@@ -123,7 +124,7 @@ def test_curvature_and_torsion_of_a_helix_in_closed_form():
         assert helix.length == pytest.approx(4.0 * np.hypot(r, pitch), rel=1e-14)
 
 
-@pytest.mark.parametrize("turns", [1, 2, 3, 4, 5, 8, 100])
+@each("turns", [1, 2, 3, 4, 5, 8, 100])
 def test_the_length_of_a_curve_that_comes_round_often(turns):
     """Looking at evenly spaced places must not take whole turns for none."""
     once = paths.curve(lambda u: (2 * np.cos(u), np.sin(u), 0), 0, 2 * np.pi)
@@ -152,7 +153,7 @@ def test_curvature_does_not_depend_on_how_fast_a_curve_is_run():
         assert even.torsion_rate(s) / even.length == pytest.approx(curve.torsion_rate(u) / speed, rel=1e-7)
 
 
-@pytest.mark.parametrize("curve", BENT, ids=names)
+@each("curve", BENT)
 def test_rates_of_curvature_and_torsion_by_differences(curve: Curve):
     s = away_from(curve.breaks, np.linspace(0.0, 1.0, 41), margin=5e-4)
     for value, rate in ((curve.curvature, curve.curvature_rate), (curve.torsion, curve.torsion_rate)):

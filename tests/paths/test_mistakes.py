@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from batches import each
 from eslabon import paths
 
 LAW = paths.quintic(1.0)
@@ -118,7 +119,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("sentence", MISTAKES)
+@each("sentence", MISTAKES)
 def test_a_mistake_ends_in_a_sentence(sentence):
     with pytest.raises(es.EslabonError) as caught:
         MISTAKES[sentence]()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -10,10 +10,10 @@ import eslabon as es
 from eslabon import paths
 from eslabon.algebra import pose, rotation_x, rotation_z
 from paths.differences import angular, away_from, derivative
+from randomness import examples, seeded
 
-RNG = np.random.default_rng(3)
-TURNS = Rotation.random(4, rng=RNG).as_matrix()
-PLACES = RNG.normal(size=(4, 3))
+TURNS = Rotation.random(4, rng=seeded("turns")).as_matrix()
+PLACES = seeded("places").normal(size=(4, 3))
 POSES = np.array([pose(R, p) for R, p in zip(TURNS, PLACES, strict=True)])
 # Rojas' straight move of the T3 robot (2.5 of the notes).
 T3 = paths.along(
@@ -155,7 +155,7 @@ def test_moving_joins_meet_at_the_same_velocity():
         up.then(paths.along(paths.line([1, 0, 0], [2, 0, 0]), paths.quintic(1.0)))
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(0.1, 10), st.floats(0.1, 10))
 def test_the_shortest_duration_keeps_every_limit_and_meets_one(v, a, w, alpha):
     path = PATHS["poses"].within(v, a, w, alpha)

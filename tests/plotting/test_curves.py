@@ -170,8 +170,8 @@ def test_files(tmp_path: Path):
     assert save_figure(figure, tmp_path / "A.PNG").exists()
 
 
-def test_equal_axes_in_plane_and_space():
-    cloud = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 2.0, 0.01]
+def test_equal_axes_in_plane_and_space(rng):
+    cloud = rng.normal(size=(200, 3)) * [1.0, 2.0, 0.01]
     figure = new_figure()
     space = figure.add_subplot(projection="3d")
     equal_axes(space, cloud)

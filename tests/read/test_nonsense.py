@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import eslabon as es
 from eslabon.read.toml import read_toml
 from eslabon.write.toml import to_toml
+from randomness import examples
 
 HUGE = 16**5000  # too long for Python to print
 
@@ -241,7 +242,7 @@ def test_any_yaml(text, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".toml", ".urdf", ".yaml"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_bytes(suffix, tmp_path, data):
     """Random bytes, and sound files cut off, spliced and in other encodings."""

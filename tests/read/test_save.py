@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eslabon as es
+from batches import each
 from eslabon.files import replacing, write
 from eslabon.read.toml import read_toml
 from eslabon.write.toml import to_toml
@@ -138,8 +139,8 @@ MAKERS = {
 }
 
 
-@pytest.mark.parametrize("what", MAKERS)
-@pytest.mark.parametrize(
+@each("what", MAKERS)
+@each(
     "name",
     [
         "a\nb",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import eslabon as es
 from eslabon.kinematics.tree import placements
 from oracles import pin
+from randomness import examples, seeded
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(p.name for p in DATA.glob("*.urdf"))
@@ -46,7 +47,7 @@ def robot(joint: str = "", link: str = "", kind: str = "revolute", rest: str = "
 
 
 def some_configuration(m: es.Mechanism, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     q = rng.uniform(-3, 3, m.nq)
     for joint in m.joints:
         if joint.nq != joint.nv:
@@ -417,9 +418,7 @@ def only_our_errors(path: Path, text: bytes, **options) -> None:
             assert options or any(finding.level == "error" for finding in es.check(path))
 
 
-fuzzing = settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+fuzzing = settings(examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 TEXTS = [(DATA / name).read_bytes() for name in FILES]
 WORDS = [b"", b"0", b"-1", b"1e308", b"-1e308", b"1e-320", b"nan", b"inf", b"0 0 0", b"1 2 3", b"ground", b"world",
          b"base", b"free", b"floating", b"planar", b"<", b"/>", b"\"", b"&amp;", b"&x;", b"name", b"joint", b"<link/>",

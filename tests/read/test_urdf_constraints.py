@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eslabon as es
@@ -15,8 +15,8 @@ from eslabon.model import KINDS
 from eslabon.write.urdf import not_written
 from oracles import pin
 from random_mechanisms import CUTS, random_closed, random_coordinates, random_tree
+from randomness import examples, seeds
 
-seeds = st.integers(0, 2**32 - 1)
 pytestmark = pytest.mark.filterwarnings("ignore:.*URDF has no place for")
 
 
@@ -35,7 +35,7 @@ def same_bodies(m, other, q):
         np.testing.assert_allclose(other.body(body.name).com, body.com, atol=1e-15)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seeds)
 def test_trees_come_back(folder, seed):
     rng = np.random.default_rng(seed)
@@ -46,7 +46,7 @@ def test_trees_come_back(folder, seed):
     same_bodies(m, again, random_coordinates(rng, m))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seeds, st.sampled_from(CUTS))
 def test_loops_of_every_kind_come_back(folder, seed, kind):
     rng = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.kinematics.closure import constraint
 from eslabon.kinematics.tree import placements
 from oracles import pin
+from randomness import examples
 
 DATA = Path(__file__).parent / "data"
 
@@ -48,12 +49,11 @@ def test_the_yaml_beside_a_urdf_closes_it():
     assert m.nv - np.linalg.matrix_rank(jacobian_at(m, m.neutral())) == 2
 
 
-def test_a_three_d_loop_holds_the_points_together():
+def test_a_three_d_loop_holds_the_points_together(rng):
     """And only them: |Phi| is the distance of the two frames, wherever they stand."""
     m = es.load(DATA / "five_bar.urdf", loops=DATA / "five_bar_3d.yaml")
     assert m.loops[0].kind.kind == "spherical"
     assert m.actuated == ()
-    rng = np.random.default_rng(1)
     for q in rng.uniform(-1, 1, (5, m.nq)):
         placed = placements(m, q)
         distance = np.linalg.norm(placed["tip_A"][1] - placed["tip_B"][1])
@@ -399,9 +399,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
 def test_mangled_yaml_raises_only_our_errors(beside, data):
     text = YAML

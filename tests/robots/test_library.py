@@ -19,7 +19,9 @@ from scipy.integrate import solve_ivp
 import eslabon as es
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.kinematics.tree import on_body, placements
+from library_names import CLOSED, DETERMINED
 from oracles import pin
+from randomness import seeded
 
 MOBILITY = {
     "andrews_squeezer": 1, "bennett": 1, "bricard": 1, "cart_pole": 2, "delta": 3, "diaz_3rrr": 3, "diaz_four_bar": 1,
@@ -35,29 +37,6 @@ SOURCES = (
     r"Rojas|Yime|Díaz|Méndez|Morales|Corke|Paul|IFToMM|Hairer|Barto|Clavel|Gough|Bennett|Sarrus|textbook|publishe[sd]"
 )
 NAMES = sorted(MOBILITY)
-CLOSED = sorted(
-    [
-        "andrews_squeezer",
-        "bennett",
-        "bricard",
-        "delta",
-        "diaz_3rrr",
-        "diaz_four_bar",
-        "excavator",
-        "five_bar",
-        "four_bar_spring",
-        "n_four_bar",
-        "parallelogram",
-        "planar_3rrr",
-        "rojas_7r_loop",
-        "rojas_hexiflex",
-        "rssr",
-        "sarrus",
-        "slider_crank",
-        "spatial_four_bar",
-        "stewart_gough",
-    ]
-)
 
 
 @cache
@@ -70,7 +49,9 @@ def load(name: str) -> es.Mechanism:
 
 def test_the_library_is_complete() -> None:
     assert es.robots() == NAMES
-    assert [name for name in NAMES if load(name).closed] == CLOSED
+    assert tuple(name for name in NAMES if load(name).closed) == CLOSED
+    assert tuple(name for name in NAMES if load(name).loops) == CLOSED
+    assert tuple(name for name in CLOSED if load(name).actuated and load(name).dof == load(name).nu) == DETERMINED
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -116,7 +97,7 @@ def residual(m: es.Mechanism, q: np.ndarray) -> float:
 
 def wander(m: es.Mechanism, size: float = 0.3, seed: int = 0) -> np.ndarray:
     """A closed configuration a finite way from home, reached in small steps along the freedoms."""
-    q, rng = m.home(), np.random.default_rng(seed)
+    q, rng = m.home(), seeded(seed)
     heading = rng.standard_normal(m.nv)
     for _ in range(20):
         J = jacobian_at(m, q) if m.closed else np.zeros((0, m.nv))
@@ -232,9 +213,11 @@ PANDA = [(0, 0.333, 0), (0, 0, -90), (0, 0.316, 90), (0.0825, 0, 90), (-0.0825, 
     ("name", "table"),
     [("rojas_t3", T3), ("puma560", PUMA), ("puma560_drives", PUMA), ("ur5e_like", UR5E), ("stanford_arm", STANFORD)],
 )
-def test_an_arm_stands_where_its_table_says(name: str, table: list[tuple[float, float, float]]) -> None:
+def test_an_arm_stands_where_its_table_says(
+    name: str, table: list[tuple[float, float, float]], rng: np.random.Generator
+) -> None:
     m = load(name)
-    q = np.random.default_rng(1).uniform(-2, 2, m.nv)
+    q = rng.uniform(-2, 2, m.nv)
     T = np.eye(4)
     for joint, x, (a, d, alpha) in zip(m.joints, q, table, strict=True):
         slides = joint.kind.kind == "prismatic"
@@ -242,9 +225,9 @@ def test_an_arm_stands_where_its_table_says(name: str, table: list[tuple[float, 
     check_tool(m, q, T)
 
 
-def test_panda_like_stands_where_its_table_says() -> None:
+def test_panda_like_stands_where_its_table_says(rng: np.random.Generator) -> None:
     m = load("panda_like")
-    q = np.random.default_rng(2).uniform(-2, 2, 7)
+    q = rng.uniform(-2, 2, 7)
     T = np.eye(4)
     for x, (a, d, alpha) in zip(q, PANDA, strict=True):
         T = T @ modified_dh_matrix(x, d, a, np.radians(alpha))
@@ -457,8 +440,7 @@ def planar_2r(q, v, a, l1, lc1, lc2, m1, m2, I1, I2, g):
 
 
 @pytest.mark.parametrize("name", ["mendez_2r", "elbow"])
-def test_planar_arms_have_the_closed_form(name: str) -> None:
-    rng = np.random.default_rng(3)
+def test_planar_arms_have_the_closed_form(name: str, rng: np.random.Generator) -> None:
     q, v, a = rng.standard_normal((3, 2))
     m = load(name)
     if name == "mendez_2r":

@@ -10,8 +10,7 @@ from random_mechanisms import random_closed, random_coordinates, random_tree
 KINDS = ["revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free", "fixed"]
 
 
-def test_body_poses_are_those_of_the_frames_and_a_batch_is_its_single_calls() -> None:
-    rng = np.random.default_rng(1)
+def test_body_poses_are_those_of_the_frames_and_a_batch_is_its_single_calls(rng: np.random.Generator) -> None:
     m = random_tree(rng, KINDS)
     q = np.array([random_coordinates(rng, m) for _ in range(3)])
     poses = body_poses(m, q)
@@ -26,8 +25,8 @@ def test_body_poses_take_parameters() -> None:
     np.testing.assert_allclose(longer, body_poses(m.with_parameters(a1=1.7), [0.3, 0.4]), atol=1e-14)
 
 
-def test_both_sides_of_every_cut_joint_meet_in_a_closed_configuration() -> None:
-    m, q = random_closed(np.random.default_rng(2), ["revolute"] * 7, ["spherical"])
+def test_both_sides_of_every_cut_joint_meet_in_a_closed_configuration(rng: np.random.Generator) -> None:
+    m, q = random_closed(rng, ["revolute"] * 7, ["spherical"])
     s, poses = scene_of(m), body_poses(m, q)
     for mark in (j for j in s.joints if j.role == "cut"):
         first, second = (
@@ -37,8 +36,8 @@ def test_both_sides_of_every_cut_joint_meet_in_a_closed_configuration() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_drawn_axes_are_the_motions_that_the_joint_leaves_free(kind: str) -> None:
-    m = random_tree(np.random.default_rng(3), [kind])
+def test_the_drawn_axes_are_the_motions_that_the_joint_leaves_free(kind: str, rng: np.random.Generator) -> None:
+    m = random_tree(rng, [kind])
     mark = scene_of(m).joints[0]
     S = np.array(m.joints[0].kind.motion(np.array(m.joints[0].kind.neutral())), dtype=float).reshape(6, -1)
     assert len(mark.rotations) + len(mark.translations) == S.shape[1]
@@ -55,7 +54,7 @@ def test_planar_mechanisms_are_known_as_such(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLANAR)
-def test_nothing_moves_out_of_the_plane_and_gravity_points_down(name: str) -> None:
+def test_nothing_moves_out_of_the_plane_and_gravity_points_down(name: str, rng: np.random.Generator) -> None:
     m = es.load(name)
     s = scene_of(m)
     assert s.plane is not None
@@ -64,7 +63,7 @@ def test_nothing_moves_out_of_the_plane_and_gravity_points_down(name: str) -> No
     right, up, normal = s.plane
     assert right @ m.gravity == pytest.approx(0.0, abs=1e-9)
     assert up @ m.gravity <= 1e-9
-    v = np.random.default_rng(4).normal(size=m.nv)
+    v = rng.normal(size=m.nv)
     for b in m.bodies:
         twist = m.velocity(m.home(), v, b.name, axes="aligned")
         assert abs(twist[3:] @ normal) + np.linalg.norm(np.cross(twist[:3], normal)) < 1e-9
@@ -84,8 +83,8 @@ def test_a_mechanism_of_slides_alone_lies_in_a_plane_or_in_space() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parts_are_closed_solids_of_known_bodies(kind: str) -> None:
-    m = random_tree(np.random.default_rng(5), [kind, "revolute", kind])
+def test_parts_are_closed_solids_of_known_bodies(kind: str, rng: np.random.Generator) -> None:
+    m = random_tree(rng, [kind, "revolute", kind])
     s = scene_of(m)
     for part in s.parts:
         assert part.body in s.bodies
@@ -132,8 +131,8 @@ def test_external_wrenches_are_seen_in_the_grounds_axes() -> None:
     np.testing.assert_allclose(arrows.points[0], m.pose(q)[:3, 3], atol=1e-12)
 
 
-def test_moved_places_points_of_many_configurations() -> None:
+def test_moved_places_points_of_many_configurations(rng: np.random.Generator) -> None:
     m = es.load("elbow")
-    q = np.random.default_rng(6).normal(size=(5, 2))
+    q = rng.normal(size=(5, 2))
     placed = moved(body_poses(m, q)[:, 1], [[0.1, 0.2, 0.3], [0, 0, 0]])
     assert placed.shape == (5, 2, 3)

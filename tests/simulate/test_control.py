@@ -99,9 +99,9 @@ def test_constant_forces_and_none():
     assert abs(rest.q).max() < 1e-12
 
 
-def test_every_trajectory_may_have_its_own_forces():
+def test_every_trajectory_may_have_its_own_forces(rng):
     times = np.linspace(0, 1, 11)
-    values = np.random.default_rng(0).normal(size=(6, 11, 2))
+    values = rng.normal(size=(6, 11, 2))
     for kind in ("hold", "linear"):
         motion = simulate(M, Q, V, 1.0, Table(times, values, kind), method="rk4", step=0.01)
         assert motion.q.shape == (6, 101, 2)

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from randomness import seeded
 
 LENGTHS = {"five_bar": ("L1", "L3"), "slider_crank": ("r", "l"), "planar_3rrr": ("L",)}
 COUNT = 3
 
 
 def designs(m, names, count=COUNT):
-    rng = np.random.default_rng(3)
+    rng = seeded("designs")
     made = {name: m.parameters[name] * rng.uniform(0.95, 1.05, count) for name in names}
     mass = next(name for name in m.parameters if name.startswith("m"))
     return {**made, mass: m.parameters[mass] * rng.uniform(0.8, 1.2, count)}

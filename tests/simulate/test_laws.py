@@ -9,6 +9,7 @@ import pytest
 import eslabon as es
 from eslabon.simulate import Motion, SimulationError, sampled, simulate, traced
 from random_mechanisms import random_closed, random_coordinates, random_tree
+from randomness import seeded
 from simulate.samples import pendulum, top
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
@@ -43,7 +44,7 @@ def terms(m, frame):
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_verb_of_symbols_is_the_verb_of_numbers(seed, closed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     if closed:
         m, q = random_closed(rng, ["revolute", "spherical"], ["spherical" if seed else "revolute"])
         q, v, a = m.project(q, rng.normal(size=m.nv), rng.normal(size=m.nv))
@@ -83,9 +84,9 @@ def second_order(t, start, goal):
     return goal + (start - goal) * ((1 + 10 * t) * np.exp(-10 * t))[:, None]
 
 
-def test_computed_torque_of_many_arms_makes_their_errors_linear():
+def test_computed_torque_of_many_arms_makes_their_errors_linear(rng):
     m, goal = es.load("puma560"), np.full(6, 0.3)
-    start = np.random.default_rng(0).uniform(-1, 1, (40, 6))
+    start = rng.uniform(-1, 1, (40, 6))
     control = traced(lambda t, q, v: m.inverse_dynamics(q, v, 100 * (goal - q) - 20 * v))
     motion = simulate(m, start, None, 1.0, control, method="rk4", step=1e-3, every=50)
     for k in range(len(start)):
@@ -124,8 +125,8 @@ def test_an_integrator_is_the_integral_of_what_it_integrates(options):
         + 5 * motion.x[:, :2], atol=1e-12)  # fmt: skip
 
 
-def test_every_trajectory_may_have_its_own_states():
-    start = np.random.default_rng(0).normal(size=(5, 2))
+def test_every_trajectory_may_have_its_own_states(rng):
+    start = rng.normal(size=(5, 2))
 
     def integrating(t, q, v, x):
         return law(t, q, v) + 5 * x, 1 - q
@@ -189,8 +190,8 @@ def test_a_sampled_law_is_a_digital_controller_by_every_method(way):
     np.testing.assert_allclose(symplectic.q, motion.q, atol=1e-3)
 
 
-def test_a_sampled_law_of_many_trajectories_is_that_of_each():
-    start = np.random.default_rng(0).normal(size=(3, 4, 2))
+def test_a_sampled_law_of_many_trajectories_is_that_of_each(rng):
+    start = rng.normal(size=(3, 4, 2))
     for control in (sampled(law, 0.01, delay=0.004), sampled(traced(law), 0.01, delay=0.004)):
         many = simulate(M, start, None, 0.1, control, every=7, **FIXED)
         one = simulate(M, start[1, 2], None, 0.1, control, every=7, **FIXED)
@@ -260,8 +261,8 @@ def test_what_was_asked_and_states_are_kept_in_files(tmp_path):
     assert len(part.asked) == len(part.x) == len(part.t)
 
 
-def test_arrays_in_time_are_a_table_that_holds():
-    t, rng = np.linspace(0, 1, 6), np.random.default_rng(0)
+def test_arrays_in_time_are_a_table_that_holds(rng):
+    t = np.linspace(0, 1, 6)
     for m, tau in (
         (M, rng.normal(size=(6, 2))),
         (pendulum(), rng.normal(size=6)),

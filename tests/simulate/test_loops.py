@@ -115,9 +115,9 @@ def test_explicit_equations_go_round_dead_centres():
         es.load("elbow").simulate([0.1, 0.2], None, 1.0, constraints="multipliers")
 
 
-def test_many_at_once_and_a_traced_law():
+def test_many_at_once_and_a_traced_law(rng):
     m, q0 = falling("five_bar")
-    starts = m.assemble(q0[[0, 2]] + np.random.default_rng(0).uniform(-0.1, 0.1, (6, 2)), guess=q0)
+    starts = m.assemble(q0[[0, 2]] + rng.uniform(-0.1, 0.1, (6, 2)), guess=q0)
     law = es.simulate.traced(lambda t, q, v: -0.01 * v[[0, 2]])
     many = m.simulate(starts, None, 0.2, law, method="rk4", step=1e-3, every=50)
     assert many.q.shape == (6, 5, 4)
@@ -294,11 +294,11 @@ def test_many_windows_move_as_one_pendulum():
     assert motion.closure.max() < 1e-12
 
 
-def test_a_run_that_cannot_go_on_says_so_soon():
+def test_a_run_that_cannot_go_on_says_so_soon(rng):
     """A law that jumps wherever the motion goes: no step is short enough."""
     m, q0 = falling("five_bar")
     for model, q, method in ((m, q0, "DOP853"), (es.load("double_pendulum"), [0.5, 0.1], "LSODA")):
-        noise = np.random.default_rng(0)
+        noise = rng
         with pytest.raises(es.simulate.SimulationError, match="cannot be integrated beyond t = ") as caught:
             model.simulate(q, None, 10.0, lambda t, q, v, noise=noise: noise.normal(size=2), method=method, rtol=1e-12)
         assert caught.value.motion.statistics.evaluations < 100_000

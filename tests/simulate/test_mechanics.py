@@ -12,6 +12,7 @@ import eslabon as es
 from eslabon.simulate import simulate, traced
 from oracles import Oracle, mujoco_model, pin
 from random_mechanisms import random_builder, random_coordinates
+from randomness import seeded
 from simulate.samples import MOMENTS, free_body, pendulum, top
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
@@ -24,7 +25,7 @@ TREES = [
 
 
 def tree(k: int):
-    rng = np.random.default_rng(k)
+    rng = seeded(k)
     m = random_builder(rng, TREES[k]).build()
     return m, random_coordinates(rng, m), rng.normal(size=m.nv)
 
@@ -79,12 +80,12 @@ def test_the_symplectic_method_does_not_drift_and_rk4_does():
     assert late["rk4"] > 5
 
 
-def test_energy_changes_by_the_work_that_is_done():
-    b = random_builder(np.random.default_rng(11), ["revolute", "prismatic", "spherical"])
+def test_energy_changes_by_the_work_that_is_done(rng):
+    b = random_builder(rng, ["revolute", "prismatic", "spherical"])
     from dataclasses import replace
 
     b._items["joints"][0] = replace(b._items["joints"][0], viscous=(0.7,), stiffness=(3.0,), rest=(0.2,))
-    m, rng = b.build(), np.random.default_rng(1)
+    m = b.build()
     wrench, tau = rng.normal(size=6), rng.normal(size=m.nv)
     t = np.linspace(0, 3, 3001)
     motion = simulate(m, random_coordinates(rng, m), rng.normal(size=m.nv), t, tau, external={"tip": wrench}, **TIGHT)
@@ -194,8 +195,8 @@ def test_rk4_with_pinocchio_in_python_on_puma560():
         np.testing.assert_allclose(np.concatenate([motion.q[k + 1], motion.v[k + 1]]), x, rtol=1e-9, atol=1e-9)
 
 
-def test_mujoco_with_forces_held_over_its_steps():
-    m = random_builder(np.random.default_rng(3), ["revolute", "prismatic", "revolute"], branched=False).build()
+def test_mujoco_with_forces_held_over_its_steps(rng):
+    m = random_builder(rng, ["revolute", "prismatic", "revolute"], branched=False).build()
     mj = mujoco_model(m)
     mj.opt.timestep, mj.opt.integrator = 1e-3, mujoco.mjtIntegrator.mjINT_RK4
     data = mujoco.MjData(mj)

@@ -10,24 +10,26 @@ import pytest
 import eslabon as es
 from eslabon.simulate import Motion, simulate
 from random_mechanisms import random_builder, random_coordinates
+from randomness import seeded
 
-RNG = np.random.default_rng(4)
 KINDS = ["revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed", "helical"]
 
 
 @pytest.fixture(scope="module")
 def motion():
-    m = random_builder(np.random.default_rng(4), KINDS).build()
-    q = random_coordinates(RNG, m)
+    rng = seeded("motion")
+    m = random_builder(rng, KINDS).build()
+    q = random_coordinates(rng, m)
     happened = {"start of joint0": lambda t, q, v: q[0] - 1.2 * t}
-    return simulate(m, q, RNG.normal(size=m.nv), np.linspace(0, 1, 11), np.full(m.nv, 0.1), events=happened)
+    return simulate(m, q, rng.normal(size=m.nv), np.linspace(0, 1, 11), np.full(m.nv, 0.1), events=happened)
 
 
 @pytest.fixture(scope="module")
 def flight():
-    m = random_builder(np.random.default_rng(6), ["free", "revolute"]).build()
-    q = np.array([random_coordinates(RNG, m) for _ in range(6)]).reshape(2, 3, m.nq)
-    return simulate(m, q, RNG.normal(size=(2, 3, m.nv)), 1.0, method="rk4", step=0.05)
+    rng = seeded("flight")
+    m = random_builder(rng, ["free", "revolute"]).build()
+    q = np.array([random_coordinates(rng, m) for _ in range(6)]).reshape(2, 3, m.nq)
+    return simulate(m, q, rng.normal(size=(2, 3, m.nv)), 1.0, method="rk4", step=0.05)
 
 
 def same(a, b):

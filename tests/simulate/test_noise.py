@@ -48,9 +48,9 @@ def test_a_run_does_not_depend_on_how_it_is_cut():
     assert not np.allclose(other.end[0], often.end[0], atol=1e-6)
 
 
-def test_deviations_are_as_asked_and_samples_independent():
+def test_deviations_are_as_asked_and_samples_independent(rng):
     """What the law sees is kept as its state; what it saw is the motion and normal noise of the asked size."""
-    m = random_tree(np.random.default_rng(1), ["spherical", "prismatic"])
+    m = random_tree(rng, ["spherical", "prismatic"])
     deviations = np.array([0.01, 0.02, 0.03, 0.04])
     seeing = traced(lambda t, q, v, x: (np.zeros(m.nu), [*q.elements(), *v.elements()]))
     control = sampled(seeing, 0.02, state=np.zeros(m.nq + m.nv), noise=deviations, velocity_noise=2 * deviations)

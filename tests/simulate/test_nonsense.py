@@ -7,6 +7,7 @@ import pytest
 
 import eslabon as es
 from eslabon.simulate import Motion, Table, simulate, traced
+from randomness import seeded
 from small_mechanisms import SMALL
 
 M = es.load("double_pendulum")
@@ -135,7 +136,7 @@ STEPPED = [{}, {"method": "Radau"}, {"method": "rk4", "step": 0.05}, {"method": 
 
 def chain(seed):
     """A tree of random joints whose last body has the mass `last`, and no other inertia than by it."""
-    rng, b = np.random.default_rng(seed), es.Builder("chain")
+    rng, b = seeded(seed), es.Builder("chain")
     b.parameter("last", 0.0)
     for k, kind in enumerate(rng.choice(["revolute", "prismatic", "cylindrical", "universal"], size=3)):
         mass = (

@@ -34,8 +34,8 @@ def flat(m, q0, v0, duration):
 
 @pytest.mark.parametrize(("method", "options"), METHODS)
 @pytest.mark.parametrize("name", ["parallelogram", "n_four_bar"])
-def test_the_time_is_the_same_whatever_is_reported(name, method, options):
-    m, rng = es.load(name), np.random.default_rng(5)
+def test_the_time_is_the_same_whatever_is_reported(name, method, options, rng):
+    m = es.load(name)
     for _ in range(3):
         q0, v0, _ = m.complete([rng.uniform(0.5, 2.5)], [rng.normal() * 3], [0.0])
         want, seldom = flat(m, q0, v0, 2.0), {"every": 700} if method == "rk4" else {}
@@ -75,9 +75,9 @@ def test_of_many_trajectories_those_that_pass_are_counted(method, options):
 @pytest.mark.parametrize(
     "name", ["slider_crank", "diaz_four_bar", "five_bar", "planar_3rrr", "rssr", "bennett", "bricard"]
 )
-def test_dead_centres_and_redundant_rows_are_no_singularities(name):
+def test_dead_centres_and_redundant_rows_are_no_singularities(name, rng):
     """There other coordinates are independent, or other rows redundant, and no branches meet."""
-    m, rng = es.load(name), np.random.default_rng(1)
+    m = es.load(name)
     q0 = m.project(m.home())
     v0 = m.project(q0, 5 * rng.normal(size=m.nv))[1]
     assert told(m, q0, v0, [0.0, 1.0, 2.0]) is None

@@ -8,6 +8,7 @@ import pytest
 import eslabon as es
 from eslabon.simulate import Stops, simulate
 from random_mechanisms import random_builder
+from randomness import seeded
 from simulate.samples import pendulum
 
 METHODS = [{"method": "rk4", "step": 1e-3}, {"step": 1e-3}, {"method": "Radau"}, {"method": "LSODA"}]
@@ -33,7 +34,7 @@ def falls(energy, tolerance):
 @pytest.mark.parametrize("options", METHODS)
 @pytest.mark.parametrize("seed", range(2))
 def test_no_impact_of_a_tree_gains_energy(options, seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     m = between(random_builder(rng, ["revolute", "prismatic", "cylindrical"]).build(), 0.2)
     v0 = rng.normal(size=m.nv) * 2
     motion = simulate(m, m.home(), v0, 0.5, stops=True, **options)

@@ -7,23 +7,24 @@ import eslabon as es
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.partition import partition
 from eslabon.model import KINDS
+from library_names import CLOSED
 from random_mechanisms import random_closed
+from randomness import seeded
 
 CUTS = [k for k in KINDS if k != "free"]
-LOOPED = [name for name in es.robots() if es.load(name).loops]
 TREE = ["revolute", "spherical", "prismatic", "universal", "revolute", "cylindrical"]
 
 
 @pytest.mark.parametrize("kind", CUTS)
-def test_every_kind_can_be_cut(kind):
+def test_every_kind_can_be_cut(kind, rng):
     for seed in range(3):
-        m, q = random_closed(np.random.default_rng(seed), TREE, [kind])
+        m, q = random_closed(seeded(seed), TREE, [kind])
         assert np.abs(m.constraint(q)).max() < 1e-13
         v = np.linalg.svd(m.constraint_jacobian(q))[2][-1]
         step = 1e-6
         moved = [m.constraint(close_to(m, q, s * step * v)) for s in (-1, 1)]
         assert np.abs((moved[1] - moved[0]) / (2 * step)).max() < 1e-8  # along a free motion nothing opens
-        away = np.random.default_rng(9).normal(size=m.nv)
+        away = rng.normal(size=m.nv)
         difference = (m.constraint(close_to(m, q, step * away)) - m.constraint(close_to(m, q, -step * away))) / (
             2 * step
         )
@@ -43,9 +44,9 @@ def close_to(m, q, step):
 
 
 @pytest.mark.parametrize("kind", CUTS)
-def test_the_papers_formula_is_the_jacobian(kind):
+def test_the_papers_formula_is_the_jacobian(kind, rng):
     """Phi' = C^T (V_n - Ad_nm V_m) on closed loops (Yime, eq. 25)."""
-    m, q = random_closed(np.random.default_rng(4), TREE, [kind])
+    m, q = random_closed(rng, TREE, [kind])
     loop = m.loops[0]
 
     def frame(end):
@@ -61,14 +62,13 @@ def test_the_papers_formula_is_the_jacobian(kind):
     assert np.allclose(C.T @ relative, m.constraint_jacobian(q), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", LOOPED)
-def test_the_library_assembles_and_completes(name):
+@pytest.mark.parametrize("name", CLOSED)
+def test_the_library_assembles_and_completes(name, rng):
     m = es.load(name)
     home = close(m)
     places = [k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]
     if not places:
         return
-    rng = np.random.default_rng(0)
     values = home[places] + rng.uniform(-0.03, 0.03, (20, len(places)))
     q = m.assemble(values)
     assert np.abs(m.constraint(q)).max() < 1e-12
@@ -98,8 +98,7 @@ def test_yime_five_bar_positions():
     assert np.allclose(a[:, 1], [0.013549226, 0.405174968, 0.647397241], atol=1e-9)
 
 
-def test_a_parallel_robot_is_brought_to_a_pose():
-    rng = np.random.default_rng(2)
+def test_a_parallel_robot_is_brought_to_a_pose(rng):
     for name, frame in (("planar_3rrr", "centre"), ("stewart_gough", "platform"), ("delta", "platform")):
         m = es.load(name)
         q = m.assemble(
@@ -146,9 +145,8 @@ def test_redundant_rows_are_found():
         assert np.linalg.matrix_rank(J[list(p.rows)][:, list(p.dependent)]) == rows
 
 
-def test_projection_is_nearest():
+def test_projection_is_nearest(rng):
     m = es.load("planar_3rrr")
-    rng = np.random.default_rng(0)
     q, v, a = m.complete([0.6, 0.5, 0.55], [0.3, -0.2, 0.1], [1.0, 0, 2])
     q2, v2, a2 = m.project(q + 0.01 * rng.normal(size=7), v + 0.1 * rng.normal(size=7), a + rng.normal(size=7))
     assert np.abs(m.constraint(q2)).max() < 1e-12

@@ -8,6 +8,7 @@ import pytest
 import eslabon as es
 from eslabon.coordinates.partition import partition
 from random_mechanisms import random_closed, random_tree
+from randomness import seeded
 
 LEADS = [(), (0,), (2, 3), (2, 0)]
 
@@ -56,7 +57,7 @@ def open_verbs(m, q):
 
 
 def mechanisms():
-    rng = np.random.default_rng(4)
+    rng = seeded("mechanisms")
     arm = random_tree(rng, ["revolute", "prismatic", "revolute", "revolute", "universal"], branched=False)
     yield "arm", open_verbs, arm, arm.home()
     loop, q = random_closed(
@@ -116,20 +117,18 @@ def test_leading_axes_that_do_not_fit_are_told():
 
 
 @pytest.mark.parametrize("name", ["planar_3rrr", "delta", "rssr", "sarrus"])
-def test_the_near_way_is_the_general_way(name):
+def test_the_near_way_is_the_general_way(name, rng):
     """One native call for what is near, and continuation for what is not, lead to the same configuration."""
     m = es.load(name)
     q = m.project(m.home())
     place = [k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]
-    rng = np.random.default_rng(0)
     x = q[place] + rng.uniform(-0.05, 0.05, (60, len(place)))
     assert np.allclose([m.assemble(row, q) for row in x], m.assemble(x, q), rtol=0, atol=1e-11)
 
 
-def test_a_near_solution_keeps_to_limits_and_turns():
+def test_a_near_solution_keeps_to_limits_and_turns(rng):
     """A near solution within the limits and without a whole turn is the general one; beyond them it is not taken."""
     m = es.load("puma560")
-    rng = np.random.default_rng(1)
     q = rng.uniform(-0.5, 0.5, (40, 6))
     for row in q:
         guess = row + rng.uniform(-0.1, 0.1, 6)

@@ -4,14 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import eslabon as es
 from eslabon.coordinates.closing import close
-
-LOOPED = [name for name in es.robots() if es.load(name).closed]
-DETERMINED = [name for name in LOOPED if es.load(name).actuated and es.load(name).dof == es.load(name).nu]
+from library_names import DETERMINED
+from randomness import examples, seeds
 
 
 def actuated(m):
@@ -43,8 +42,8 @@ def sine(m, rng, rows):
 
 
 @pytest.mark.parametrize("name", DETERMINED)
-@settings(max_examples=12, deadline=None)
-@given(seed=st.integers(0, 10**6), rows=st.integers(3, 40))
+@examples(12)
+@given(seed=seeds, rows=st.integers(3, 40))
 def test_the_spacing_of_rows_changes_nothing(name, seed, rows):
     m = es.load(name)
     x = sine(m, np.random.default_rng(seed), rows)

@@ -19,6 +19,7 @@ from eslabon.solvers.inverse import (
 from eslabon.solvers.inverse.arm import arm_for, prepared
 from eslabon.solvers.inverse.newton_gauss import Factor, improved
 from random_mechanisms import random_coordinates, random_tree
+from randomness import seeded
 
 ARMS = ["puma560", "panda_like", "ur5e_like", "stanford_arm", "scara"]
 
@@ -28,7 +29,7 @@ def limits_of(m):
 
 
 def random_postures(m, count, seed=0):
-    return np.random.default_rng(seed).uniform(*limits_of(m), (count, m.nq))
+    return seeded(seed).uniform(*limits_of(m), (count, m.nq))
 
 
 def pose(R=None, p=(0, 0, 0)):
@@ -68,7 +69,7 @@ def test_without_limits_nearly_every_start_leads_to_the_target(name):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_trees_of_every_joint_kind(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     kinds = list(rng.permutation(list(KINDS))) if seed % 2 else None
     m = random_tree(rng, kinds, branched=bool(seed % 3))
     T = m.pose([random_coordinates(rng, m) for _ in range(50)], "tip")
@@ -80,8 +81,7 @@ def test_trees_of_every_joint_kind(seed):
             assert np.allclose(np.linalg.norm(quaternions, axis=1), 1.0, atol=1e-14)
 
 
-def test_joints_off_the_way_stay_where_they_are():
-    rng = np.random.default_rng(2)
+def test_joints_off_the_way_stay_where_they_are(rng):
     m = random_tree(rng, ["revolute"] * 8)
     guess = random_coordinates(rng, m)
     frame = "tip"
@@ -113,9 +113,9 @@ def test_an_empty_batch():
     assert found.converged.shape == (0,)
 
 
-def test_a_target_half_a_turn_away_is_no_stall():
+def test_a_target_half_a_turn_away_is_no_stall(rng):
     """vect(P R^T) vanishes there, and the equations of the thesis with it."""
-    m = random_tree(np.random.default_rng(0), ["spherical"], branched=False)
+    m = random_tree(rng, ["spherical"], branched=False)
     here = m.pose(m.neutral(), "tip")
     for axis in np.eye(3):
         T = here.copy()
@@ -305,9 +305,8 @@ def test_the_hexiflex_as_a_five_axis_problem(degrees):
 
 
 @pytest.mark.parametrize("name", ["puma560", "ur5e_like", "stanford_arm", "scara"])
-def test_rates_and_accelerations_undo_the_forward_ones(name):
+def test_rates_and_accelerations_undo_the_forward_ones(name, rng):
     m = es.load(name)
-    rng = np.random.default_rng(3)
     q = random_postures(m, 200, seed=3)
     q = q[condition(m, q) < 200]
     v, a = rng.normal(size=(2, len(q), m.nv))
@@ -322,7 +321,7 @@ def test_rates_and_accelerations_undo_the_forward_ones(name):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_rates_of_trees_of_every_joint_kind(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     m = random_tree(rng, list(rng.permutation(list(KINDS))), branched=False)
     q, v, a = random_coordinates(rng, m), *rng.normal(size=(2, m.nv))
     T, V, A = m.pose(q, "tip"), m.velocity(q, v, "tip", "ground"), m.acceleration(q, v, a, "tip", "ground")
@@ -332,10 +331,10 @@ def test_rates_of_trees_of_every_joint_kind(seed):
     assert np.linalg.norm(made.v) <= np.linalg.norm(v) + 1e-9
 
 
-def test_the_rates_of_a_five_axis_tool():
+def test_the_rates_of_a_five_axis_tool(rng):
     m = hexiflex()
     beta = np.radians(70)
-    q, rng = hexiflex_angles(beta), np.random.default_rng(0)
+    q = hexiflex_angles(beta)
     v, a = rng.normal(size=(2, 5))
     made = inverse_motion(
         m, m.pose(q), m.velocity(q, v, axes="aligned"), m.acceleration(q, v, a, axes="aligned"), q, axis="x"
@@ -378,10 +377,9 @@ def test_the_closed_form_of_the_7r_loop(degrees):
 # -- the method of the thesis -----------------------------------------------------------------------------------------
 
 
-def test_seven_equations_and_their_jacobian():
+def test_seven_equations_and_their_jacobian(rng):
     m = es.load("puma560")
     arm = prepared(m, None, None)
-    rng = np.random.default_rng(0)
     q, v, h = rng.uniform(-1, 1, 6), rng.normal(size=6), 1e-6
     x = arm.task.of_pose(m.pose(rng.uniform(-1, 1, 6)))
     f, J = arm.equations(q, x)
@@ -401,8 +399,7 @@ def test_newton_gauss_needs_few_steps_near_the_solution():
 
 
 @pytest.mark.parametrize("shape", [(7, 6), (7, 4), (7, 7)])
-def test_the_factor_solves_least_squares_of_least_norm(shape):
-    rng = np.random.default_rng(0)
+def test_the_factor_solves_least_squares_of_least_norm(shape, rng):
     J, b = rng.normal(size=(5, *shape)), rng.normal(size=(5, 7))
     x = Factor.of(J, 6).solve(b)
     for k in range(5):
@@ -468,8 +465,7 @@ def test_turning_through_the_spurious_angles(angle):
     assert np.abs(np.diff(motion.q, axis=0)).max() < 0.5
 
 
-def test_a_path_through_right_angles_of_a_spherical_wrist():
-    rng = np.random.default_rng(0)
+def test_a_path_through_right_angles_of_a_spherical_wrist(rng):
     m = random_tree(rng, ["spherical", "prismatic", "prismatic", "prismatic"], branched=False)
     start = m.pose(m.neutral(), "tip")
     motion = follow(m, Turn(start, [0, 1, 0], 2 * np.pi), guess=m.neutral(), frame="tip", times=np.linspace(0, 1, 37))

@@ -8,6 +8,7 @@ from eslabon.algebra import pose as pose_of
 from eslabon.algebra import rotation_about
 from eslabon.solvers.inverse import inverse_motion
 from random_mechanisms import random_tree
+from randomness import seeded
 
 
 def frame_motion(m, q, v, a, frame=None):
@@ -15,8 +16,8 @@ def frame_motion(m, q, v, a, frame=None):
 
 
 @pytest.mark.parametrize("name", ["planar_3rrr", "delta", "stewart_gough"])
-def test_a_parallel_robot_moves_its_platform_as_asked(name):
-    m, rng = es.load(name), np.random.default_rng(1)
+def test_a_parallel_robot_moves_its_platform_as_asked(name, rng):
+    m = es.load(name)
     frame, q = m.frames[0].name, np.tile(m.project(m.home()), (2, 3, 1))
     q, v, a = m.project(q, rng.normal(size=(2, 3, m.nv)), rng.normal(size=(2, 3, m.nv)))
     found = m.inverse_motion(*frame_motion(m, q, v, a, frame), guess=q, frame=frame)
@@ -57,7 +58,7 @@ def test_the_verb_of_a_tree_is_the_function():
 @pytest.mark.parametrize("equations", ["invariants", "vector"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_iteration_converges_quadratically_and_gives_the_rates(equations, seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     m = random_tree(rng, ["revolute", "prismatic", "revolute", "helical", "revolute", "revolute"], branched=False)
     q = rng.uniform(-1, 1, (4, 6))
     q = q[m.conditions(q).serial > 0.01]

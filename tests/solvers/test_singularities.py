@@ -69,7 +69,7 @@ def test_crossings_along_a_motion():
         _ = m.conditions(q[0]).crossings
 
 
-def test_the_workspace_of_a_five_bar_is_what_its_links_allow():
+def test_the_workspace_of_a_five_bar_is_what_its_links_allow(rng):
     m = es.load("five_bar").with_parameters(L2=0.08, L5=0.08)
     space = m.workspace(samples=3000)
     assert 0.3 < space.reached < 1.0
@@ -78,7 +78,7 @@ def test_the_workspace_of_a_five_bar_is_what_its_links_allow():
     # closed form: it closes where the ends of the two cranks are no farther apart than the two other bars are long
     a = m.parameters
     lower, upper = (np.array([x[k] for x in _ranges(m, m.actuated, {})]) for k in (0, 1))
-    values = np.random.default_rng(0).uniform(lower, upper, (20000, 2))
+    values = rng.uniform(lower, upper, (20000, 2))
     ends = [np.exp(1j * values[:, k]) * length for k, length in ((0, a["L2"]), (1, a["L5"]))]
     apart = np.abs(ends[0] - ends[1] - a["L1"])
     closes = (apart < a["L3"] + a["L4"]) & (apart > abs(a["L3"] - a["L4"]))

@@ -50,8 +50,7 @@ def turned(angle):
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (6, 3), (2, 6), (6, 6), (9, 9)])
-def test_singular_values_and_signs_are_those_of_lapack(shape):
-    rng = np.random.default_rng(0)
+def test_singular_values_and_signs_are_those_of_lapack(shape, rng):
     A = rng.normal(size=(400, *shape))
     A[::2, :, -1] = A[::2, :, 0] + A[::2, :, -1] * 10.0 ** rng.uniform(-12, 0, (200, 1))  # nearly singular
     A[1::4] *= 10.0 ** rng.uniform(-5, 0, (100, 1, shape[1]))  # badly scaled
@@ -74,9 +73,9 @@ def test_singular_values_and_signs_are_those_of_lapack(shape):
     ("five_bar", "point", "translation"), ("five_bar", "point", "all"), ("delta", "centre", "all"),
     ("puma560", "tool", "all"), ("planar_3rrr", "centre", "translation"),
 ])  # fmt: skip
-def test_native_conditions_are_those_of_the_verb(name, frame, part):
+def test_native_conditions_are_those_of_the_verb(name, frame, part, rng):
     m = es.load(name)
-    q = m.workspace(frame, samples=40).q if m.closed else np.random.default_rng(0).uniform(-3, 3, (40, 6))
+    q = m.workspace(frame, samples=40).q if m.closed else rng.uniform(-3, 3, (40, 6))
     found, exact = judged(m, q, frame, part), m.conditions(q, frame, part)
     for own in found._fields:
         np.testing.assert_allclose(getattr(found, own), getattr(exact, own), atol=1e-11)

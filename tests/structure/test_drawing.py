@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from itertools import combinations
@@ -10,25 +9,26 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from batches import each
 from eslabon import load, robots
 from eslabon.model import Builder
 from eslabon.structure import topology_svg, topology_text
 from eslabon.structure.drawing import nodes_of, places, shortened
 from eslabon.structure.layout import GAP, across
+from randomness import examples, seeded
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def branched(seed=3, n=30):
-    choose = random.Random(seed)
+    rng = seeded("branched", seed)
     b, names = Builder(f"tree_{seed}"), ["ground"]
     for k in range(n):
-        b.body(f"body_{k}").joint(
-            f"joint_{k}", choose.choice(["revolute", "prismatic", "spherical"]), choose.choice(names[-8:]), f"body_{k}"
-        )
+        kind, parent = rng.choice(["revolute", "prismatic", "spherical"]), rng.choice(names[-8:])
+        b.body(f"body_{k}").joint(f"joint_{k}", str(kind), str(parent), f"body_{k}")
         names.append(f"body_{k}")
     return b.build()
 
@@ -59,7 +59,7 @@ def mechanism(which):
     return load(which) if isinstance(which, str) else which
 
 
-@pytest.mark.parametrize("which", ALL, ids=lambda x: x if isinstance(x, str) else x.name[:12])
+@each("which", ALL)
 def test_every_name_is_there(which):
     m = mechanism(which)
     root = ElementTree.fromstring(topology_svg(m))
@@ -76,7 +76,7 @@ def test_every_name_is_there(which):
     assert classes.count("ground") == classes.count("legend") == 1
 
 
-@pytest.mark.parametrize("which", ALL, ids=lambda x: x if isinstance(x, str) else x.name[:12])
+@each("which", ALL)
 def test_nothing_overlaps_and_all_is_on_the_page(which):
     m = mechanism(which)
     nodes = list(nodes_of(m))
@@ -108,7 +108,7 @@ def test_a_tree_is_drawn_without_crossings():
             assert not (a[0] == b[0] and (a[1] - b[1]) * (a[2] - b[2]) < -1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000))
 def test_layout_keeps_its_distances(seed):
     rng = np.random.default_rng(seed)

@@ -171,8 +171,8 @@ def test_a_histogram_says_what_it_leaves_out():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_sweep_of_which_all_fails_is_drawn(kind):
-    x = np.random.default_rng(0).uniform(0, 1, (2, 30))
+def test_a_sweep_of_which_all_fails_is_drawn(kind, rng):
+    x = rng.uniform(0, 1, (2, 30))
     made = table({"a": x[0], "b": x[1]}, {("torque", "N m"): x[0]}, np.ones(30, dtype=bool))
     figure = made.plot(kind)
     figure.canvas.draw()
@@ -181,8 +181,8 @@ def test_a_sweep_of_which_all_fails_is_drawn(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", [0.0, 3.0])
-def test_values_that_are_all_equal_are_drawn(kind, value):
-    places = dict(zip("ab", np.random.default_rng(0).uniform(0, 1, (2, 30)), strict=True))
+def test_values_that_are_all_equal_are_drawn(kind, value, rng):
+    places = dict(zip("ab", rng.uniform(0, 1, (2, 30)), strict=True))
     table(places, {("c", ""): np.full(30, value)}).plot(kind, log=value > 0).canvas.draw()
 
 
@@ -197,12 +197,12 @@ def test_logarithmic_scales(kind):
 # -- what suits, how much, and what is refused -----------------------------------------------------------------------
 
 
-def test_the_kind_suits_the_parameters():
+def test_the_kind_suits_the_parameters(rng):
     assert grid().plot().axes[1].get_ylabel() == "torque [N m]"  # the bar of a map
     assert len(sampled(parameters=("a", "b", "c", "d")).plot().axes) == 36
     scattered = sampled(over=["L2 [m] = uniform(0.03, 0.06)", "L3 [m] = tolerance(0.03, 0.06)"])
     assert scattered.plot().axes[0].get_ylabel() == "designs"
-    x = 0.045 * np.random.default_rng(0).uniform(0.99, 1.01, (2, 50))
+    x = 0.045 * rng.uniform(0.99, 1.01, (2, 50))
     near = table({"L2": x[0], "L3": x[1]}, {("torque", "N m"): x[0]}, method="random")
     assert near.plot().axes[0].get_ylabel() == "designs"
 
