@@ -10,14 +10,14 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from eslabon import load, robots
 from eslabon.model import Builder
 from eslabon.structure import topology_svg, topology_text
 from eslabon.structure.drawing import nodes_of, places, shortened
 from eslabon.structure.layout import GAP, across
+from randomness import examples, seeds
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -108,8 +108,8 @@ def test_a_tree_is_drawn_without_crossings():
             assert not (a[0] == b[0] and (a[1] - b[1]) * (a[2] - b[2]) < -1e-6)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000))
+@examples(40)
+@given(seeds)
 def test_layout_keeps_its_distances(seed):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 5, size=4)

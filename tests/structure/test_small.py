@@ -6,13 +6,14 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 from eslabon.mechanism import Mechanism
 from eslabon.structure import topology_text
 from eslabon.studies.describe import describe
+from randomness import examples, seeds
 from small_mechanisms import SMALL, random_locked, random_with_fixed
 
 DOF = {
@@ -41,13 +42,13 @@ def test_every_small_mechanism_answers(name: str) -> None:
     check(SMALL[name](), DOF[name])
 
 
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), moving=st.integers(0, 3))
+@examples(25)
+@given(seed=seeds, moving=st.integers(0, 3))
 def test_fixed_joints_add_nothing(seed: int, moving: int) -> None:
     check(random_with_fixed(np.random.default_rng(seed), moving), moving)
 
 
-@settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1))
+@examples(15)
+@given(seed=seeds)
 def test_a_welded_chain_does_not_move(seed: int) -> None:
     check(random_locked(np.random.default_rng(seed)), 0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eslabon.algebra import adjoint, bracket, motion_exp
 from eslabon.structure import SUBGROUPS, subgroup
 from eslabon.structure.subgroups import algebra, intersection, kernel, rank, span
+from randomness import examples, seeds
 
 E = np.eye(6)
 PITCH = 0.3
@@ -18,7 +19,6 @@ ALGEBRAS = {
     "I": E[:, :0], "R": E[:, [2]], "P": E[:, [5]], "H": SCREW, "C": E[:, [2, 5]], "T2": E[:, [3, 4]],
     "E": E[:, [2, 3, 4]], "S": E[:, :3], "T3": E[:, 3:], "Y": np.hstack([SCREW, E[:, [3, 4]]]), "X": E[:, 2:], "D": E,
 }  # fmt: skip
-seeds = st.integers(0, 10_000)
 
 
 def placed(seed):
@@ -35,7 +35,7 @@ def sliding(axis):
 
 
 @pytest.mark.parametrize("symbol", SUBGROUPS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seeds)
 def test_each_is_recognised_wherever_it_stands(symbol, seed):
     """Random elements of an algebra, as many as its dimension or more, generate it."""
@@ -74,7 +74,7 @@ MORE = [
 
 
 @pytest.mark.parametrize(("symbol", "twists"), [*GENERATORS.items(), *MORE])
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seeds)
 def test_joints_generate_their_group(symbol, twists, seed):
     """Fewer joints than the dimension are enough where brackets give the rest."""
@@ -82,7 +82,7 @@ def test_joints_generate_their_group(symbol, twists, seed):
     assert found.symbol == symbol
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seeds, st.integers(1, 5), st.booleans())
 def test_the_closure_is_closed_and_five_does_not_occur(seed, count, special):
     rng = np.random.default_rng(seed)
@@ -108,7 +108,7 @@ def test_axis_point_and_pitch():
     assert str(screw) == "H: screw motion along a line, along (0, 0.6, 0.8), through (1, -0.8, 0.6), pitch 0.25"
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seeds)
 def test_spaces(seed):
     rng = np.random.default_rng(seed)
