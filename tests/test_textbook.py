@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import eslabon as es
 from eslabon.coordinates.massless import structure
 from eslabon.model.configuration import integrate
-from random_mechanisms import State, closed_states, few, states
+from randomness import examples
+from strategies import State, degenerate_loops, degenerate_trees, moving_loops, moving_trees
 
 CLOSED = [name for name in es.robots() if es.load(name).closed]
 READABLE = [name for name in CLOSED if name not in ("delta", "stewart_gough")]
@@ -94,14 +95,14 @@ def test_the_library(name: str) -> None:
         check_reduced(m, m.project(q), rng.normal(size=m.dof), tau)
 
 
-@settings(few, max_examples=4)
-@given(closed_states(most=3))
+@examples(4)
+@given(moving_loops(most=3) | degenerate_loops(most=3))
 def test_any_closed_mechanism(s: State) -> None:
     check_motion(s.m, s.q, s.v, np.arange(1.0, s.m.nu + 1))
 
 
-@settings(few, max_examples=4)
-@given(states(most=2))
+@examples(4)
+@given(moving_trees(most=2) | degenerate_trees(most=2))
 def test_any_tree(s: State) -> None:
     check_motion(s.m, s.q, s.v, np.arange(1.0, s.m.nu + 1))
 
@@ -171,8 +172,8 @@ def test_every_line_can_be_typeset(name: str) -> None:
 # Length ---------------------------------------------------------------------------------------------------------------
 
 
-@settings(few, max_examples=4)
-@given(closed_states(most=3, light=False))
+@examples(4)
+@given(moving_loops(most=3))
 def test_equations_are_no_longer_than_the_graph(s: State) -> None:
     """Also where loops are solved for, at most so many operations are written as are computed."""
     m = s.m

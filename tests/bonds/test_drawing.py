@@ -7,12 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import eslabon as es
+from bond_graph_strategies import built, degenerate_graphs, graphs
 from eslabon.bond_graph.picture import Line, Writing, flow_side, picture
 from eslabon.bond_graph.picture_files import svg
-from random_bond_graphs import graphs, made
+from randomness import examples
 
 MOTOR = es.BondGraph(
     "motor",
@@ -212,12 +213,10 @@ def test_parallel_bonds_and_separate_graphs_are_seen():
     assert max(p.size) < 2000
 
 
-@settings(max_examples=20, deadline=None)
-@given(graphs())
+@examples(20)
+@given(graphs() | degenerate_graphs())
 def test_random_graphs_are_drawn(drawn):
-    g = made(*drawn)
-    if g is None:
-        return
+    g = built(*drawn)
     p = picture(g, None)
     ET.fromstring(svg(p))
     assert len(items(p, "bond")) == len(g.bonds)

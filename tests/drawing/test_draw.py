@@ -8,14 +8,14 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import eslabon as es
 from eslabon.drawing.draw import Drawing
 from eslabon.drawing.drawn_configurations import configurations
 from eslabon.drawing.staging import open_stage
 from eslabon.scene import body_poses, scene_of
-from random_mechanisms import CUTS, ONE_FREEDOM, few, random_closed, random_tree
+from random_mechanisms import CUTS, ONE_FREEDOM, random_closed, random_tree
+from randomness import examples, seeds
 
 PLANAR = ["revolute", "prismatic", "planar"]
 
@@ -35,8 +35,8 @@ def drawn_joints(m, q):
     return found
 
 
-@few
-@given(st.integers(0, 10_000))
+@examples(8)
+@given(seeds)
 def test_every_joint_of_a_random_tree_is_drawn(seed):
     m = random_tree(np.random.default_rng(seed))
     with warnings.catch_warnings():
@@ -44,8 +44,8 @@ def test_every_joint_of_a_random_tree_is_drawn(seed):
         assert {j.name for j in m.joints} <= drawn_joints(m, m.home())
 
 
-@few
-@given(st.integers(0, 10_000))
+@examples(8)
+@given(seeds)
 def test_every_cut_joint_is_drawn(seed):
     rng = np.random.default_rng(seed)
     kinds = [str(x) for x in rng.choice(CUTS, 2)]
