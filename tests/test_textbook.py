@@ -15,8 +15,8 @@ import eslabon as es
 from eslabon.coordinates.massless import structure
 from eslabon.model.configuration import integrate
 from library_names import CLOSED
-from random_mechanisms import State, closed_states, states
 from randomness import examples, seeded
+from strategies import State, degenerate_loops, degenerate_trees, moving_loops, moving_trees
 
 READABLE = [name for name in CLOSED if name not in ("delta", "stewart_gough")]
 
@@ -94,13 +94,13 @@ def test_the_library(name: str) -> None:
 
 
 @examples(4)
-@given(closed_states(most=3))
+@given(moving_loops(most=3) | degenerate_loops(most=3))
 def test_any_closed_mechanism(s: State) -> None:
     check_motion(s.m, s.q, s.v, np.arange(1.0, s.m.nu + 1))
 
 
 @examples(4)
-@given(states(most=2))
+@given(moving_trees(most=2) | degenerate_trees(most=2))
 def test_any_tree(s: State) -> None:
     check_motion(s.m, s.q, s.v, np.arange(1.0, s.m.nu + 1))
 
@@ -171,7 +171,7 @@ def test_every_line_can_be_typeset(name: str) -> None:
 
 
 @examples(4)
-@given(closed_states(most=3, light=False))
+@given(moving_loops(most=3))
 def test_equations_are_no_longer_than_the_graph(s: State) -> None:
     """Also where loops are solved for, at most so many operations are written as are computed."""
     m = s.m

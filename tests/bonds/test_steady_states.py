@@ -1,39 +1,21 @@
 """Steady states through derivative causality: z = B* u against -A^-1 B u, forward, inverse, and as simulations end."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import eslabon as es
-from random_bond_graphs import graphs, made
-
-RNG = np.random.default_rng(17)
-VARIED = np.random.default_rng(2)
+from bond_graph_strategies import built, graphs, with_general_values
+from randomness import examples, seeds
 
 
-def general(g):
-    values = ("I", "C", "R", "TF", "GY")
-    elements = tuple(
-        replace(x, value=float(VARIED.uniform(0.5, 2.0))) if x.kind in values else x for x in g.flat.elements
-    )
-    return es.BondGraph.of(replace(g.flat, elements=elements))
-
-
-@settings(max_examples=60, deadline=None)
-@given(graphs())
-def test_steady_states_of_random_linear_graphs(drawn):
+@examples(30)
+@given(graphs(), seeds)
+def test_steady_states_of_random_linear_graphs(drawn, seed):
     """x = -A^-1 B u where the structural rank is full, and else a sentence that says there is none, or a family."""
-    g = made(*drawn)
-    try:
-        if g is None or not g.order:
-            return
-        g = general(g)
-        linear = g.linearize(np.zeros(g.order), np.zeros(len(g.inputs)))
-    except es.EslabonError:
-        return
-    u = VARIED.normal(size=(3, len(g.inputs)))
+    g = with_general_values(built(*drawn), seed)
+    linear = g.linearize(np.zeros(g.order), np.zeros(len(g.inputs)))
+    u = np.random.default_rng(seed).normal(size=(3, len(g.inputs)))
     if not g.structural_rank().full:
         with pytest.raises(es.SingularityError, match="family"):
             g.steady_state(u)
@@ -45,11 +27,10 @@ def test_steady_states_of_random_linear_graphs(drawn):
     except es.ModelError as error:
         assert "its rate is needed" in str(error)
         return
-    if not g.inputs:
-        return
-    z, sources = (np.stack([variables[n] for n in J.key[key]], axis=-1) for key in ("zd", "u"))
-    B = J.fields(rest.x, u)["B_star"]
-    np.testing.assert_allclose(z, np.einsum("kij,kj->ki", B, sources), rtol=1e-6, atol=1e-6)
+    if g.inputs:
+        z, sources = (np.stack([variables[n] for n in J.key[key]], axis=-1) for key in ("zd", "u"))
+        B = J.fields(rest.x, u)["B_star"]
+        np.testing.assert_allclose(z, np.einsum("kij,kj->ki", B, sources), rtol=1e-6, atol=1e-6)
 
 
 def test_an_effort_that_needs_the_rate_of_an_input():
@@ -63,10 +44,10 @@ def test_an_effort_that_needs_the_rate_of_an_input():
 
 
 @pytest.mark.parametrize("name", ["morales_puma", "morales_stanford_constant"])
-def test_forward_inverse_and_simulation(name):
+def test_forward_inverse_and_simulation(name, rng):
     """Inputs hold positions, these inputs lead to the positions, and a simulation settles there."""
     g = es.BondGraph.load(name)
-    positions = {s: x for s, x in zip(("q3", "q23", "q53"), RNG.uniform(0.1, 0.4, 3), strict=True) if s in g.states}
+    positions = {s: x for s, x in zip(("q3", "q23", "q53"), rng.uniform(0.1, 0.4, 3), strict=True) if s in g.states}
     held = g.inverse_statics(positions, {"e30": -0.3} if "e30" in g.inputs else None)
     rest = g.steady_state(held.u)
     run = g.simulate(None, 400.0, held.u, method="rk4", step=1e-2, every=40_000)

@@ -8,7 +8,6 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import eslabon as es
 from eslabon.drawing.draw import Drawing
@@ -16,7 +15,7 @@ from eslabon.drawing.drawn_configurations import configurations
 from eslabon.drawing.staging import open_stage
 from eslabon.scene import body_poses, scene_of
 from random_mechanisms import CUTS, ONE_FREEDOM, random_closed, random_tree
-from randomness import examples, seeded
+from randomness import examples, seeded, seeds
 
 PLANAR = ["revolute", "prismatic", "planar"]
 
@@ -37,7 +36,7 @@ def drawn_joints(m, q):
 
 
 @examples(8)
-@given(st.integers(0, 10_000))
+@given(seeds)
 def test_every_joint_of_a_random_tree_is_drawn(seed):
     m = random_tree(np.random.default_rng(seed))
     with warnings.catch_warnings():
@@ -46,7 +45,7 @@ def test_every_joint_of_a_random_tree_is_drawn(seed):
 
 
 @examples(8)
-@given(st.integers(0, 10_000))
+@given(seeds)
 def test_every_cut_joint_is_drawn(seed):
     rng = np.random.default_rng(seed)
     kinds = [str(x) for x in rng.choice(CUTS, 2)]

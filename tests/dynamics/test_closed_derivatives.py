@@ -7,7 +7,8 @@ from hypothesis import given
 import eslabon as es
 from assembled_anew import Held, designed, differences, motion, slope
 from eslabon.model.configuration import coordinate_rates, velocity_names
-from random_mechanisms import State, closed_states, few
+from randomness import examples
+from strategies import State, degenerate_loops, moving_loops
 
 CASES = [
     (["revolute"] * 8, ["spherical"]),
@@ -184,8 +185,8 @@ def test_variants_share_the_code_of_derivatives(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(found, gradient(m.with_parameters(L2=0.043)), rtol=1e-9)
 
 
-@few
-@given(closed_states(light=False))
+@examples(8)
+@given(moving_loops(scaled=True) | degenerate_loops(light=False))
 def test_any_closed_mechanism_follows_its_size_or_says_why_not(state: State) -> None:
     m, q = state.m, state.q
     names = m.independent_coordinates(q)

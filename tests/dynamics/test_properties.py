@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import eslabon as es
 from eslabon.model.configuration import integrate
 from oracles import Oracle, pin, unbalanced
-from random_mechanisms import State, few, states
+from randomness import examples
+from strategies import State, degenerate_trees
 
 FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell", "bond_graph"]
 SIMPLE = {"revolute", "prismatic", "fixed"}  # what quaternions alone describe
@@ -48,8 +49,8 @@ def slope(f, s: State, h=2e-3):
     return np.moveaxis((4 * two - one) / 3, 0, -1)
 
 
-@few
-@given(states(acting=False), st.sampled_from([None, *FORMULATIONS]))
+@examples(8)
+@given(degenerate_trees(acting=False), st.sampled_from([None, *FORMULATIONS]))
 def test_formulations_agree_with_one_another_and_with_pinocchio(s, other):
     m, oracle, driven = s.m, Oracle(s.m), list(s.m.actuated_velocities)
     state = [oracle.q(s.q), oracle.v(s.v), oracle.v(s.a)]
@@ -70,8 +71,8 @@ def test_formulations_agree_with_one_another_and_with_pinocchio(s, other):
         near(M @ a + still, force, 1e-10, np.abs(M).max(initial=0.0) * np.abs(a).max(initial=0.0))
 
 
-@few
-@given(states(subset=False))
+@examples(8)
+@given(degenerate_trees(subset=False))
 def test_energy_and_its_rates(s):
     m, q, v, a = s.m, s.q, s.v, s.a
     M, C, tau = m.mass_matrix(q), m.coriolis_matrix(q, v), m.inverse_dynamics(q, v, a)
@@ -91,8 +92,8 @@ def test_energy_and_its_rates(s):
         near(M @ (found - a), 0 * a, 1e-10, np.abs(M).max(initial=0.0) * np.abs(found).max(initial=0.0))
 
 
-@few
-@given(states())
+@examples(8)
+@given(degenerate_trees())
 def test_reactions_balance_every_body_and_hybrid_dynamics_is_forward_dynamics(s):
     m, q, v, a = s.m, s.q, s.v, s.a
     carried = m.reactions(q, v, a)
@@ -119,8 +120,8 @@ def test_reactions_balance_every_body_and_hybrid_dynamics_is_forward_dynamics(s)
                 near(S.T @ wrench, force[place], 1e-8, np.abs(m.reactions(q, v, found)).max())
 
 
-@few
-@given(states(most=3), st.sampled_from(["size", "density"]))
+@examples(8)
+@given(degenerate_trees(most=3), st.sampled_from(["size", "density"]))
 def test_derivatives_batches_and_parameters(s, name):
     m, q, v, a = s.m, s.q, s.v, s.a
     got = m.derivative("inverse_dynamics", "q", q, v, a)

@@ -8,9 +8,9 @@ from hypothesis import assume, example, given
 
 import eslabon as es
 from eslabon.model.configuration import difference
-from random_mechanisms import State, closed_states, states
 from randomness import examples
 from small_mechanisms import SMALL
+from strategies import State, degenerate_loops, degenerate_trees, moving_loops, moving_trees
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 SPAN = 0.2  # s: long enough to turn by a radian, too short for chaos to eat digits
@@ -58,15 +58,7 @@ def alike(s: State, span: float = 0.02) -> None:
         assert drift(one) < 1e-6
 
 
-@examples(8)
-@given(states(most=3))
-@example(at_rest("one_joint_and_fixed"))
-@example(at_rest("massless_wrist"))
-def test_trees(s):
-    motion = moved(s, **TIGHT)
-    if motion is None:
-        assert np.linalg.eigvalsh(s.m.mass_matrix(s.q)).min(initial=0.0) < 1e-6 or not s.m.nv
-    assume(motion is not None)
+def check_tree(s: State, motion) -> None:
     assert motion.t[-1] == SPAN
     assert drift(motion) < 1e-7
     assert not motion.closure.any()
@@ -76,10 +68,40 @@ def test_trees(s):
 
 
 @examples(6)
-@given(closed_states(most=3, light=False))
+@given(moving_trees(most=3))
+@example(at_rest("one_joint_and_fixed"))
+def test_trees(s):
+    check_tree(s, s.m.simulate(s.q, s.v, SPAN, **TIGHT))
+
+
+@examples(4)
+@given(degenerate_trees(most=3))
+@example(at_rest("massless_wrist"))
+def test_degenerate_trees_move_or_are_refused(s):
+    motion = moved(s, **TIGHT)
+    if motion is None:
+        assert np.linalg.eigvalsh(s.m.mass_matrix(s.q)).min(initial=0.0) < 1e-6 or not s.m.nv
+    else:
+        check_tree(s, motion)
+
+
+@examples(6)
+@given(moving_loops(most=3))
 def test_closed_mechanisms(s):
     motion = moved(s, **TIGHT)
-    assume(motion is not None)
+    assume(motion is not None)  # the motion may lead through a singular configuration
+    check_closed(s, motion)
+
+
+@examples(3)
+@given(degenerate_loops(most=3, light=False))
+def test_degenerate_loops_move_or_are_refused(s):
+    motion = moved(s, **TIGHT)
+    if motion is not None:
+        check_closed(s, motion)
+
+
+def check_closed(s: State, motion) -> None:
     assert motion.t[-1] == SPAN
     assert motion.closure.max() < 1e-10
     assert drift(motion) < 1e-7

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from batches import each
 from eslabon import load, robots
@@ -18,7 +17,7 @@ from eslabon.model import Builder
 from eslabon.structure import topology_svg, topology_text
 from eslabon.structure.drawing import nodes_of, places, shortened
 from eslabon.structure.layout import GAP, across
-from randomness import examples, seeded
+from randomness import examples, seeded, seeds
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -109,7 +108,7 @@ def test_a_tree_is_drawn_without_crossings():
 
 
 @examples(40)
-@given(st.integers(0, 10_000))
+@given(seeds)
 def test_layout_keeps_its_distances(seed):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 5, size=4)

@@ -14,7 +14,7 @@ from rich.console import Console
 from eslabon.mechanism import Mechanism
 from eslabon.structure import topology_text
 from eslabon.studies.describe import describe
-from randomness import examples
+from randomness import examples, seeds
 from small_mechanisms import SMALL, random_locked, random_with_fixed
 
 DOF = {
@@ -44,12 +44,12 @@ def test_every_small_mechanism_answers(name: str) -> None:
 
 
 @examples(25)
-@given(seed=st.integers(0, 2**32 - 1), moving=st.integers(0, 3))
+@given(seed=seeds, moving=st.integers(0, 3))
 def test_fixed_joints_add_nothing(seed: int, moving: int) -> None:
     check(random_with_fixed(np.random.default_rng(seed), moving), moving)
 
 
 @examples(15)
-@given(seed=st.integers(0, 2**32 - 1))
+@given(seed=seeds)
 def test_a_welded_chain_does_not_move(seed: int) -> None:
     check(random_locked(np.random.default_rng(seed)), 0)
