@@ -1,4 +1,4 @@
-"""What all tests share: generators, mechanisms, artifacts, how graphs are evaluated, a browser, a budget of CPU time."""
+"""What all tests share: generators, mechanisms, artifacts, how graphs are compiled, a browser, a budget of CPU time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import artifacts
 import budget
 import randomness
 from browser import Tab, chromium, opened
-from evaluation import SparingCompiler
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -23,7 +22,24 @@ if TYPE_CHECKING:
 
 artifacts.cache_folder()  # for this process and for those that tests start
 randomness.load_profile()
-SparingCompiler().install()
+
+
+# What users do compiles as it does for users; elsewhere LLVM's quick level serves, by which mechanisms that are met once
+# take a third less time. ESLABON_OPTIMIZATION, if it is set, holds for all tests.
+AS_FOR_USERS = ("graph", "reproductions", "robots", "studies", "viewer")
+CHOSEN_LEVEL = os.environ.get("ESLABON_OPTIMIZATION")
+
+
+def optimization_of(item: pytest.Item) -> str:
+    """LLVM's level for a test, by where the test stands."""
+    folder, *inside = item.path.relative_to(artifacts.ROOT).parts[:-1]
+    made_up = folder == "tests" and bool(inside) and inside[0] not in AS_FOR_USERS
+    return CHOSEN_LEVEL or ("0" if made_up else "1")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    os.environ["ESLABON_OPTIMIZATION"] = optimization_of(item)
 
 
 @pytest.fixture
@@ -40,26 +56,14 @@ def library() -> Callable[[str], Mechanism]:
     """
     import eslabon as es
 
-    return cache(es.load)
+    loaded = cache(lambda name, level: es.load(name))
+    return lambda name: loaded(name, os.environ["ESLABON_OPTIMIZATION"])
 
 
 @pytest.fixture(scope="session")
 def artifact() -> Callable[..., Any]:
     """`artifact(name, sources, make)`: see `artifacts.make_once`."""
     return artifacts.make_once
-
-
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every graph is compiled, as users have it, also those of mechanisms that a test makes up."""
-    monkeypatch.setenv("ESLABON_TEST_NATIVE", "all")
-
-
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most graphs are evaluated by CasADi, also those of the library, where a test asks for many that no other needs."""
-    if os.environ.get("ESLABON_TEST_NATIVE") != "all":
-        monkeypatch.setenv("ESLABON_TEST_NATIVE", "few")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -44,7 +44,6 @@ def tree_of(m):
     return es.Mechanism(replace(m.description, loops=(), couplings=(), actuated=every))
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", DRIVEN)
 def test_inverse_and_forward_undo_each_other_in_every_formulation(name):
     m, q, v, a = a_motion(name)

@@ -9,8 +9,8 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, compiled: None) -> None:
-    """The user's cache is left alone; tests of one worker share a folder. What is tested here is compiled."""
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's cache is left alone; tests of one worker share a folder."""
     monkeypatch.setenv("ESLABON_CACHE", str(tmp_path_factory.getbasetemp() / "native-cache"))
 
 

@@ -72,7 +72,6 @@ def test_the_jacobian_is_the_derivative_of_the_pose(seed):
         assert np.allclose([w[2, 1], w[0, 2], w[1, 0]], J[:3, k], atol=1e-13)
 
 
-@pytest.mark.usefixtures("compiled")
 def test_batches_equal_single_calls_and_broadcast(rng):
     m, _, _, _, _ = a_tree(3)
     Q = np.array([[random_coordinates(rng, m) for _ in range(7)] for _ in range(3)])

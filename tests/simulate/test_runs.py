@@ -26,7 +26,6 @@ Q, V = seeded("runs of a double pendulum").normal(size=(2, 20, 2)) / 2
 # Many at once --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("method", ["rk4", "symplectic"])
 def test_a_batch_equals_its_single_runs_bit_for_bit(method, rng):
     options = {"method": method, "step": 0.01, "every": 7}
