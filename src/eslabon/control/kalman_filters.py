@@ -97,7 +97,7 @@ def _settled_steps(plant: Plant, W: Floats, V: Floats) -> Observer:
     from scipy.linalg import solve_discrete_are
 
     P = _covariance(plant, W, V, solve_discrete_are)
-    now = np.linalg.solve(plant.C @ P @ plant.C.T + V, plant.C @ P).T
+    now = np.asarray(np.linalg.solve(plant.C @ P @ plant.C.T + V, plant.C @ P).T, dtype=np.float64)
     return _checked(full_order("Kalman filter", plant, plant.A @ now, P - now @ plant.C @ P, now))
 
 
