@@ -135,7 +135,7 @@ def test_a_subject_is_recorded_and_written(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_base_without_a_recorder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="give a checkout with a recorder, or a recording"):
-        run.record(tmp_path, "base", 1)
+        run.record(tmp_path, "base")
 
 
 # -- comparison ------------------------------------------------------------------------------------

@@ -285,9 +285,9 @@ def quantities() -> Iterator[Call]:
         if name in LINEAR_EQUATIONS:
             precision = LOOP_FORCES if name in INVERSE else RESOLVED
         where = THOROUGH if name in LARGE else EVERYWHERE
-        yield Call(
-            name, name, evaluate(name), where=AT_FEW if name in LINEARIZED else where, **precision
-        )
+        read = list if name == "energy" else whole  # kinetic and potential, each to its last digit
+        evaluated = AT_FEW if name in LINEARIZED else where
+        yield Call(name, name, evaluate(name), read, evaluated, **precision)
         growth = CHECKED_GROWTH if name in LINEAR_EQUATIONS else GROWTH
         yield Call(
             f"operations.{name}", "operations", count(name), where=where, closed_growth=growth

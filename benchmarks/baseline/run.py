@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,7 @@ def environment(checkout: Path, cache: Path) -> dict[str, str]:
     }
 
 
-def record(checkout: Path, name: str, processes: int) -> Path:
+def record(checkout: Path, name: str, more: Sequence[str] = ()) -> Path:
     """The recording of a checkout, made by its own recorder."""
     if not (checkout / "benchmarks" / "baseline" / "record.py").exists():
         raise SystemExit(
@@ -41,7 +42,7 @@ def record(checkout: Path, name: str, processes: int) -> Path:
     path, cache = OUTPUT / f"{name}.json.gz", OUTPUT / f"cache_{name}"
     shutil.rmtree(cache, ignore_errors=True)
     print(f"Recording {checkout} into {path}", flush=True)
-    command = [sys.executable, "-m", "baseline.record", str(path), "--processes", str(processes)]
+    command = [sys.executable, "-m", "baseline.record", str(path), *more]
     subprocess.run(command, cwd=checkout, env=environment(checkout, cache), check=True)
     shutil.rmtree(cache, ignore_errors=True)
     return path
@@ -53,6 +54,9 @@ def main() -> int:
         "--base", type=Path, help="an earlier checkout, or a recording that ends in .json.gz"
     )
     options.add_argument("--processes", type=int, default=2)
+    options.add_argument(
+        "--only", nargs="+", default=(), metavar="SUBJECT", help="not all subjects"
+    )
     given = options.parse_args()
     OUTPUT.mkdir(parents=True, exist_ok=True)
     if given.base is not None and not given.base.exists():
@@ -60,11 +64,12 @@ def main() -> int:
             f"{given.base} does not exist; "
             "BASE is an earlier checkout, or a recording that ends in .json.gz."
         )
-    new = record(ROOT, "new", given.processes)
+    more = ["--processes", str(given.processes), *(["--only", *given.only] if given.only else ())]
+    new = record(ROOT, "new", more)
     if given.base is None:
         return 0
     base = given.base.resolve()
-    before = base if base.is_file() else record(base, "base", given.processes)
+    before = base if base.is_file() else record(base, "base", more)
     command = [sys.executable, "-m", "baseline.compare", str(before), str(new)]
     return subprocess.run(command, env=environment(ROOT, OUTPUT / "cache_new")).returncode
 
