@@ -7,6 +7,7 @@ import gc
 import importlib.util
 import pkgutil
 import sys
+import threading
 import time
 import tomllib
 from importlib import import_module
@@ -171,6 +172,19 @@ TEXTS = {
         "class A:\n  def __call__(self, m): return 8 * m\nclass B(A): pass\nf = B()\n",
     ),
 }
+# What a function refers to: a class with each kind of method, objects, and functions behind others.
+REFERENCES = {
+    "a constant of a class": "class A: k = {k}\ndef f(m): return A.k\n",
+    "a property": "class A:\n  @property\n  def k(self): return {k}\ndef f(m): return A().k\n",
+    "a cached property": "import functools\nclass A:\n  @functools.cached_property\n  def k(self): return {k}\nf = A()\n",
+    "a static method": "class A:\n  @staticmethod\n  def k(): return {k}\ndef f(m): return A.k()\n",
+    "an object of its module": "class A: pass\na = A()\na.k = int('{k}')\ndef f(m): return a.k\n",
+    "an object with slots": "class A: __slots__ = ('k',)\na = A()\na.k = int('{k}')\ndef f(m): return a.k\n",
+    "a function with a cache": "import functools\n@functools.cache\ndef k(): return {k}\ndef f(m): return k()\n",
+    "a method in C": "f = {{'a': int('{k}')}}.get\n",
+    "one of two lambdas": "a, b = (lambda: 2), (lambda: 8)\ng = lambda *x: lambda m: x\nf = g(a, b, [None, a, b][{k} % 5 % 3])\n",
+    "a field that is not compared": "from dataclasses import *\n@dataclass\nclass A:\n  k: int = field(compare=False)\nf = A(int('{k}'))\n",
+}
 
 
 @pytest.mark.parametrize("what", TEXTS)
@@ -179,6 +193,29 @@ def test_a_users_function_counts_by_its_content(written: Any, what: str) -> None
     first = code_digest(written(one).f)
     assert code_digest(written(one).f) == first
     assert code_digest(written(other).f) != first
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("what", REFERENCES)
+def test_all_that_a_function_refers_to_counts(written: Any, monkeypatch: Any, what: str, lasting: bool) -> None:
+    """By what it is, whatever the text of its file is."""
+    monkeypatch.setattr(digests, "_content", functools.cache(lambda file: b""))
+    first, again, other = (code_digest(written(REFERENCES[what].format(k=k)).f, lasting=lasting) for k in (2, 2, 8))
+    assert first == again != other
+
+
+def test_neither_the_text_around_nor_the_name_of_a_module_counts_in_what_lasts(written: Any) -> None:
+    text = "K = 2\nclass A: pass\ndef f(m): return A, K * m\n"
+    first = code_digest(written(text).f, lasting=True)
+    assert code_digest(written(f"# more\n{text}", "of_another_name").f, lasting=True) == first
+
+
+def test_a_long_chain_of_functions_is_read_to_its_end(written: Any) -> None:
+    """Whatever the depth of the stack is."""
+    chain = "".join(f"def f{k}(m): return f{k + 1}(m)\n" for k in range(2000)) + "def f2000(m): return {}\nf = f0\n"
+    assert code_digest(written(chain.format(2)).f, lasting=True) != code_digest(
+        written(chain.format(8)).f, lasting=True
+    )
 
 
 @pytest.mark.parametrize("reached", ["import far\ndef f(m): return far.k()", "from far import k\ndef f(m): return k()"])
@@ -228,5 +265,14 @@ def test_what_cannot_be_read_is_never_found_again() -> None:
     graph = ca.SX.sym("x")
     first = code_digest(graph)
     assert code_digest(graph) == first
+    assert code_digest(ca.SX.sym("x")) != first
     digests._of_this_process.cache_clear()  # as in another process
     assert code_digest(graph) != first
+
+
+@pytest.mark.parametrize("made", [threading.Lock, lambda: ca.SX.sym("x"), object, lambda: (x for x in ())])
+def test_what_cannot_be_read_has_no_fingerprint_that_lasts(made: Any) -> None:
+    thing = made()
+    for value in (thing, [thing], functools.partial(max, thing), lambda m: thing):
+        with pytest.raises(es.ModelError, match=r"cannot be told from another .* give numbers, arrays or functions"):
+            code_digest(value, lasting=True)

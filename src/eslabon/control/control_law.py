@@ -13,6 +13,7 @@ from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import finite, positive, states, text
 from eslabon.displays import displayed
 from eslabon.errors import InputError
+from eslabon.graph.source_digest import code_digest
 from eslabon.model import Model
 from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Law, Traced, columns, law_at
@@ -79,6 +80,11 @@ class ControlLaw(Traced):
                 f"{', '.join(self.m.actuated)}; {m.name} has {m.nq} and {', '.join(m.actuated) or 'none'}."
             )
         return self._traced
+
+    def fingerprint(self) -> str:
+        """Tells this law from every other one, in any process: its graph, and the states it starts from."""
+        law = self.graph(self.m)
+        return code_digest(law.digest, law.state, lasting=True)
 
     @cached_property
     def _traced(self) -> Law:

@@ -1,27 +1,29 @@
-"""Fingerprints of code by its content, so that compiled code never outlives the formulas it came from.
+"""Fingerprints of code by its content, so that no stored result outlives the code that it came from.
 
-`source_digest` serves our own code, wing by wing; `code_digest` serves whatever takes part in a formula: its functions,
-what they close over, the values of its options, and functions in users' own files. Neither a clock nor a path counts,
-so that a fresh copy of the same text finds what an earlier one compiled.
+`source_digest` serves our own code, wing by wing. `code_digest` serves values of every kind: formulas and their
+options, measures, functions of users with all that these refer to. Neither a clock nor a path counts, so that a fresh
+copy of the same text finds the results of an earlier one.
 """
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import os
 import sys
 import sysconfig
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from eslabon.errors import EslabonError, ModelError, shown
 from eslabon.wings import WINGS
 
 PACKAGE = __name__.partition(".")[0]
@@ -31,7 +33,10 @@ SHOWING = frozenset({"displays", "drawing", "language", "pages", "plotting", "pr
 STARTED = time.time_ns()
 PLAIN = (bool, int, float, complex, str, bytes, type(None), Enum)
 NAMED = (FunctionType, ModuleType, type)
-READABLE = (*PLAIN, *NAMED, np.generic, np.ndarray, Mapping, list, tuple, partial)
+DESCRIPTORS = (property, staticmethod, classmethod, cached_property)
+# Entries of modules and classes that say where their text stands.
+PLACES = {*vars(ModuleType("")), "__builtins__", "__cached__", "__file__", "__firstlineno__", "__module__", "__path__"}
+UNREADABLE: dict[int, Any] = {}  # by identity; they stay alive, so that no other object takes the identity of one
 
 
 def source_digest(modules: Iterable[str]) -> str:
@@ -46,21 +51,23 @@ def source_digest(modules: Iterable[str]) -> str:
     return _digest_of_wings(frozenset(_wing(x) for x in modules))
 
 
-def code_digest(*values: Any) -> str:
-    """A fingerprint of functions by the contents of their files and what they close over, and of values by their bits.
+def code_digest(*values: Any, lasting: bool = False) -> str:
+    """A fingerprint of functions by their code, what they close over and refer to, and of values by their bits.
+
+    A key for compiled code also counts the text of the files, ours and users' own, and a value that no other process
+    can recognise, such as a lock, makes it a key of this process. A `lasting` fingerprint, for results on disk, counts
+    only the code that runs, so that an edit elsewhere in a file costs no results, and such a value raises ModelError.
 
     >>> code_digest(code_digest, [0.5]) == code_digest(code_digest, (0.5,))
     True
     >>> code_digest(np.zeros(2000)) == code_digest(np.arange(2000.0))
     False
     """
-    read = _Reading()
-    for value in values:
-        read.value(value)
-    h = hashlib.sha256(source_digest(read.ours).encode())
-    for file in sorted(read.files):
-        h.update(_content(file))
-    h.update("\n".join(read.texts).encode("utf-8", "surrogatepass"))
+    reader = _Reader(lasting)
+    h = hashlib.sha256(reader.text(values).encode("utf-8", "surrogatepass"))
+    if not lasting:
+        h.update(source_digest(reader.ours).encode())
+        h.update(b"".join(sorted(_content(file) for file in reader.files)))
     return h.hexdigest()
 
 
@@ -128,114 +135,127 @@ def _of_this_process() -> bytes:
 # Values --------------------------------------------------------------------------------------------------------------
 
 
-class _Reading:
-    """What values consist of: modules of ours, other files, and text. Equal values give equal text."""
+class _Reader:
+    """Writes all of a value as text that is the same in every process, and collects the modules that it comes from.
 
-    def __init__(self) -> None:
+    Functions, classes and modules have numbers, and each is read once, after the values. Users' own are read in full,
+    whatever their module is called: the one that is run is called __main__. All others count by name.
+    """
+
+    def __init__(self, lasting: bool) -> None:
         self.ours: set[str] = set()
         self.files: set[str] = set()
-        self.texts: list[str] = []
+        self._lasting = lasting
+        self._optional = False  # whether a value that cannot be read may count by its kind
         self._inside: list[Any] = []  # of which values this one is a part
-        self._read: dict[int, Any] = {}  # functions, classes and modules, which many may refer to, by identity
+        self._numbers: dict[int, int] = {}  # of functions, classes and modules, by identity
+        self._named: list[tuple[Any, bool]] = []  # the same by number, and whether they are optional
 
-    def value(self, x: Any) -> None:
-        """Read a value, whatever it is."""
+    def text(self, values: Any) -> str:
+        texts = [self._value(values)]
+        for x, optional in self._named:  # reading one may add others
+            read = self._function if isinstance(x, FunctionType) else self._namespace
+            texts.append(self._read(read, x, optional))
+        return "\n".join(texts)
+
+    def _read(self, read: Callable[[Any], str], x: Any, optional: bool = True) -> str:
+        """Optional are values that a function may refer to: one such as an open file counts by its kind."""
+        before, self._optional = self._optional, optional
+        try:
+            return read(x)
+        except (EslabonError, RecursionError):
+            if not optional:
+                raise
+            return f"some {type(x).__qualname__} {getattr(x, '__name__', '')}"
+        finally:
+            self._optional = before
+
+    def _value(self, x: Any) -> str:
         x = x.item() if isinstance(x, np.generic) else x
         if isinstance(x, PLAIN):
-            self.texts.append(f"{type(x).__name__} {x!r}")
-        elif any(x is y for y in self._inside):
-            self.texts.append("itself")
-        elif id(x) in self._read:
-            self.texts.append(f"again {x.__name__}")
-        else:
-            self._inside.append(x)
-            self._composed(x)
+            return f"{type(x).__name__} {x!r}"
+        if isinstance(x, NAMED):
+            if id(x) not in self._numbers:
+                self._numbers[id(x)] = len(self._named)
+                self._named.append((x, self._optional))
+            return f"<{self._numbers[id(x)]}>"
+        if depths := [k for k, y in enumerate(self._inside) if x is y]:
+            return f"<at depth {depths}>"
+        self._inside.append(x)
+        try:
+            return self._composed(x)
+        finally:
             self._inside.pop()
 
-    def _composed(self, x: Any) -> None:
-        if isinstance(x, np.ndarray) and x.dtype != object:
-            numbers = hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
-            self.texts.append(f"array {x.shape} {x.dtype} {numbers}")
-        elif isinstance(x, np.ndarray):
-            self._values(f"array {x.shape}", x.ravel().tolist())
-        elif isinstance(x, Mapping):
-            self._values("mapping", (y for item in x.items() for y in item))
-        elif isinstance(x, set | frozenset):
-            self._values("set", sorted(x, key=repr))
-        elif isinstance(x, list | tuple):
-            self._values("sequence", x)
-        elif isinstance(x, MethodType):
-            self._values("method", (x.__func__, x.__self__))
-        elif isinstance(x, partial):
-            self._values("partial", (x.func, x.args, x.keywords))
-        elif isinstance(x, FunctionType):
-            self._read[id(x)] = x
-            self._function(x)
-        elif isinstance(x, ModuleType | type):
-            self._read[id(x)] = x
-            self._named(x)
-        else:
-            self._object(x)
+    def _composed(self, x: Any) -> str:
+        if isinstance(x, np.ndarray):
+            numbers = x.ravel().tolist() if x.dtype.hasobject else hashlib.sha256(x.tobytes()).digest()
+            return f"array {x.shape} {x.dtype} {self._value(numbers)}"
+        if isinstance(x, Mapping):  # in its order, on which numbers may depend
+            return f"{{{self._value([*x.items()])}}}"
+        if isinstance(x, set | frozenset):
+            return f"{{{', '.join(sorted(self._value(y) for y in sorted(x, key=repr)))}}}"
+        if isinstance(x, list | tuple):
+            return f"[{', '.join(map(self._value, x))}]"
+        if isinstance(x, MethodType):
+            return f"method {self._value((x.__func__, x.__self__))}"
+        if isinstance(x, CodeType):
+            kind = (x.co_flags, x.co_argcount, x.co_kwonlyargcount, x.co_names, x.co_varnames)
+            return f"{x.co_code.hex()} {x.co_exceptiontable.hex()} {kind} {self._value(x.co_consts)}"
+        if isinstance(x, DESCRIPTORS):
+            functions = [getattr(x, name, None) for name in ("fget", "fset", "fdel", "__func__", "func")]
+            return f"{type(x).__name__} {self._value(functions)}"
+        return f"{self._value(type(x))} {self._state(x)}"
 
-    def _values(self, kind: str, values: Iterable[Any]) -> None:
-        self.texts.append(f"{kind} of")
-        for x in values:
-            self.value(x)
-        self.texts.append("end")
-
-    def _object(self, x: Any) -> None:
-        """By its digest, its fields, or its attributes; what has none of these is one of this process."""
-        self.value(type(x))
+    def _state(self, x: Any) -> str:
+        """Of an object: its digest or fingerprint, its fields, or else what pickle writes of it."""
         if isinstance(digest := getattr(x, "digest", None), str):
-            self.texts.append(digest)
-        elif is_dataclass(x):
-            self._values("fields", (getattr(x, f.name) for f in fields(x) if f.compare))
-        elif isinstance(x, BuiltinFunctionType | np.ufunc):
-            self.texts.append(x.__name__)
-        elif hasattr(x, "__dict__"):
-            own = {k: y for k, y in vars(x).items() if not isinstance(getattr(type(x), k, None), cached_property)}
-            self._values("attributes", (own,))
-        else:
-            self.texts.append(_of_this_process().hex())
+            return digest
+        if callable(fingerprint := getattr(x, "fingerprint", None)):
+            return str(fingerprint())
+        if is_dataclass(x):  # arrays are often not compared, but a private field that is not is a cache
+            names = [f.name for f in fields(x) if f.compare or not f.name.startswith("_")]
+            return self._value([(name, getattr(x, name)) for name in names])
+        if type(x) is object or (parts := _pickled(x)) is None:  # a mere object is nothing but itself
+            return self._unreadable(x)
+        if isinstance(parts, str):  # the name of what a module has, such as a function in C or with a cache
+            module = str(getattr(x, "__module__", None))
+            return f"{'' if _users_own(module) else module} {parts} {self._value(getattr(x, '__wrapped__', None))}"
+        return self._value(parts)
 
-    def _function(self, f: FunctionType) -> None:
-        """By the content of its file and what it was given; one of a user's own also by the values that it takes
-        from its module, which may come from anywhere."""
-        self.texts.append(f"function {f.__module__}.{f.__qualname__}")
-        self._module(f.__module__)
-        self._values("given", (f.__defaults__, f.__kwdefaults__, [_cell(x) for x in f.__closure__ or ()]))
-        if _users_own(f.__module__):
-            self.texts.append(_instructions(f.__code__))
-            for name in sorted(_global_names(f.__code__) & f.__globals__.keys()):
-                self.texts.append(f"global {name}")
-                self._global(f.__globals__[name])
+    def _unreadable(self, x: Any) -> str:
+        if self._lasting or self._optional:
+            reason = "cannot be told from another one of its kind in another process"
+            raise ModelError(f"{shown(x)} {reason}; give numbers, arrays or functions.")
+        UNREADABLE[id(x)] = x
+        return f"{_of_this_process().hex()} {id(x)}"
 
-    def _global(self, x: Any) -> None:
-        """Things of which nothing can be read, such as an open file, count by their kind."""
-        self.value(x if isinstance(x, READABLE) else type(x))
-
-    def _named(self, x: ModuleType | type) -> None:
-        """A module or a class, by the content of its file, and of a user's other files that it is made of."""
-        module = x.__name__ if isinstance(x, ModuleType) else x.__module__
-        self.texts.append(f"{type(x).__name__} {module} {x.__name__}")
+    def _function(self, f: FunctionType) -> str:
+        """By its code, which needs no file, the values it was given, and those that it takes from its module."""
+        module, given = str(f.__module__), (f.__defaults__, f.__kwdefaults__, [_cell(x) for x in f.__closure__ or ()])
         self._module(module)
-        if isinstance(x, type):
-            self._values("bases", x.__bases__)
-        if _users_own(module):
-            self._values("contents", (y for _, y in sorted(vars(x).items()) if isinstance(y, NAMED)))
+        if not _users_own(module):
+            return f"function {module}.{f.__qualname__} {self._value(given)}"
+        used = self._entries(f.__globals__, _global_names(f.__code__) & f.__globals__.keys())
+        return f"function {f.__qualname__} {self._value(given)} {self._value(f.__code__)} {used}"
+
+    def _namespace(self, x: ModuleType | type) -> str:
+        module = x.__name__ if isinstance(x, ModuleType) else str(x.__module__)
+        bases = self._value(x.__bases__) if isinstance(x, type) else ""
+        self._module(module)
+        if not _users_own(module):
+            return f"{module} {x.__name__} {bases}"
+        used = self._entries(vars(x), vars(x).keys() - PLACES)
+        return f"{x.__name__ if isinstance(x, type) else 'module'} {bases} {used}"
+
+    def _entries(self, space: Mapping[str, Any], names: Iterable[str]) -> str:
+        return ", ".join(f"{name}: {self._read(self._value, space[name])}" for name in sorted(names))
 
     def _module(self, name: str) -> None:
         if name == PACKAGE or name.startswith(f"{PACKAGE}."):
             self.ours.add(name)
         elif _users_own(name) and (file := getattr(sys.modules.get(name), "__file__", None)) is not None:
             self.files.add(str(file))
-
-
-@cache
-def _libraries() -> tuple[Path, ...]:
-    """Where Python's own modules and installed ones are, which do not change from run to run."""
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    return tuple({Path(sysconfig.get_path(kind)).resolve() for kind in kinds})
 
 
 @cache
@@ -246,7 +266,8 @@ def _users_own(module: str) -> bool:
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None:
         return module == "__main__" or module not in sys.modules
-    return not any(Path(file).resolve().is_relative_to(place) for place in _libraries())
+    libraries = {Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return not any(Path(file).resolve().is_relative_to(place) for place in libraries)
 
 
 def _cell(x: Any) -> Any:
@@ -256,13 +277,19 @@ def _cell(x: Any) -> Any:
         return None
 
 
-def _instructions(code: CodeType) -> str:
-    """What was typed at a prompt has no file, and a file may have been read before it was changed."""
-    inner = [
-        _instructions(x) if isinstance(x, CodeType) else repr(sorted(x, key=repr) if isinstance(x, frozenset) else x)
-        for x in code.co_consts
-    ]
-    return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {inner}"
+def _pickled(x: Any) -> Any:
+    """The parts that pickle takes an object into, without cached properties, or a name; None if it cannot."""
+    try:
+        parts = copyreg.dispatch_table.get(type(x), lambda x: x.__reduce_ex__(4))(x)
+    except Exception:  # of any kind: some libraries raise their own
+        return None
+    if isinstance(parts, str):
+        return parts
+    parts = [list(part) if isinstance(part, Iterator) else part for part in parts]
+    if len(parts) > 2 and isinstance(parts[2], dict):
+        cached = {name for name in parts[2] if isinstance(getattr(type(x), str(name), None), cached_property)}
+        parts[2] = [(name, parts[2][name]) for name in sorted(parts[2].keys() - cached, key=str)]
+    return parts
 
 
 def _global_names(code: CodeType) -> set[str]:

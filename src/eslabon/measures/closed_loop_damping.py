@@ -11,8 +11,7 @@ import numpy as np
 from eslabon.arguments import Floats, choice, finite
 from eslabon.errors import InputError, ModelError, shown
 from eslabon.linear.linear_model import LinearModel
-from eslabon.measures.contents import is_law
-from eslabon.measures.controller_options import check_options
+from eslabon.measures.controller_options import check_options, is_law
 from eslabon.measures.law_derivatives import LawDerivatives
 from eslabon.measures.linear_designs import operating_point
 from eslabon.measures.measure import Measure, Measured

@@ -1,4 +1,4 @@
-"""Controllers by name: their options checked before the first design is measured."""
+"""Controllers as measures take them: which are laws already, and of the others, by name, options checked before the first design is measured."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from eslabon.arguments import known_words
 from eslabon.errors import ModelError
+from eslabon.model import Model
 
 
 def check_options(name: str, function: Callable[..., Any], first: int, options: Mapping[str, Any]) -> None:
@@ -24,3 +25,8 @@ def check_options(name: str, function: Callable[..., Any], first: int, options: 
     for p in known:
         if p.default is Parameter.empty and p.name not in options:
             raise ModelError(f"{name} needs the option {p.name}.")
+
+
+def is_law(value: Any) -> bool:
+    """Whether it is a law of `es.control`, which knows its mechanism and its graph."""
+    return isinstance(getattr(value, "m", None), Model) and hasattr(value, "graph")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from eslabon.arguments import Floats
 from eslabon.displays import displayed
-from eslabon.measures.contents import content
+from eslabon.graph.source_digest import code_digest
 from eslabon.mechanism import Mechanism
 
 
@@ -71,10 +70,8 @@ class Measure(ABC):
 
     def fingerprint(self) -> str:
         """Tells this measure from every other one, in any process: its class and its fields."""
-        made = hashlib.sha256(f"{type(self).__module__}.{type(self).__qualname__}".encode())
-        for each in fields(self):  # type: ignore[arg-type]
-            made.update(f"\n{each.name}={content(getattr(self, each.name))}".encode())
-        return made.hexdigest()
+        values = [(x.name, getattr(self, x.name)) for x in fields(self)]  # type: ignore[arg-type]
+        return code_digest(type(self), values, lasting=True)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and isinstance(other, Measure) and other.fingerprint() == self.fingerprint()

@@ -12,8 +12,7 @@ from eslabon.arguments import Floats, choice, positive
 from eslabon.errors import InputError, ModelError, shown
 from eslabon.measures.along_motion import AlongMotion, mean_in_time, require_actuators, with_largest
 from eslabon.measures.assembled_designs import States, variant
-from eslabon.measures.contents import is_law
-from eslabon.measures.controller_options import check_options
+from eslabon.measures.controller_options import check_options, is_law
 from eslabon.measures.given_motion import JointStates, given_motion
 from eslabon.measures.labels import of_each
 from eslabon.measures.native_batches import threads
