@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 
 import eslabon as es
-from eslabon.model.configuration import difference
+from eslabon.model.configuration import difference, integrate
 from randomness import examples
 from small_mechanisms import SMALL
 from strategies import State, degenerate_loops, degenerate_trees, moving_loops, moving_trees
@@ -19,6 +19,19 @@ SPAN = 0.2  # s: long enough to turn by a radian, too short for chaos to eat dig
 def at_rest(name: str) -> State:
     m = SMALL[name]()
     return State(m, m.home(), np.zeros(m.nv), np.zeros(m.nv))
+
+
+def light_body_on_a_spring() -> State:
+    """A free body pulled by a spring, so that it accelerates too much for rk4 with long steps."""
+    b = es.Builder("spun")
+    b.body("free", 0.4, (0.5, 0.8, 0.5), (0.02, 0.04, 0.052))
+    b.joint("free", "free", "ground", "free", ((0.5, -0.3, 0.8), (0.7, 0, 0)))
+    b.body("arm", 0.4, (-0.3, 0.5, 0.8), (0.032, 0.032, 0.032))
+    b.joint("arm", "universal", "ground", "arm", (-0.3, 0, -0.3), axis=("-z", "y"))
+    b.spring("spring", "arm", "free", (0.5, 0.5, 0.5), (1.1, 0.6, -0.9), stiffness=30.0, length=0.4)
+    m = b.actuate("free").build()
+    q = integrate(m, m.neutral(), np.array([1.25, -1.25, -0.875, -0.875, 0.5, 1.25, -0.375, 0.0]))
+    return State(m, q, np.array([-0.25, 0.875, -1.125, 1.375, -1.375, -1.375, 1.375, 1.5]), np.zeros(8))
 
 
 def moved(s: State, **options):
@@ -55,7 +68,8 @@ def alike(s: State, span: float = 0.02) -> None:
         one = m.simulate(s.q, v, span, **fixed)
         for x, y in ((many.q[k], one.q), (many.v[k], one.v)):
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
-        assert drift(one) < 1e-6
+        if drift(one) >= 1e-6:  # of fast motions, where the error falls with the fourth power of the step
+            assert drift(m.simulate(s.q, v, span, **fixed | {"step": 1e-3})) < drift(one) / 8
 
 
 def check_tree(s: State, motion) -> None:
@@ -70,6 +84,7 @@ def check_tree(s: State, motion) -> None:
 @examples(6)
 @given(moving_trees(most=3))
 @example(at_rest("one_joint_and_fixed"))
+@example(light_body_on_a_spring())
 def test_trees(s):
     check_tree(s, s.m.simulate(s.q, s.v, SPAN, **TIGHT))
 
