@@ -1,4 +1,5 @@
-"""Dynamics with loops: formulations and ways agree, equal the KKT solution, keep the balance of power, and refuse nonsense."""
+"""Dynamics with loops beside the facts that all mechanisms share: singular configurations, light bodies, motors that share
+a load, published torques, and what is refused."""
 
 from dataclasses import replace
 
@@ -6,89 +7,9 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from cases import METHODS, Moving, all_driven, state_of
 from eslabon.coordinates.closing import close
-
-FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell", "bond_graph"]
-METHODS = ["multipliers", "elimination", "udwadia_kalaba"]
-LOOPED = [name for name in es.robots() if es.load(name).loops]
-DRIVEN = [name for name in LOOPED if es.load(name).nu == es.load(name).dof]
-
-
-def near(got, want, rtol=1e-9):
-    got, want = np.asarray(got), np.asarray(want)
-    assert np.abs(got - want).max(initial=0.0) <= rtol * max(1e-6, np.abs(want).max(initial=0.0))
-
-
-def a_motion(name, seed=0):
-    m, rng = es.load(name), np.random.default_rng(seed)
-    home = close(m)[[k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]]
-    return m, *m.complete(home + rng.uniform(-0.03, 0.03, len(home)), *rng.normal(size=(2, m.nu)))
-
-
-def kkt(m, q, v, force):
-    """Accelerations and multipliers from the tree's own M and h and every row of the loops, in least squares."""
-    h = np.zeros(m.nv)
-    bare = tree_of(m)
-    M = bare.mass_matrix(q)
-    h = bare.inverse_dynamics(q, v, np.zeros(m.nv))
-    J = m.constraint_jacobian(q)
-    Jdot_v = m.derivative("constraint_jacobian", "q", q) @ v @ v
-    K = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
-    return np.linalg.lstsq(K, np.concatenate([force - h, -Jdot_v]), rcond=1e-11)[0][: m.nv]
-
-
-def tree_of(m):
-    from dataclasses import replace
-
-    every = tuple(j.name for j in m.description.joints if j.nv)
-    return es.Mechanism(replace(m.description, loops=(), couplings=(), actuated=every))
-
-
-@pytest.mark.parametrize("name", DRIVEN)
-def test_inverse_and_forward_undo_each_other_in_every_formulation(name):
-    m, q, v, a = a_motion(name)
-    tau = m.inverse_dynamics(q, v, a)
-    near(m.forward_dynamics(q, v, tau), a, 1e-7)
-    big = m.nv > 12  # what takes long to compile is tried in one other pair
-    pairs = [("lie", "elimination")] if big else [*zip(FORMULATIONS, METHODS * 2, strict=False)]
-    for formulation, constraints in pairs:
-        near(m.inverse_dynamics(q, v, a, formulation, constraints), tau, 1e-8)
-        near(m.forward_dynamics(q, v, tau, formulation, constraints), a, 1e-7)
-    force = np.zeros(m.nv)
-    force[list(m.actuated_velocities)] = tau
-    near(kkt(m, q, v, force), a, 1e-6)
-
-
-@pytest.mark.parametrize("name", DRIVEN)
-def test_power_of_the_actuators_is_the_change_of_energy(name):
-    m, q, v, a = a_motion(name, 1)
-    rate = (m.derivative("energy", "q", q, v) @ v + m.derivative("energy", "v", q, v) @ a).sum()
-    va = v[list(m.actuated_velocities)]
-    lost = sum(float(np.sum(np.array(j.viscous or 0) * v[m.velocities[j.name]] ** 2)) for j in m.joints if j.viscous)
-    damped = sum(_damping(m, s, q, v) for s in m.springs)
-    given = sum(_given(m, w, q, v) for w in m.wrenches)
-    assert m.inverse_dynamics(q, v, a) @ va + given == pytest.approx(rate + lost + damped, rel=1e-7, abs=1e-10)
-
-
-def _damping(m, spring, q, v):
-    ends = []
-    for end in (spring.first, spring.second):
-        T = m.pose(q, end.body)
-        J = m.jacobian(q, end.body, axes="aligned")
-        lever = T[:3, :3] @ np.array(end.at.position)
-        ends.append((T[:3, 3] + lever, J[3:] @ v + np.cross(J[:3] @ v, lever)))
-    span, speed = ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]
-    return spring.damping * (span @ speed) ** 2 / (span @ span)
-
-
-def _given(m, w, q, v):
-    if w.given:
-        return 0.0
-    twist = m.velocity(q, v, w.body, axes="aligned")
-    turn = m.pose(q, w.body)[:3, :3] if w.axes == "body" else np.eye(3)
-    force, moment = (turn @ np.array(x or (0, 0, 0)) for x in (w.force, w.moment))
-    lever = m.pose(q, w.body)[:3, :3] @ np.array(w.at)
-    return moment @ twist[:3] + force @ (twist[3:] + np.cross(twist[:3], lever))
+from facts import agree
 
 
 def slider_driven():
@@ -101,9 +22,11 @@ def test_elimination_selects_other_independent_coordinates_where_they_are_a_poor
     angles = np.linspace(0, 2 * np.pi, 73)[:, None]  # both dead centres among them
     q, v, _ = m.complete(angles, np.ones_like(angles), 0 * angles, joints=("crank",))
     tau = np.ones((73, 1))
-    near(m.forward_dynamics(q, v, tau, constraints="elimination"), m.forward_dynamics(q, v, tau), 1e-9)
-    near(
-        m.forward_dynamics(q[0], v[0], tau[0], constraints="elimination"), m.forward_dynamics(q[0], v[0], tau[0]), 1e-9
+    agree(m.forward_dynamics(q, v, tau, constraints="elimination"), m.forward_dynamics(q, v, tau), digits=9)
+    agree(
+        m.forward_dynamics(q[0], v[0], tau[0], constraints="elimination"),
+        m.forward_dynamics(q[0], v[0], tau[0]),
+        digits=9,
     )
     with pytest.raises(es.SingularityError, match="singular configuration"):
         m.inverse_dynamics(q[0], v[0], m.forward_dynamics(q[0], v[0], tau[0]))  # here no slider force turns the crank
@@ -114,7 +37,7 @@ def test_one_actuator_more_than_needed_carries_the_others_over_their_singular_co
     angles = np.linspace(0, 2 * np.pi, 73)[:, None]
     q, v, a = m.complete(angles, np.ones_like(angles), 0 * angles, joints=("crank",))
     tau = m.inverse_dynamics(q, v, a)
-    near(m.forward_dynamics(q, v, tau), a, 1e-8)
+    agree(m.forward_dynamics(q, v, tau), a, digits=8)
 
 
 def test_an_actuator_that_is_singular_at_home_is_not_judged_by_that():
@@ -122,25 +45,13 @@ def test_an_actuator_that_is_singular_at_home_is_not_judged_by_that():
     flat = [replace(j, home=(0.0,) if j.name != "slide" else (0.4,)) for j in d.joints]
     m = es.Mechanism(replace(d, joints=tuple(flat)))
     q, v, a = m.complete([0.8], [1.0], [0.5], joints=("crank",))
-    near(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a, 1e-9)
+    agree(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a, digits=9)
 
 
-def test_reactions_follow_from_the_actuators_forces_too():
-    for m in (es.load("planar_3rrr"), es.load("rssr"), es.load("double_pendulum")):
-        rng = np.random.default_rng(0)
-        q = m.project(m.home()) if m.closed else m.home()
-        v = m.project(q, rng.normal(size=m.nv))[1] if m.closed else rng.normal(size=m.nv)
-        tau = rng.normal(size=m.nu)
-        got = m.reactions(q, v, tau=tau)
-        if m.name != "rssr":  # its rod spins as it likes: no inverse dynamics
-            near(got, m.reactions(q, v, m.forward_dynamics(q, v, tau)), 1e-8)
-        for joint in m.joints:  # the motors' part of a reaction is their force
-            if joint.name in m.actuated and joint.nv == 1:
-                row = got[[j.name for j in m.joints].index(joint.name)]
-                axis = np.array(joint.kind.axes[0], dtype=float)
-                assert row[:3] @ axis == pytest.approx(tau[m.actuated.index(joint.name)], abs=1e-8)
+def test_reactions_take_accelerations_or_forces():
+    m = es.load("double_pendulum")
     with pytest.raises(es.ModelError, match="one of the two"):
-        m.reactions(q, v)
+        m.reactions(m.home(), np.zeros(m.nv))
 
 
 def test_dynamics_at_a_singular_configuration_as_the_caller_asks():
@@ -150,7 +61,8 @@ def test_dynamics_at_a_singular_configuration_as_the_caller_asks():
     with pytest.warns(es.SingularityWarning, match="minimum-norm"):
         a = m.forward_dynamics(rest, rest, [1.0], singular="warn")
     assert np.abs(m.constraint_jacobian(rest) @ a).max() < 1e-9
-    near(kkt(m, rest, rest, np.array([1.0, 0, 0])), a, 1e-6)
+    still = Moving(m, rest, np.random.default_rng(0), rest)
+    agree(still.accelerations(np.array([1.0, 0, 0])), a, digits=6)
     assert np.array_equal(m.forward_dynamics([rest, rest], rest, [1.0], singular="ignore"), [a, a])
     with pytest.raises(es.SingularityError, match="no actuators' forces give parallelogram this motion"):
         m.inverse_dynamics(rest, rest, rest, singular="ignore")
@@ -168,7 +80,7 @@ def test_massless_rods_move_where_the_loops_carry_them():
     q, v, a = m.complete([0.8], [1.0], [2.0])
     tau = m.inverse_dynamics(q, v, a)
     for constraints in (None, *METHODS):
-        near(m.forward_dynamics(q, v, tau, constraints=constraints), a, 1e-8)
+        agree(m.forward_dynamics(q, v, tau, constraints=constraints), a, digits=8)
     motion = m.simulate(q, v, 2.0, rtol=1e-10, atol=1e-12)
     assert np.ptp(motion.energy.total) < 1e-8 * motion.energy.kinetic.max()
     none = es.Mechanism(replace(d, bodies=tuple(replace(b, mass=0.0, inertia=(0.0,) * 6) for b in d.bodies)))
@@ -216,7 +128,7 @@ def test_light_bodies_cost_no_digits(share):
     q, v, a = m.complete([0.8], [1.0], [2.0])
     tau = m.inverse_dynamics(q, v, a)
     for constraints in METHODS:
-        near(m.forward_dynamics(q, v, tau, constraints=constraints), a, 1e-9)
+        agree(m.forward_dynamics(q, v, tau, constraints=constraints), a, digits=9)
 
 
 def test_yime_torques():
@@ -251,16 +163,14 @@ def test_diaz_torque_of_the_four_bar():
 
 
 def test_more_actuators_than_freedoms_share_the_load():
-    from dataclasses import replace
-
     five = es.load("five_bar")
-    names = [j.name for j in five.joints]
-    m = es.Mechanism(replace(five.description, actuated=tuple(names)))
-    _, q, v, a = a_motion("five_bar")
+    m = all_driven(five)
+    s = state_of("five_bar")
+    q, v, a = s.q, s.v, s.a
     least, two = m.inverse_dynamics(q, v, a), five.inverse_dynamics(q, v, a)
     given = np.zeros(4)
     given[list(five.actuated_velocities)] = two
-    near(m.forward_dynamics(q, v, least), a, 1e-8)
+    agree(m.forward_dynamics(q, v, least), a, digits=8)
     assert np.linalg.norm(least) < np.linalg.norm(given)
     J = m.constraint_jacobian(q)
     free = np.linalg.svd(J)[2][2:]
@@ -278,61 +188,24 @@ def test_uncontrolled_motions_are_named_or_follow_their_own_dynamics():
     wanted[m.velocities["crank"]] = 2.0
     tau, a = m.hybrid_dynamics(q, still, wanted)
     assert a[m.velocities["crank"]] == pytest.approx(2.0)
-    near(m.forward_dynamics(q, still, tau), a, 1e-9)
-
-
-@pytest.mark.parametrize("name", ["planar_3rrr", "delta", "stewart_gough", "spatial_four_bar"])
-def test_reactions_hold_every_body(name):
-    m, q, v, a = a_motion(name)
-    carried, tau = m.reactions(q, v, a), m.inverse_dynamics(q, v, a)
-    force = np.zeros(m.nv)
-    force[list(m.actuated_velocities)] = tau
-    for k, joint in enumerate(m.joints):  # a joint transmits along its freedoms what its motor gives, and nothing else
-        S = np.asarray(joint.kind.motion(q[m.coordinates[joint.name]]))
-        assert np.abs(S.T @ carried[k] - force[m.velocities[joint.name]]).max(initial=0) < 1e-9 * max(
-            1e-3, np.abs(carried).max()
-        )
-    for k, loop in enumerate(m.loops):  # and a cut joint holds what it constrains
-        ends = []
-        for end in (loop.first, loop.second):
-            T = np.eye(4)
-            T[:3, :3], T[:3, 3] = end.at.rotation(), end.at.translation()
-            ends.append(m.pose(q, end.body) @ T)
-        X = np.linalg.inv(ends[0]) @ ends[1]
-        C = np.asarray(loop.kind.covectors(X[:3, :3], X[:3, 3]))
-        wrench = carried[len(m.joints) + k]
-        assert np.linalg.norm(wrench - C @ np.linalg.lstsq(C, wrench, rcond=None)[0]) < 1e-9 * max(
-            1, np.abs(wrench).max()
-        )
-
-
-def test_external_wrenches_and_weights():
-    m, q, v, a = a_motion("planar_3rrr")
-    wrench = np.array([0, 0, 0.3, 1.0, -2.0, 0.0])
-    change = m.inverse_dynamics(q, v, a) - m.inverse_dynamics(q, v, a, external={"centre": wrench})
-    work = m.jacobian(q, "centre").T @ wrench
-    J = m.constraint_jacobian(q)
-    free = np.linalg.svd(J)[2][4:]
-    force = np.zeros(m.nv)
-    force[list(m.actuated_velocities)] = change
-    near(free @ force, free @ work)
+    agree(m.forward_dynamics(q, still, tau), a, digits=9)
 
 
 def test_batches_and_designs():
-    m, q, v, a = a_motion("five_bar")
+    s = state_of("five_bar")
+    m, q, v, a = s.m, s.q, s.v, s.a
     tau = m.inverse_dynamics(q, v, a)
     batch = m.inverse_dynamics(np.tile(q, (5, 1)), np.tile(v, (5, 1)), np.tile(a, (5, 1)))
     assert np.allclose(batch, tau, rtol=1e-13)
     name = "m2" if "m2" in m.parameters else next(n for n in m.parameters if n.startswith("m"))
     masses = m.parameters[name] * np.array([1.0, 2.0])
-    near(
-        m.inverse_dynamics(q, v, a, parameters={name: masses})[1],
-        m.with_parameters(**{name: masses[1]}).inverse_dynamics(q, v, a),
-    )
+    other = m.with_parameters(**{name: masses[1]}).inverse_dynamics(q, v, a)
+    agree(m.inverse_dynamics(q, v, a, parameters={name: masses})[1], other, digits=9)
 
 
 def test_inconsistent_states_are_refused():
-    m, q, v, a = a_motion("planar_3rrr")
+    s = state_of("planar_3rrr")
+    m, q, v, a = s.m, s.q, s.v, s.a
     for bad in ((q + 1e-3, v, a), (q, v + 1e-3, a), (q, v, a + 1e-3)):
         with pytest.raises(
             es.AssemblyError, match=r"violates loop closure of planar_3rrr by .* m.complete.* m.project"
@@ -363,18 +236,16 @@ def test_massless_rods_in_a_loop_move_all_the_same():
     b.loop("close", "revolute", "coupler", "rocker", first=(3, 0, 0), second=(1.75, 0, 0)).actuate("q1")
     m = b.build()
     q, v, a = m.complete([0.8], [1.0], [0.5])
-    near(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a)
+    agree(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a, digits=9)
 
 
 def test_weights_move_the_load_to_the_cheaper_actuators():
-    from dataclasses import replace
-
-    five = es.load("five_bar")
-    m = es.Mechanism(replace(five.description, actuated=tuple(j.name for j in five.joints)))
-    _, q, v, a = a_motion("five_bar")
+    m = all_driven(es.load("five_bar"))
+    s = state_of("five_bar")
+    q, v, a = s.q, s.v, s.a
     heavy = np.array([1.0, 100.0, 1.0, 100.0])
     even, skewed = m.inverse_dynamics(q, v, a), m.inverse_dynamics(q, v, a, weights=tuple(heavy))
-    near(m.forward_dynamics(q, v, skewed), a, 1e-8)
+    agree(m.forward_dynamics(q, v, skewed), a, digits=8)
     assert skewed @ (heavy * skewed) < even @ (heavy * even)
     with pytest.raises(es.ModelError, match="positive number for each of the 4 actuators"):
         m.inverse_dynamics(q, v, a, weights=(1.0, 2.0))

@@ -11,12 +11,10 @@ from eslabon.formulations.links import links, short
 from eslabon.kinematics.closure import equations, row_names
 from random_mechanisms import random_closed, random_coordinates, random_tree
 
-RNG = np.random.default_rng(8)
-
 
 @pytest.mark.parametrize("seed", range(6))
-def test_rewriting_changes_neither_joint_forces_nor_the_mass_matrix(seed):
-    m = random_tree(np.random.default_rng(seed))
+def test_rewriting_changes_neither_joint_forces_nor_the_mass_matrix(seed, rng):
+    m = random_tree(rng)
     q, v, a = (casadi.SX.sym(s, n) for s, n in (("q", m.nq), ("v", m.nv), ("a", m.nv)))
     made = [
         (newton_euler.joint_forces(m, tree, q, v, a), of_links(tree, q, m.nv))
@@ -24,7 +22,7 @@ def test_rewriting_changes_neither_joint_forces_nor_the_mass_matrix(seed):
         for of_links in (composite_rigid_body.of_links, composite_rigid_body.in_ground)
     ]
     f = casadi.Function("f", [q, v, a], [casadi.densify(x) for pair in made for x in pair])
-    forces, *others = (np.array(x) for x in f(random_coordinates(RNG, m), *RNG.normal(size=(2, m.nv))))
+    forces, *others = (np.array(x) for x in f(random_coordinates(rng, m), *rng.normal(size=(2, m.nv))))
     M, *others = others
     for one, other in zip(others[::2], others[1::2], strict=True):
         np.testing.assert_allclose(one, forces, rtol=1e-10, atol=1e-10)
@@ -48,8 +46,8 @@ def test_the_mass_matrix_takes_no_more_operations_than_it_did(name, most):
     assert es.load(name).operations("mass_matrix").total <= most
 
 
-def test_a_mechanism_at_rest_has_the_closure_of_one_that_moves():
-    m, home = random_closed(np.random.default_rng(1), ["revolute", "spherical", "helical"], ["spherical"])
+def test_a_mechanism_at_rest_has_the_closure_of_one_that_moves(rng):
+    m, home = random_closed(rng, ["revolute", "spherical", "helical"], ["spherical"])
     q, rows = casadi.SX.sym("q", m.nq), tuple(range(len(row_names(m))))
     at_rest, moving = equations(m, q, None, rows), equations(m, q, casadi.SX.sym("v", m.nv), rows)
     f = casadi.Function("f", [q], [casadi.densify(x) for x in (*at_rest[:2], *moving[:2])])

@@ -10,26 +10,19 @@ import re
 import warnings
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import eslabon as es
+from cases import MOBILITY
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.kinematics.tree import on_body, placements
 from library_names import CLOSED, DETERMINED
-from oracles import pin
+from oracles import Oracle, pin
 from randomness import seeded
 
-MOBILITY = {
-    "andrews_squeezer": 1, "bennett": 1, "bricard": 1, "cart_pole": 2, "delta": 3, "diaz_3rrr": 3, "diaz_four_bar": 1,
-    "double_pendulum": 2, "elbow": 2, "excavator": 3, "five_bar": 2, "flyball_governor": 4, "four_bar_spring": 1, "mendez_2r": 2, "morales_puma": 2,
-    "morales_stanford": 3, "n_four_bar": 1, "panda_like": 7, "parallelogram": 1, "planar_3rrr": 3, "puma560": 6,
-    "puma560_drives": 6, "rojas_3r": 3, "rojas_7r_loop": 1, "rojas_hexiflex": 1, "rojas_t3": 6, "rssr": 2, "sarrus": 1,
-    "scara": 4, "slider_crank": 1, "spatial_four_bar": 1, "stanford_arm": 6, "stewart_gough": 6, "ur5e_like": 6,
-}  # fmt: skip
 UNDERDRIVEN = {"cart_pole", "flyball_governor", "rssr"}  # fewer actuators than freedoms
 REDUNDANT = {"bennett", "bricard", "rojas_hexiflex", "sarrus"}  # overconstrained in space, and movable all the same
 NO_SOLID = {"puma560": {"link1", "link3"}, "puma560_drives": {"link1", "link3"}, "rojas_t3": {"link1"}}
@@ -152,7 +145,7 @@ def test_its_motors_command_it(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_its_mass_matrix_is_positive_on_its_freedoms(name: str) -> None:
     m = load(name)
-    M = Tree(m).mass_matrix(m.home())
+    M = Oracle(m).mass_matrix(m.home())
     np.testing.assert_allclose(M, M.T, atol=1e-12)
     if m.closed:
         _, s, Vt = np.linalg.svd(jacobian_at(m, m.home()))
@@ -272,89 +265,18 @@ def test_puma560_drives_are_the_arm_with_its_motors() -> None:
 
 def test_puma560_carries_its_weight_as_the_toolbox_prints_it() -> None:
     """Corke's well-known gravload(qn): -0, 31.6399, 6.0351, 0, 0.0283, 0 N m."""
-    tau = Tree(load("puma560")).inverse_dynamics(np.radians([0, 45, 180, 0, 45, 0]), np.zeros(6), np.zeros(6))
+    tau = Oracle(load("puma560")).inverse_dynamics(np.radians([0, 45, 180, 0, 45, 0]), np.zeros(6), np.zeros(6))
     np.testing.assert_allclose(tau, [0, 31.6399, 6.0351, 0, 0.0283, 0], atol=1e-4)
 
 
 # -- dynamics by another hand ----------------------------------------------------------------------------------------
 
 
-class Tree:
-    """A mechanism's tree as a Pinocchio model, with our coordinates."""
-
-    def __init__(self, m: es.Mechanism) -> None:
-        self.m, self.model = m, pin.Model()
-        self.model.gravity = pin.Motion(np.array(m.gravity), np.zeros(3))
-        home: dict[str, tuple[int, pin.SE3]] = {"ground": (0, pin.SE3.Identity())}
-        self.quaternions, place = [], 0
-        for j, b in zip(m.joints, m.bodies, strict=True):
-            parent, offset = home[j.parent]
-            at = offset * pin.SE3(np.asarray(j.at.rotation()), np.asarray(j.at.translation()))
-            if j.nv:
-                home[b.name] = (self.model.addJoint(parent, self.joint_model(j), at, j.name), pin.SE3.Identity())
-                if j.kind.kind == "spherical":
-                    self.quaternions.append(place)
-                place += j.nq
-            else:
-                home[b.name] = (parent, at)
-            index, offset = home[b.name]
-            inertia = pin.Inertia(b.mass, np.array(b.com), np.asarray(b.inertia_matrix()))
-            self.model.appendBodyToJoint(index, inertia, offset)
-        armature = [
-            (j.motor_inertia[k] if j.motor_inertia else 0.0) * (j.gear_ratio[k] if j.gear_ratio else 1.0) ** 2
-            for j in m.joints
-            for k in range(j.nv)
-        ]
-        self.model.armature = np.array(armature)
-        self.home, self.data = home, self.model.createData()
-
-    @staticmethod
-    def joint_model(j: Any) -> Any:
-        units = [np.array(a, dtype=float) / np.linalg.norm(a) for a in j.kind.axes]
-        match j.kind.kind:
-            case "revolute":
-                return pin.JointModelRevoluteUnaligned(units[0])
-            case "prismatic":
-                return pin.JointModelPrismaticUnaligned(units[0])
-            case "universal":
-                both = pin.JointModelComposite(pin.JointModelRevoluteUnaligned(units[0]))
-                return both.addJoint(pin.JointModelRevoluteUnaligned(units[1]))
-            case "spherical":
-                return pin.JointModelSpherical()
-        raise AssertionError(j.kind.kind)
-
-    def q(self, q: np.ndarray) -> np.ndarray:
-        x = np.array(q, dtype=float)
-        for place in self.quaternions:
-            x[place : place + 4] = np.roll(x[place : place + 4], -1)  # (w, x, y, z) -> (x, y, z, w)
-        return x
-
-    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        M = pin.crba(self.model, self.data, self.q(q))
-        return np.triu(M) + np.triu(M, 1).T
-
-    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        return pin.rnea(self.model, self.data, self.q(q), v, a)
-
-    def point_jacobian(self, q: np.ndarray, body: str, point: tuple[float, float, float]) -> np.ndarray:
-        index, offset = self.home[body]
-        at = offset * pin.SE3(np.eye(3), np.array(point))
-        return pin.computeFrameJacobian(
-            self.framed(index, at), self.framed_data, self.q(q), self.frame_id, pin.LOCAL_WORLD_ALIGNED
-        )
-
-    def framed(self, index: int, at: pin.SE3) -> pin.Model:
-        model = self.model.copy()
-        self.frame_id = model.addFrame(pin.Frame("point", index, 0, at, pin.FrameType.OP_FRAME))
-        self.framed_data = model.createData()
-        return model
-
-
 class Motion:
     """Closed motions and driving torques from the driven joints' motion (Yime, 4.4 to 5, as corrected)."""
 
     def __init__(self, m: es.Mechanism) -> None:
-        self.m, self.tree = m, Tree(m)
+        self.m, self.tree = m, Oracle(m)
         self.driven = list(m.actuated_velocities)
         self.passive = [k for k in range(m.nv) if k not in self.driven]
 
@@ -399,7 +321,7 @@ ACCELERATIONS = np.array([-0.97251, -3.1997, 4.2557, -1.0559, -0.97251, 0])
 
 def test_rojas_t3_torques() -> None:
     """Rojas, table 5.6.1, t = 0.45 s: as printed, with gravity upwards, and with the physical gravity of the file."""
-    tree = Tree(load("rojas_t3"))
+    tree = Oracle(load("rojas_t3"))
     down = tree.inverse_dynamics(THETA, RATES, ACCELERATIONS)
     np.testing.assert_allclose(down, [386.479, 1862.358, 2281.123, 470.693, -48.943, 0], rtol=3e-5, atol=1e-2)
     tree.model.gravity = pin.Motion(np.array([0, 0, 9.81]), np.zeros(3))
@@ -451,14 +373,14 @@ def test_planar_arms_have_the_closed_form(name: str, rng: np.random.Generator) -
         m = m.with_parameters(a1=0.5, a2=0.4, m1=4.0, m2=2.0)
         form = {"l1": 0.5, "lc1": 0.25, "lc2": 0.2, "m1": 4.0, "m2": 2.0, "I1": 1 / 12, "I2": 0.32 / 12, "g": 9.81}
     M, tau = planar_2r(q, v, a, **form)
-    np.testing.assert_allclose(Tree(m).mass_matrix(q), M, rtol=1e-13)
-    np.testing.assert_allclose(Tree(m).inverse_dynamics(q, v, a), tau, rtol=1e-12)
+    np.testing.assert_allclose(Oracle(m).mass_matrix(q), M, rtol=1e-13)
+    np.testing.assert_allclose(Oracle(m).inverse_dynamics(q, v, a), tau, rtol=1e-12)
 
 
 def test_morales_puma_is_its_lagrange_model() -> None:
     """Morales (4.107)-(4.112), order joint 1, joint 2, with ix != iy."""
     p = {"i1": 0.1, "i2": 0.2, "i": 0.9, "ix": 1.1, "iy": 0.8, "iz": 1.0}
-    tree = Tree(load("morales_puma").with_parameters(**p))
+    tree = Oracle(load("morales_puma").with_parameters(**p))
     q, v, a = np.array([0.3, 0.7]), np.array([1.1, -0.6]), np.array([0.4, 0.9])
     s, c = np.sin(q[1]), np.cos(q[1])
     M = np.diag([p["i1"] + p["i"] + p["ix"] * s**2 + p["iy"] * c**2, p["i2"] + p["iz"]])
@@ -472,7 +394,7 @@ def test_morales_puma_is_its_lagrange_model() -> None:
 def test_morales_stanford_is_its_lagrange_model() -> None:
     """Morales 4.3, corrected: M, B, C and gravity."""
     p = {"i1": 0.15, "i2": 0.2, "i3": 0.25, "i": 0.1, "ix": 0.35, "iy": 0.2, "iz": 0.3, "m": 0.4, "g": 9.81}
-    tree = Tree(load("morales_stanford").with_parameters(**p))
+    tree = Oracle(load("morales_stanford").with_parameters(**p))
     q, v, a = np.array([0.3, 0.7, 0.5]), np.array([1.1, -0.6, 0.8]), np.array([0.4, 0.9, -0.3])
     s, c, m, r = np.sin(q[1]), np.cos(q[1]), p["m"], q[2]
     M = np.diag(
@@ -568,7 +490,7 @@ def test_diaz_3rrr_second() -> None:
     """Díaz, example 2, recomputed: from rest under 0.1, 0.1, -0.1 N m for a second."""
     m = load("diaz_3rrr")
     np.testing.assert_allclose(m.home(), [1.047, -0.865, 1.116, 2.751, -1.424, 0.679, -2.718], atol=5.1e-4)
-    tree, tau = Tree(m), np.zeros(7)
+    tree, tau = Oracle(m), np.zeros(7)
     tau[list(m.actuated_velocities)] = [0.1, 0.1, -0.1]
 
     def rates(t: float, y: np.ndarray) -> np.ndarray:
@@ -583,7 +505,7 @@ def test_diaz_3rrr_second() -> None:
     np.testing.assert_allclose(end, expected, atol=1e-7)
 
 
-def accelerations(tree: Tree, J: np.ndarray, bias: np.ndarray, q: np.ndarray, v: np.ndarray, forces: np.ndarray):
+def accelerations(tree: Oracle, J: np.ndarray, bias: np.ndarray, q: np.ndarray, v: np.ndarray, forces: np.ndarray):
     """M a + h = forces + J^T lambda with J a = -bias."""
     M, h = tree.mass_matrix(q), tree.inverse_dynamics(q, v, np.zeros(len(v)))
     free = np.linalg.solve(M, forces - h)
@@ -594,7 +516,7 @@ def accelerations(tree: Tree, J: np.ndarray, bias: np.ndarray, q: np.ndarray, v:
 def test_andrews_squeezer_starts_as_the_book_says() -> None:
     """Hairer and Wanner, VII.7: the consistent start at rest."""
     m = load("andrews_squeezer")
-    tree, q = Tree(m), m.home()
+    tree, q = Oracle(m), m.home()
     spring, wrench = m.springs[0], m.wrenches[0]
     placed = placements(m, q)
     near, far = (on_body(placed, end.body, end.at)[1] for end in (spring.first, spring.second))
@@ -753,7 +675,7 @@ def test_n_four_bar_is_singular_where_it_lies_flat() -> None:
 
 def test_cart_pole_closed_form() -> None:
     m = load("cart_pole")
-    M = Tree(m).mass_matrix(np.array([0.3, 0.6]))
+    M = Oracle(m).mass_matrix(np.array([0.3, 0.6]))
     mp, L = 0.1, 1.0
     np.testing.assert_allclose(
         M, [[1.1, mp * L / 2 * np.cos(0.6)], [mp * L / 2 * np.cos(0.6), mp * L**2 / 3]], rtol=1e-13

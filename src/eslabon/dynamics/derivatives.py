@@ -113,7 +113,7 @@ def solved(
     if not m.closed:
         mass = factors_for(M, columns)
         a = mass.solve(force - h)
-        floor = mass.condition(structure.floor)
+        floor = mass.pivot_condition(structure.floor)
         return Solved(a, zeros(0), lambda f, gap: (mass.solve_negative(f), gap), casadi.SX(0), floor, forces(a))
     phi, J, gamma, rate = loops.residual(m, q, v, p)
     given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)

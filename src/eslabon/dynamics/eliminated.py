@@ -104,11 +104,12 @@ def eliminated(m: Model, q: SX, v: SX, external: External, structure: Structure,
     if not m.closed:
         reduced = factors(M if i == list(range(m.nv)) else M[i, i])
         return Eliminated(
-            m, q, v, p, M, h, N, zeros(0, m.nv), zeros(0), None, reduced, [], reduced.condition(floor)
+            m, q, v, p, M, h, N, zeros(0, m.nv), zeros(0), None, reduced, [], reduced.pivot_condition(floor)
         )  # fmt: skip
     phi, J, gamma, rate = residual(m, q, v, p)
     dependent = Square(J[:, e]).for_many()
     N[e, :] = -dependent.solve(J[:, i])
     reduced = factors(symmetric(N.T @ M @ N))
-    condition = joint_condition(dependent.condition, reduced.condition(floor))
+    sizes = [casadi.dot(N[:, k] ** 2, casadi.diag(M)) for k in range(len(i))]  # of what adds up to N^T M N
+    condition = joint_condition(dependent.condition, reduced.condition(floor, sizes))
     return Eliminated(m, q, v, p, M, h, N, J, gamma, dependent, reduced, [phi, J @ v + rate], condition)

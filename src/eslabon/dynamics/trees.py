@@ -92,11 +92,11 @@ def forward_dynamics(
     if formulation is None and articulated_pays(tree):
         force = force - joint_resistance(m, q, v) + lagrange.virtual_work(m, q, wrenches(m, q, v, external or {}))
         a, joints = articulated_body.accelerations(m, tree, q, v, force, casadi.densify(motor_inertia(m)))
-        shares = [joint.condition(floor[link.v]) for joint, link in zip(joints, tree, strict=True)]
+        shares = [joint.pivot_condition(floor[link.v]) for joint, link in zip(joints, tree, strict=True)]
         return [a, len(shares) / sum(1 / share for share in shares)]
     M, h = equations_of_motion(m, q, v, formulation, external or {})
     solver = factors(M)
-    return [solver.solve(force - h), solver.condition(floor)]
+    return [solver.solve(force - h), solver.pivot_condition(floor)]
 
 
 def articulated_pays(tree: Sequence[Link]) -> bool:

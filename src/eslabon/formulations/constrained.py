@@ -156,9 +156,9 @@ def elimination(c: Constrained) -> Solution:
     a[i, :] = S.solve(c.force[i, :] - X.T @ c.force[e, :] + (X.T @ D_ee - D_ie) @ drift)
     a[e, :] = drift - X @ a[i, :]
     reaction = Phi_e.solve_transposed((c.M @ a - c.force)[e, :])
-    return Solution(
-        a, reaction, joint_condition(Phi_e.condition, S.condition([c.floor[k] for k in i] if c.floor else ()))
-    )
+    floor = [c.floor[k] for k in i] if c.floor else ()
+    sizes = [D_ii[k, k] + casadi.dot(X[:, k] ** 2, casadi.diag(D_ee)) for k in range(len(i))]  # of what adds up to S
+    return Solution(a, reaction, joint_condition(Phi_e.condition, S.condition(floor, sizes)))
 
 
 METHODS: dict[str, Callable[[Constrained], Solution]] = {
@@ -181,11 +181,10 @@ def _refined(solver: Factors, W: SX, right: SX, regularization: Sequence[float])
 
 
 def _spread(solver: Factors | LoopFactors) -> SX:
-    """The least pivot against the largest."""
+    """The least eigenvalue, as small as `Factors.unit_energy` finds it, against the largest pivot."""
     if not solver.inverse:
         return casadi.SX(1)
-    pivots = casadi.fabs(casadi.vertcat(*solver.inverse))
-    return casadi.mmin(pivots) / casadi.mmax(pivots)
+    return casadi.mmin(casadi.vertcat(*solver.inverse)) / casadi.sumsqr(solver.unit_energy())
 
 
 def joint_condition(constraints: SX, mass: SX) -> SX:
@@ -220,11 +219,11 @@ class Square:
 
     @property
     def condition(self) -> SX:
-        """The least pivot against the largest diagonal entry, the square of a reciprocal condition number."""
+        """The least eigenvalue of A^T A, as small as `Factors.unit_energy` finds it, against its largest diagonal entry:
+        the square of a reciprocal condition number."""
         if not self.solver.inverse:
             return casadi.SX(1)
-        pivots = casadi.vertcat(*self.solver.inverse)
-        return 1 / (casadi.mmax(casadi.fabs(pivots)) * casadi.mmax(casadi.diag(self.gram)))
+        return 1 / (casadi.sumsqr(self.solver.unit_energy()) * casadi.mmax(casadi.diag(self.gram)))
 
 
 class Inverted(Square):

@@ -54,8 +54,15 @@ class Factors:
             x[k, :] -= self.rows[k].T @ x[:k, :]
         return x
 
-    def condition(self, floor: Sequence[float] = ()) -> SX:
-        return condition(self.inverse, self.diagonal, floor)
+    def unit_energy(self) -> SX:
+        """w = L^-1 D^-1/2 (1, ..., 1), for which w^T M w = n: long where some motion has next to no inertia."""
+        return self.outward(_roots(self.inverse))
+
+    def pivot_condition(self, floor: Sequence[float] = ()) -> SX:
+        return pivot_condition(self.inverse, self.diagonal, floor)
+
+    def condition(self, floor: Sequence[float] = (), sizes: Sequence[SX] | None = None) -> SX:
+        return condition(self.unit_energy(), self.diagonal if sizes is None else sizes, floor)
 
 
 @dataclass(frozen=True)
@@ -78,16 +85,48 @@ class LoopFactors:
     def inverse(self) -> list[SX]:
         return matrices.inverse_pivots(self.rows, self.packed)
 
-    def condition(self, floor: Sequence[float] = ()) -> SX:
-        return condition(self.inverse, self.diagonal, floor)
+    def unit_energy(self) -> SX:
+        """w = L^-1 D^-1/2 (1, ..., 1), for which w^T M w = n, as in `Factors`."""
+        x: list[SX] = casadi.vertsplit(_roots(self.inverse))
+        for k, row in enumerate(self.rows.columns):
+            for a, i in enumerate(row[:-1]):
+                x[k] = x[k] - self.packed[self.rows.starts[k] + a] * x[i]
+        return casadi.vertcat(zeros(0), *x)
+
+    def pivot_condition(self, floor: Sequence[float] = ()) -> SX:
+        return pivot_condition(self.inverse, self.diagonal, floor)
+
+    def condition(self, floor: Sequence[float] = (), sizes: Sequence[SX] | None = None) -> SX:
+        return condition(self.unit_energy(), self.diagonal if sizes is None else sizes, floor)
 
 
-def condition(inverse: Sequence[SX], diagonal: Sequence[SX], floor: Sequence[float]) -> SX:
-    """n / sum (M_kk + floor_k) / D_k: one where M is diagonal, zero or NaN where it is singular.
+def _roots(inverse: Sequence[SX]) -> SX:
+    """D^-1/2: NaN for a pivot of the wrong sign, which is round-off of a singular matrix."""
+    return casadi.vertcat(zeros(0), *(casadi.sqrt(x) for x in inverse))
+
+
+def condition(w: SX, sizes: Sequence[SX], floor: Sequence[float]) -> SX:
+    """w^T M w / sum (size_k + floor_k) w_k^2 for the w of `unit_energy`: one where M is diagonal, round-off or NaN where
+    it is singular.
+
+    Sizes are those of the terms that were added up to the diagonal of M, which make the quotient independent of units;
+    it is at least the smallest eigenvalue of the M so scaled. A pivot alone would not do: the smallest one of a singular
+    M is round-off divided by the square of the smallest component of the motion without inertia, up to 1e-8. `floor` is
+    what counts as nothing, for entries that are zero but for round-off.
+    """
+    n = len(sizes)
+    if not n:
+        return casadi.SX(1)
+    return n / sum((d + x) * w[k] ** 2 for k, (d, x) in enumerate(zip(sizes, floor or [0.0] * n, strict=True)))
+
+
+def pivot_condition(inverse: Sequence[SX], diagonal: Sequence[SX], floor: Sequence[float]) -> SX:
+    """n / sum (M_kk + floor_k) / D_k: one where M is diagonal, small where a motion has little inertia of its own.
 
     A pivot D_k, measured by its own diagonal entry, is what is left of a motion's inertia when all motions farther
-    out follow as they like; no choice of units changes it. `floor` is what counts as nothing, for entries that are
-    zero but for round-off.
+    out follow as they like; no choice of units changes it. For trees, whose forward dynamics it makes no longer. It
+    is an upper bound: round-off where the motion without inertia moves the innermost of its joints as much as the
+    others, as two axes that coincide do; larger the less that joint takes part.
     """
     if not inverse:
         return casadi.SX(1)

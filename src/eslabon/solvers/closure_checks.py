@@ -265,7 +265,7 @@ class SecondLook:
             call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
             found = call.__self__.unchecked(*(x[waiting] for x in states))
             condition = found[len(self.request.formula.outputs) - 1]
-            better = condition > conditions[waiting]
+            better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be
             conditions[waiting[better]] = condition[better]
             for value, made in zip(values, found, strict=False):
                 value[waiting[better]] = made[better]
