@@ -182,7 +182,7 @@ REFERENCES = {
     "an object with slots": "class A: __slots__ = ('k',)\na = A()\na.k = int('{k}')\ndef f(m): return a.k\n",
     "a function with a cache": "import functools\n@functools.cache\ndef k(): return {k}\ndef f(m): return k()\n",
     "a method in C": "f = {{'a': int('{k}')}}.get\n",
-    "one of two lambdas": "a, b = (lambda: 2), (lambda: 8)\ng = lambda *x: lambda m: x\nf = g(a, b, [None, a, b][{k} % 5 % 3])\n",
+    "one of two lambdas": "a, b = (lambda: 2), (lambda: 8)\ng = lambda *x: lambda m: x\nf = g(a, b, [a, b][{k} > 5])\n",
     "a field that is not compared": "from dataclasses import *\n@dataclass\nclass A:\n  k: int = field(compare=False)\nf = A(int('{k}'))\n",
 }
 

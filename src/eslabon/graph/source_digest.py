@@ -279,8 +279,9 @@ def _cell(x: Any) -> Any:
 
 def _pickled(x: Any) -> Any:
     """The parts that pickle takes an object into, without cached properties, or a name; None if it cannot."""
+    reduce: Any = copyreg.dispatch_table.get(type(x))
     try:
-        parts = copyreg.dispatch_table.get(type(x), lambda x: x.__reduce_ex__(4))(x)
+        parts = x.__reduce_ex__(4) if reduce is None else reduce(x)
     except Exception:  # of any kind: some libraries raise their own
         return None
     if isinstance(parts, str):
