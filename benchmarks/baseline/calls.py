@@ -927,7 +927,7 @@ GRAPHS = (
         fields("t", "x", "u"),
         **INTEGRATED),
     Call("equations", "BondGraph.equations", lambda c: str(c.g.equations()),
-        where=at("pendulum", "gravity_platform", "planar_arm", "dc_motor")),
+        where=at("pendulum", "dc_motor")),
     Call("c_source", "BondGraph.c_source", lambda c: c.g.c_source(), fields("name", "header")),
     Call("save", "BondGraph.save BondGraph.digest",
         lambda c: es.BondGraph.load(c.g.save(c.folder / "graph.toml")).digest == c.g.digest),
