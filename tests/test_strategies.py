@@ -123,10 +123,10 @@ def test_trees_move() -> None:
 
 
 def test_degenerate_loops_are_locked_at_rest_or_massless_too() -> None:
-    states = draws(degenerate_loops)
+    states = draws(degenerate_loops, count=50)
     assert kinds_of(states)[0] == set(KINDS)
     assert len(kinds_of(states)[1]) >= 6
-    assert 5 <= sum(map(moves, states[::2])) <= 40
+    assert 5 <= sum(map(moves, states)) <= 45
     assert any(body.mass == 0 for s in states for body in s.m.bodies)
     assert any(np.linalg.matrix_rank(jacobian(s.m, s.q), 1e-6) == s.m.nv for s in states)
 
@@ -156,8 +156,8 @@ def kinds_in(drawn: list[tuple[dict, list]]) -> set[str]:
 
 @pytest.mark.parametrize("options", [(), (("loops", 0),), (("ends", ("Se", "I: 1", "C: 1", "R: 1")),)])
 def test_bond_graphs_have_states_and_finite_rates(options: tuple) -> None:
-    drawn = draws(graphs, *options)
-    verdicts = [verdict(x) for x in drawn[:: 4 if options else 1]]
+    drawn = draws(graphs, *options, count=40 if options else COUNT)
+    verdicts = [verdict(x) for x in drawn]
     assert verdicts.count("finite") >= 0.95 * len(verdicts)
     sources = {"Se", "Sf"} if "ends" not in dict(options) else {"Se"}
     assert kinds_in(drawn) == {"0", "1", "TF", "GY", "I", "C", "R"} | sources
