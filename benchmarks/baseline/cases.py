@@ -73,7 +73,8 @@ class MechanismCase:
 
     @cached_property
     def motion(self) -> Any:
-        return self.m.simulate(self.q, self.rest, np.linspace(0.0, 0.1, 5), self.tau)
+        """Let go at rest; a force of 1 N m would hurl small mechanisms about."""
+        return self.m.simulate(self.q, self.rest, np.linspace(0.0, 0.1, 5))
 
     @cached_property
     def graph(self) -> Any:
