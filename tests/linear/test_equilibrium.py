@@ -159,6 +159,7 @@ def test_closed_chains_rest_where_dynamics_says_so(seed):
     kinds = ["revolute", "spherical", "universal", "revolute", "cylindrical"]
     m, q = random_closed(rng, kinds, ["spherical"])
     m = m.with_joint("joint0", stiffness=5.0).with_joint("joint3", stiffness=2.0)
+    m = m.with_joint("joint4", stiffness=(1.0, 20.0))  # nothing else holds what slides down an axis
     eq = m.equilibrium(guess=q, restarts=30)
     assert np.abs(m.constraint(eq.q)).max() < 1e-10
     a = m.forward_dynamics(eq.q, np.zeros(m.nv), eq.tau, tolerance=1e-9)

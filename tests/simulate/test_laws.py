@@ -60,7 +60,7 @@ def test_a_verb_of_symbols_is_the_verb_of_numbers(seed, closed):
             continue
         found = term(*symbols)
         got = np.array(ca.Function("f", symbols, [ca.densify(found)])(q, v, a)).reshape(want.shape)
-        np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-8 * max(1.0, np.abs(want).max()))
+        np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-8 * np.abs(want).max(initial=1.0))
         compared += 1
     assert compared > 5
 

@@ -250,8 +250,8 @@ def _of_path(m: Model, path: JointPath) -> Reference:
         )
     pieces = FIRST
     while True:
-        t = _divided(path.breaks, pieces)
-        table = hermite(t, *path(t))
+        table = _table(path, pieces)
+        t = table.x
         between = (t[1:] + t[:-1]) / 2
         q = path.position(between)
         size = max(1e-9, float(np.ptp(q, axis=0).max(initial=0.0)))
@@ -262,12 +262,18 @@ def _of_path(m: Model, path: JointPath) -> Reference:
     return _of_table(m, whole, table, path.title)
 
 
-def _divided(breaks: Floats, pieces: int) -> Floats:
-    """The breaks, and between them times so that there are about so many pieces in all."""
-    span = np.diff(breaks)
-    counts = np.maximum(1, np.ceil(pieces * span / span.sum() - 1e-9)).astype(int)
-    parts = [a + (b - a) * np.arange(n) / n for a, b, n in zip(breaks[:-1], breaks[1:], counts, strict=True)]
-    return np.concatenate([*parts, breaks[-1:]])
+def _table(path: JointPath, pieces: int) -> PPoly:
+    """A path by about so many polynomials, which end where its acceleration jumps: with the one before the jump."""
+    from scipy.interpolate import PPoly
+
+    breaks = path.breaks
+    counts = np.maximum(1, np.ceil(pieces * np.diff(breaks) / (breaks[-1] - breaks[0]) - 1e-9)).astype(int)
+    smooth = []
+    for a, b, count in zip(breaks[:-1], breaks[1:], counts, strict=True):
+        t = np.linspace(a, b, count + 1)
+        smooth.append(hermite(t, *path(np.append(t[:-1], np.nextafter(b, a)))))
+    coefficients = np.concatenate([table.c for table in smooth], axis=1)
+    return PPoly(coefficients, np.concatenate([*(table.x[:-1] for table in smooth), breaks[-1:]]))
 
 
 def _of_samples(m: Model, t: Any, q: Any, v: Any, a: Any, title: str) -> Reference:
