@@ -138,6 +138,8 @@ class Oracle:
     def point_jacobian(self, q: np.ndarray, body: str, point: np.ndarray) -> np.ndarray:
         """Of a body's spin and the velocity of one of its points, in the ground's axes."""
         joint, offset = self.where[body]
+        if joint == 0:  # it stands on the ground, of which Pinocchio has no Jacobian
+            return np.zeros((6, self.mechanism.nv))
         pin.computeJointJacobians(self.model, self.data, self.q(q))
         at = offset * pin.SE3(np.eye(3), np.asarray(point, dtype=float))
         J = at.toActionMatrixInverse() @ pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL)

@@ -10,12 +10,17 @@ from cases import Case
 from facts import Fact
 
 
-@pytest.mark.parametrize(("case", "fact"), facts.pairs(cases.ALL, facts.ALL), ids=str)
+def on_one_worker(case: Case, *more: Fact) -> object:
+    """A case's tests belong together, since they share its graphs."""
+    return pytest.param(case, *more, marks=pytest.mark.xdist_group(case.name))
+
+
+@pytest.mark.parametrize(("case", "fact"), [on_one_worker(*x) for x in facts.pairs(cases.ALL, facts.ALL)], ids=str)
 def test_fact(case: Case, fact: Fact) -> None:
     fact(case.state)
 
 
-@pytest.mark.parametrize("case", cases.ALL, ids=str)
+@pytest.mark.parametrize("case", [on_one_worker(case) for case in cases.ALL], ids=str)
 def test_traits_of_a_description_are_those_that_its_numbers_show(case: Case) -> None:
     assert case.traits == case.state.traits
 

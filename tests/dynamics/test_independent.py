@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from facts import agree
 from random_mechanisms import random_closed
 
 NAMES = ["five_bar", "slider_crank", "planar_3rrr", "spatial_four_bar"]
-
-
-def near(found, wanted, rel=1e-10):
-    assert np.abs(found - wanted).max() <= rel * max(1.0, np.abs(wanted).max())
 
 
 def moving(m, seed=0):
@@ -36,16 +33,16 @@ def test_whatever_is_independent_the_answers_are_the_same(name):
             continue
         tried += 1
         how = {"constraints": "elimination", "independent": joints}
-        near(m.forward_dynamics(q, v, tau, **how), m.forward_dynamics(q, v, tau))
-        near(m.inverse_dynamics(q, v, a, **how), m.inverse_dynamics(q, v, a))
+        agree(m.forward_dynamics(q, v, tau, **how), m.forward_dynamics(q, v, tau), digits=9)
+        agree(m.inverse_dynamics(q, v, a, **how), m.inverse_dynamics(q, v, a), digits=9)
         if tried == 2:
             break
     assert tried
     for verb in (m.reactions, m.coupling_forces)[: 1 + bool(m.couplings)]:
-        near(verb(q, v, tau=tau, **how), verb(q, v, tau=tau))
-        near(verb(q, v, a, **how), verb(q, v, a))
+        agree(verb(q, v, tau=tau, **how), verb(q, v, tau=tau), digits=9)
+        agree(verb(q, v, a, **how), verb(q, v, a), digits=9)
     default = {"constraints": "elimination", "independent": m.independent_coordinates()}
-    near(m.hybrid_dynamics(q, v, a, **default)[0], m.hybrid_dynamics(q, v, a)[0])
+    agree(m.hybrid_dynamics(q, v, a, **default)[0], m.hybrid_dynamics(q, v, a)[0], digits=9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -58,9 +55,8 @@ def test_parts_of_joints_may_be_independent(seed):
     assert any("." in name for name in names)
     J = m.constraint_jacobian(q)
     assert len(names) == m.nv - np.linalg.matrix_rank(J)
-    near(
-        m.forward_dynamics(q, v, tau, constraints="elimination", independent=names), m.forward_dynamics(q, v, tau), 1e-9
-    )
+    found = m.forward_dynamics(q, v, tau, constraints="elimination", independent=names)
+    agree(found, m.forward_dynamics(q, v, tau), digits=9)
 
 
 def test_bennett_keeps_the_choice_though_its_rows_change():
@@ -69,9 +65,8 @@ def test_bennett_keeps_the_choice_though_its_rows_change():
     q, v, _ = m.complete(angles, np.ones_like(angles), 0 * angles)
     tau = np.ones((4, m.nu))
     other = next(j.name for j in m.joints if j.name not in m.actuated)
-    near(
-        m.forward_dynamics(q, v, tau, constraints="elimination", independent=other), m.forward_dynamics(q, v, tau), 1e-8
-    )
+    found = m.forward_dynamics(q, v, tau, constraints="elimination", independent=other)
+    agree(found, m.forward_dynamics(q, v, tau), digits=8)
 
 
 def test_a_simulation_keeps_the_choice():
@@ -80,7 +75,7 @@ def test_a_simulation_keeps_the_choice():
     t = np.linspace(0, 0.2, 5)
     how = {"rtol": 1e-10, "atol": 1e-12}
     chosen = m.simulate(q, None, t, constraints="elimination", independent=("theta3", "theta4"), **how)
-    near(chosen.q, m.simulate(q, None, t, **how).q, 1e-8)
+    agree(chosen.q, m.simulate(q, None, t, **how).q, digits=8)
 
 
 def test_a_choice_that_does_not_do_is_refused():
@@ -90,7 +85,7 @@ def test_a_choice_that_does_not_do_is_refused():
     how = {"constraints": "elimination"}
     with pytest.raises(es.SingularityError, match=r"the independent slide cannot determine .* leave independent out"):
         m.forward_dynamics(q, v, [0.1], independent="slide", **how)
-    near(m.forward_dynamics(q, v, [0.1], independent="crank", **how), m.forward_dynamics(q, v, [0.1]))
+    agree(m.forward_dynamics(q, v, [0.1], independent="crank", **how), m.forward_dynamics(q, v, [0.1]), digits=9)
     assert m.independent_coordinates(q) != ("slide",)
     five = es.load("five_bar")
     q, v, a, tau = moving(five)

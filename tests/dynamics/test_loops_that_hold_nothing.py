@@ -20,9 +20,8 @@ def body_on(kind, axis, loops):
 
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("kind", ["planar", "prismatic", "cylindrical"])
-def test_the_mechanism_moves_as_its_tree(kind, axis):
+def test_the_mechanism_moves_as_its_tree(kind, axis, rng):
     closed, tree = body_on(kind, axis, 2), body_on(kind, axis, 0)
-    rng = np.random.default_rng(3)
     q, v, a = 0.1 * rng.normal(size=tree.nq), rng.normal(size=tree.nv), rng.normal(size=tree.nv)
     assert closed.dof == tree.dof == tree.nv
     tau = tree.inverse_dynamics(q, v, a)

@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from cases import FORMULATIONS, LIBRARY, METHODS
+from eslabon.formulations import composite_rigid_body
+from eslabon.formulations.links import short
 from random_mechanisms import random_builder
 from small_mechanisms import SMALL
 
-FORMULATIONS = ["newton_euler", "lagrange", "lie", "gibbs_appell", "quaternion", "bond_graph"]
-METHODS = ["multipliers", "elimination", "udwadia_kalaba"]
 IMMOBILE = ["all_fixed", "locked_loop", "fixed_loop"]
 
 
@@ -58,7 +59,7 @@ def test_a_spring_whose_ends_meet_pulls_nowhere(rest):
     assert m.inverse_dynamics([0.5], zero, zero) == pytest.approx(40 * (0.5 - rest))
 
 
-@pytest.mark.parametrize("name", [name for name in es.robots() if es.load(name).closed])
+@pytest.mark.parametrize("name", [case.name for case in LIBRARY if "closed" in case.traits])
 def test_no_named_pair_takes_fewer_operations_than_the_default(name):
     """A formulation adds its own to what a method for the constraints takes, so that each may be varied by itself."""
     m = es.load(name)
@@ -82,11 +83,7 @@ def test_an_old_spelling_says_what_to_pass():
         es.load("elbow").forward_dynamics(*np.zeros((3, 2)), constraints="multipliers")
 
 
-def test_the_mass_matrix_seen_from_the_ground_is_the_same():
-    from eslabon.formulations import composite_rigid_body
-    from eslabon.formulations.links import short
-
-    rng = np.random.default_rng(1)
+def test_the_mass_matrix_seen_from_the_ground_is_the_same(rng):
     m = random_builder(rng, ["revolute", "prismatic", "universal", "fixed", "spherical"] * 2).build()
     q = casadi.SX.sym("q", m.nq)
     ways = (composite_rigid_body.of_links, composite_rigid_body.in_ground)

@@ -522,8 +522,8 @@ def test_andrews_squeezer_starts_as_the_book_says() -> None:
     near, far = (on_body(placed, end.body, end.at)[1] for end in (spring.first, spring.second))
     length = np.linalg.norm(far - near)
     pull = -spring.stiffness * (length - spring.length) * (far - near) / length
-    forces = tree.point_jacobian(q, spring.second.body, spring.second.at.position)[:3].T @ pull
-    forces += tree.point_jacobian(q, wrench.body, wrench.at)[3:].T @ np.array(wrench.moment)
+    forces = tree.point_jacobian(q, spring.second.body, spring.second.at.position)[3:].T @ pull
+    forces += tree.point_jacobian(q, wrench.body, wrench.at)[:3].T @ np.array(wrench.moment)
     a = accelerations(tree, jacobian_at(m, q), np.zeros(15), q, np.zeros(7), forces)
     expected = {"beta": 14222.4439199541, "Theta": -10666.8329399656}
     for joint in m.joints:
