@@ -17,7 +17,6 @@ from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.expressions import number
 from eslabon.model.items import End
 from random_mechanisms import random_closed
-from randomness import seeded
 
 STEP = 2e-4
 WEIGHTS = {1: 45.0, 2: -9.0, 3: 1.0}  # of central differences of sixth order, by 60 h
@@ -36,8 +35,11 @@ def slope(values: np.ndarray, h: float = STEP) -> np.ndarray:
 
 
 def designed(seed: int, kinds: list[str], cuts: list[str]) -> tuple[es.Mechanism, np.ndarray]:
-    """A closed mechanism of which a length, a mass and the place of its tip depend on the parameter s."""
-    m, q = random_closed(seeded(seed), kinds, cuts)
+    """A closed mechanism of which a length, a mass and the place of its tip depend on the parameter s.
+
+    Seeds stand for mechanisms whose loops can follow s: those of others are redundant, and refused.
+    """
+    m, q = random_closed(np.random.default_rng(seed), kinds, cuts)
     d = m.description
     loop, body, tip = d.loops[0], d.bodies[-1], d.frames[0]
 

@@ -90,7 +90,8 @@ def motion_keeps_the_loops_closed(s: Moving) -> None:
 
 @fact(needs="closed, determined")
 def accelerations_keep_the_loops_closed(s: Moving) -> None:
-    agree(s.J @ s.forward, s.gamma, np.abs(s.J) @ np.abs(s.forward), digits=min(9, s.digits))
+    terms = np.abs(s.J) @ np.abs(s.forward), s.J  # an acceleration of one is what weight and motors cause
+    agree(s.J @ s.forward, s.gamma, *terms, digits=min(9, s.digits))
 
 
 # -- terms of the equations of motion ---------------------------------------------------------------------------------

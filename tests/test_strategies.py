@@ -34,7 +34,7 @@ def draws(strategy: Any, *options: tuple[str, Any], count: int = COUNT) -> list[
     """The first examples of a strategy, as every test by hypothesis gets its own."""
     examples: list[Any] = []
 
-    @settings(max_examples=count, phases=[Phase.generate], derandomize=True, database=None)
+    @settings(max_examples=count, phases=[Phase.generate])
     @given(strategy(**dict(options)))
     def collect(example: Any) -> None:
         examples.append(example)

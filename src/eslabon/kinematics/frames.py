@@ -65,7 +65,7 @@ def default_frame(m: Model) -> str | None:
     It is the frame of `chosen_frame`; where that cannot tell, the moving body farthest from the ground.
 
     >>> import eslabon as es
-    >>> default_frame(es.load("planar_3rrr")), default_frame(es.load("four_bar"))
+    >>> default_frame(es.load("planar_3rrr")), default_frame(es.load("diaz_four_bar"))
     ('centre', 'coupler')
     """
     try:
