@@ -66,7 +66,7 @@ def default_frame(m: Model) -> str | None:
 
     >>> import eslabon as es
     >>> default_frame(es.load("planar_3rrr")), default_frame(es.load("diaz_four_bar"))
-    ('centre', 'coupler')
+    ('centre', 'bar2')
     """
     try:
         return chosen_frame(m, None).name
