@@ -243,7 +243,7 @@ def pinocchio_loops(m: Mechanism, tree: Mechanism, q: np.ndarray, v: np.ndarray,
     pin.initConstraintDynamics(model, oracle.data, made, data)
     settings = pin.ProximalSettings(1e-13, 1e-9, 100)  # two points of a hinge are one row too many
     a = pin.constraintDynamics(model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(force), made, data, settings)
-    rows = sum(constraint.size() for constraint in made)
+    rows = sum(6 if constraint.type == pin.ContactType.CONTACT_6D else 3 for constraint in made)
     J = np.reshape(pin.getConstraintsJacobian(model, oracle.data, made, data), (rows, model.nv))  # flat for one column
     return a[oracle.v_map], J[:, oracle.v_map]
 
