@@ -111,7 +111,7 @@ def test_every_trajectory_may_have_its_own_forces(rng):
         assert np.array_equal(motion[4].tau, one.tau)
     many = simulate(M, Q, V, times, Table(times, values), **TIGHT)
     np.testing.assert_allclose(
-        many.end[0], simulate(M, Q, V, 1.0, Table(times, values), method="rk4", step=0.01).end[0], atol=1e-6
+        many.end[0], simulate(M, Q, V, 1.0, Table(times, values), method="rk4", step=0.0025).end[0], atol=1e-6
     )
 
 

@@ -98,9 +98,9 @@ def test_a_batch_equals_its_single_calls():
     m = es.load("puma560")
     T = m.pose(random_postures(m, 40)).reshape(5, 8, 4, 4)
     guess = random_postures(m, 8, seed=1)
-    for options in ({}, {"guess": guess}, {"limits": False}):
+    for options in ({}, {"guess": guess}, {"limits": False}, {"solutions": 3}):  # many of them after restarts
         batch = inverse_kinematics(m, T, **options)
-        assert batch.q.shape == (5, 8, 6)
+        assert batch.q.shape == ((5, 8, 3, 6) if "solutions" in options else (5, 8, 6))
         for i, j in np.ndindex(5, 8):
             alone = inverse_kinematics(m, T[i, j], **{**options, "guess": guess[j]} if "guess" in options else options)
             assert np.allclose(alone.q, batch.q[i, j], rtol=0, atol=1e-9)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.random_mechanisms import random_closed, random_tree
 
 import eslabon as es
 from eslabon.algebra import rotation_from_rotation_vector
 from eslabon.model.configuration import integrate
 from eslabon.solvers.targets import reach
+from eslabon.solvers.targets.target import plane
+from random_mechanisms import random_closed, random_tree
 from randomness import seeded
 
 KINDS = ["revolute", "prismatic", "spherical", "universal", "cylindrical", "helical", "planar"]
@@ -30,7 +31,7 @@ def targets_of(m, q, frame):
         "axis": {"axis": T[:3, 2]},
         "position and axis": {"position": T[:3, 3], "axis": {"x": T[:3, 0]}},
         "rows": {"pose": T, "rows": ("rz", "x", "z")},
-        "planar": {"planar": (T[0, 3], T[1, 3])},
+        "planar": {"planar": np.array(plane(m)) @ T[:3, 3]},  # across the axis, where there is one revolute joint
     }
 
 
