@@ -169,13 +169,14 @@ class Assembly:
         return self._restarted(unlimited, *found, x, designs)
 
     def _restarted(self, ranges: Ranges, q: Floats, size: Floats, x: Floats, designs: Designs) -> tuple[Floats, Floats]:
-        """The same from other starts for what is not there yet."""
+        """The same from other starts for what is not there yet; each row finds the same in any batch."""
         rng = np.random.default_rng(0)
         for k in range(RESTARTS):
             lost = np.flatnonzero(~(size < CLOSED))
             if not len(lost):
                 break
-            away = integrate(self.m, q[lost], rng.normal(size=(len(lost), self.m.nv)) * (0.1 + 0.1 * k))
+            away = np.tile(rng.normal(size=self.m.nv) * (0.1 + 0.1 * k), (len(lost), 1))
+            away = integrate(self.m, q[lost], away)
             away = self.ranges.admitted(away)
             again, left = solve_closure(self.m, self.given, ranges, away, x[lost], designs[lost])
             better = left < size[lost]

@@ -41,15 +41,15 @@ class Search:
     def near(self, pose: Any, guess: Floats | None, tries: int = 1) -> tuple[Floats, Any, Any, Any] | None:
         """The configuration for one pose, the distance and angle it misses, and the steps; or None.
 
-        From a near guess it is one native call. Else native steps go on from where that ended, then from the starts nearest
-        to the pose.
+        From a near guess it is one native call. Else native steps lead from the guess, then from the starts nearest to the
+        pose, in the order of `one`.
         """
         r, m, begin = self.ranges, self.arm.m, None
         if guess is not None:
             found = self.arm.near_solution(guess, pose, self.tolerance, self.goal, r.lower, r.upper)
             if type(found) is tuple:
                 return found
-            begin = found[0] if r.contain(guess) else r.admitted(guess)
+            begin = r.admitted(guess)
         if not np.isfinite(pose).all() or (guess is not None and not np.isfinite(guess).all()):
             return None
         x, steps, starts = self.arm.task.of_pose(pose), 0, None
@@ -58,8 +58,11 @@ class Search:
                 if starts is None:
                     starts = self._starts(x[None], None if guess is None else guess[None], 0, tries)[0]
                 begin = starts[k - (guess is not None)]
-            q, taken = self._alone(begin, x)
+            q, taken = self._alone(begin, x, r)
             steps += taken
+            if q is None and self.limits:  # as in `descend`, so that a pose finds the same in a batch
+                q, taken = self._alone(begin, x, r.unlimited)
+                q, steps = None if q is None else r.turned(q, begin), steps + taken
             if q is not None and (made := self._verified(q, x, m.home() if guess is None else guess)) is not None:
                 return *made, steps
         return None
@@ -72,9 +75,9 @@ class Search:
         distance, angle = self.arm.missed(q, x)
         return (q, distance, angle) if max(distance, angle) <= self.tolerance and self.ranges.contain(q) else None
 
-    def _alone(self, q: Floats, x: Floats) -> tuple[Floats | None, int]:
+    def _alone(self, q: Floats, x: Floats, r: Ranges) -> tuple[Floats | None, int]:
         """The configuration that native steps from one configuration lead to, until they stall; and how many they are."""
-        best, error, steps, goal, r = q, np.inf, 0, self.goal, self.ranges
+        best, error, steps, goal = q, np.inf, 0, self.goal
         for _ in range(LOOKS):
             before = error
             q, best, error, taken = self.arm.steps(q, best, error, x, DAMPING, goal, r.lower, r.upper)

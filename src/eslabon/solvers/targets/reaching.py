@@ -181,15 +181,18 @@ class Search:
         return x[..., : self.size], list(np.moveaxis(x[..., self.size :], -1, 0))
 
     def one(self, x: Floats, begin: Floats, restarts: int) -> _Found:
-        """From each guess, and where that does not reach the target from other starts: the nearest is kept."""
+        """From each guess, and where that does not reach the target from other starts: the nearest is kept.
+
+        The k-th other start is as far from every guess, so that a lane finds the same in any batch.
+        """
         best = self.descend(begin, x)
         rng = np.random.default_rng(0)
         for k in range(restarts):
             lost = np.flatnonzero(~best.good)
             if not len(lost):
                 break
-            away = rng.normal(size=(len(lost), self.m.nv)) * self.scale * (0.2 + 2.0 * k / max(1, restarts - 1))
-            found = self.descend(integrate(self.m, begin[lost], away), x[lost])
+            away = rng.normal(size=self.m.nv) * self.scale * (0.2 + 2.0 * k / max(1, restarts - 1))
+            found = self.descend(integrate(self.m, begin[lost], np.tile(away, (len(lost), 1))), x[lost])
             better = (found.left < CLOSED) & ((found.error < best.error[lost]) | ~(best.left[lost] < CLOSED))
             for mine, new in zip(best, found, strict=True):
                 mine[lost[better]] = new[better]
@@ -212,9 +215,10 @@ class Search:
 
     def several(self, x: Floats, begin: Floats, solutions: int) -> _Found:
         """Different configurations of each target, the nearest to its guess first; what is left over is not good."""
-        rng, rows = np.random.default_rng(1), []
+        rows = []
+        away = np.random.default_rng(1).normal(size=(STARTS, self.m.nv))  # for all targets, in a batch or alone
+        away *= self.scale * np.linspace(0.0, 3.0, STARTS)[:, None]
         for target, first in zip(x, begin, strict=True):
-            away = rng.normal(size=(STARTS, self.m.nv)) * self.scale * np.linspace(0.0, 3.0, STARTS)[:, None]
             found = self.descend(integrate(self.m, np.repeat(first[None], STARTS, axis=0), away), np.repeat(target[None], STARTS, axis=0))  # fmt: skip
             order = np.argsort(np.where(found.good, self.ranges.apart(found.q, first), np.inf), kind="stable")
             order = order[: max(1, int(found.good.sum()))]
