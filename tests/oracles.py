@@ -231,7 +231,10 @@ def pinocchio_loops(m: Mechanism, tree: Mechanism, q: np.ndarray, v: np.ndarray,
     pin.initConstraintDynamics(model, oracle.data, made, data)
     settings = pin.ProximalSettings(1e-13, 1e-9, 100)  # two points of a hinge are one row too many
     a = pin.constraintDynamics(model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(force), made, data, settings)
-    return a[oracle.v_map], pin.getConstraintsJacobian(model, oracle.data, made, data)[:, oracle.v_map]
+    J = pin.getConstraintsJacobian(model, oracle.data, made, data).reshape(
+        -1, model.nv
+    )  # a vector there for one column
+    return a[oracle.v_map], J[:, oracle.v_map]
 
 
 @dataclass
