@@ -130,9 +130,13 @@ class Oracle:
             return np.zeros((6, self.mechanism.nv))
         pin.computeJointJacobians(self.model, self.data, self.q(q))
         at = offset * pin.SE3(np.eye(3), np.asarray(point, dtype=float))
-        J = at.toActionMatrixInverse() @ pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL)
+        J = at.toActionMatrixInverse() @ self._joint_jacobian(joint)
         R = (self.data.oMi[joint] * at).rotation
         return np.vstack([R @ J[3:], R @ J[:3]])[:, self.v_map]
+
+    def _joint_jacobian(self, joint: int) -> np.ndarray:
+        """Six rows, also where Pinocchio makes a vector of one column."""
+        return pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL).reshape(6, self.model.nv)
 
     def pose(self, q: np.ndarray, name: str) -> np.ndarray:
         pin.forwardKinematics(self.model, self.data, self.q(q))
@@ -143,7 +147,7 @@ class Oracle:
         """Body Jacobian, angular rows first."""
         joint, offset = self.frame(name)
         pin.computeJointJacobians(self.model, self.data, self.q(q))
-        J = offset.toActionMatrixInverse() @ pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL)
+        J = offset.toActionMatrixInverse() @ self._joint_jacobian(joint)
         return np.vstack([J[3:], J[:3]])[:, self.v_map]
 
     def motion(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -231,9 +235,8 @@ def pinocchio_loops(m: Mechanism, tree: Mechanism, q: np.ndarray, v: np.ndarray,
     pin.initConstraintDynamics(model, oracle.data, made, data)
     settings = pin.ProximalSettings(1e-13, 1e-9, 100)  # two points of a hinge are one row too many
     a = pin.constraintDynamics(model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(force), made, data, settings)
-    J = pin.getConstraintsJacobian(model, oracle.data, made, data).reshape(
-        -1, model.nv
-    )  # a vector there for one column
+    J = pin.getConstraintsJacobian(model, oracle.data, made, data)
+    J = J[:, None] if J.ndim == 1 else J  # a vector there for one column
     return a[oracle.v_map], J[:, oracle.v_map]
 
 
