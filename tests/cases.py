@@ -193,6 +193,12 @@ class Moving:
         return float(min(self.inertia, rows))
 
     @property
+    def push(self) -> float:
+        """The size of accelerations without the loops; where these hold everything, round-off is of that size."""
+        forces = np.abs(self.h).max(initial=0.0) + np.abs(self.tau).max(initial=0.0)
+        return float(forces / (np.diag(self.M).max(initial=0.0) or 1.0))
+
+    @property
     def digits(self) -> float:
         """The digits of accelerations that survive the conditioning."""
         return min(11.0, 13.0 + np.log10(max(self.margin, 1e-13)))
@@ -222,6 +228,7 @@ class Moving:
         determined = self.margin > (1e-6 if self.m.closed else 1e-9) and self.regular
         found = {
             "determined": determined,
+            "inertia everywhere": least_inertia(self.M, np.eye(self.m.nv)) > 1e-9,  # also in motions that loops prevent
             "undetermined": self.inertia < 1e-15 and self.regular,  # between the two verbs may answer or refuse
             "controlled": not self.m.closed or (determined and reached == self.free.shape[1]),
             "uncontrolled": self.m.closed and determined and reached < self.free.shape[1],
@@ -286,7 +293,7 @@ class Case:
     def traits(self) -> set[str]:
         """What is known before anything is solved."""
         m = self.mechanism
-        found = shape_traits(m) | {"determined" if self.determined else "undetermined"}
+        found = shape_traits(m) | ({"determined", "inertia everywhere"} if self.determined else {"undetermined"})
         if not m.closed:
             return found | {"controlled", "independent motors"}
         if not self.determined:

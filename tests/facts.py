@@ -90,8 +90,7 @@ def motion_keeps_the_loops_closed(s: Moving) -> None:
 
 @fact(needs="closed, determined")
 def accelerations_keep_the_loops_closed(s: Moving) -> None:
-    terms = np.abs(s.J) @ np.abs(s.forward), s.J  # an acceleration of one is what weight and motors cause
-    agree(s.J @ s.forward, s.gamma, *terms, digits=min(9, s.digits))
+    agree(s.J @ s.forward, s.gamma, np.abs(s.J) @ (s.push + np.abs(s.forward)), digits=min(9, s.digits))
 
 
 # -- terms of the equations of motion ---------------------------------------------------------------------------------
@@ -190,9 +189,9 @@ def formulations_agree_on_inverse_dynamics(s: Moving) -> None:
 @fact(needs="determined")
 def formulations_agree_on_forward_dynamics(s: Moving) -> None:
     want = s.accelerations(on_joints(s.m, s.tau))  # from M, h and J alone, by singular values
-    agree(s.forward, want, digits=s.digits)
+    agree(s.forward, want, s.push, digits=s.digits)
     for pair in s.some_pairs:
-        agree(s.m.forward_dynamics(s.q, s.v, s.tau, **pair), want, digits=s.digits)
+        agree(s.m.forward_dynamics(s.q, s.v, s.tau, **pair), want, s.push, digits=s.digits)
 
 
 @fact(needs="determined, controlled")
@@ -200,7 +199,7 @@ def forward_dynamics_undoes_inverse_dynamics(s: Moving) -> None:
     m = s.m if s.m.closed else s.tree
     tau = m.inverse_dynamics(s.q, s.v, s.a)
     terms = np.linalg.pinv(s.free.T @ s.M @ s.free) @ s.free.T @ np.abs(s.forces).max(axis=0)
-    agree(m.forward_dynamics(s.q, s.v, tau), s.a, terms, digits=s.digits)
+    agree(m.forward_dynamics(s.q, s.v, tau), s.a, terms, s.push, digits=s.digits)
 
 
 @fact(needs="undetermined, tree")
@@ -239,9 +238,9 @@ def hybrid_dynamics_is_forward_dynamics(s: Moving) -> None:
     m = s.m
     want = s.forward if m.closed else s.a
     tau, a = m.hybrid_dynamics(s.q, s.v, want)
-    agree(a[s.driven], want[s.driven], a, digits=min(9, s.digits))
+    agree(a[s.driven], want[s.driven], a, s.push, digits=min(9, s.digits))
     found = m.forward_dynamics(s.q, s.v, tau)
-    agree(found, a, np.linalg.pinv(s.M) @ np.abs(s.forces).max(axis=0), digits=min(9, s.digits))
+    agree(found, a, np.linalg.pinv(s.M) @ np.abs(s.forces).max(axis=0), s.push, digits=min(9, s.digits))
     if m.closed:
         agree(tau, s.tau, *s.forces, s.M @ s.forward, digits=min(9, s.digits))
 
@@ -317,13 +316,13 @@ def pinocchio_has_the_same_tree(s: Moving) -> None:
 @fact(needs="determined, tree")
 def pinocchio_accelerates_the_same_tree_alike(s: Moving) -> None:
     force = on_joints(s.m, s.tau)
-    agree(s.forward, Oracle(s.tree).forward_dynamics(s.q, s.v, force + s.acting.push), digits=s.digits)
+    agree(s.forward, Oracle(s.tree).forward_dynamics(s.q, s.v, force + s.acting.push), s.push, digits=s.digits)
 
 
-@fact(needs="determined, closed, cuts of points")
+@fact(needs="determined, closed, cuts of points, inertia everywhere")
 def pinocchio_accelerates_the_same_loops_alike(s: Moving) -> None:
     a, J = pinocchio_loops(s.m, s.tree, s.q, s.v, on_joints(s.m, s.tau) + s.acting.push)
-    agree(s.forward, a, digits=min(7, s.digits))  # its proximal iterations end there
+    agree(s.forward, a, s.push, digits=min(7, s.digits))  # its proximal iterations end there
     assert np.linalg.matrix_rank(J, 1e-9) == s.rank
     nothing(J @ s.v, np.abs(J) @ np.abs(s.v), digits=9)
 
@@ -336,7 +335,7 @@ def mujoco_accelerates_the_same_mechanism_alike(s: Moving) -> None:
     nothing(theirs.gap, 1.0, digits=9)
     force = on_joints(m, s.tau)
     a = m.forward_dynamics(s.q, s.v, s.tau)
-    agree(a, theirs.accelerations(force + s.acting.push), digits=min(7, s.digits))  # its floor for inertias
+    agree(a, theirs.accelerations(force + s.acting.push), s.push, digits=min(7, s.digits))  # its floor for inertias
     work = (theirs.inverse_dynamics(a) - s.acting.push) * s.v  # of the tree: forces of the loops are in it, and do none
     agree(work.sum(), force @ s.v, work, np.abs(s.M @ a) * np.abs(s.v), digits=8)
 
@@ -346,7 +345,7 @@ def free_bodies_held_together_move_and_are_held_alike(s: Moving) -> None:
     """Newton and Euler for each body by itself, where joints and cut joints alike are ties."""
     m, apart = s.m, FreeBodies(s.m, s.tree, s.q, s.v)
     rates, _ = apart.solve(on_joints(m, s.tau))
-    spins = np.abs(apart.V).max(initial=0.0) ** 2, np.abs(m.gravity).max()
+    spins = np.abs(apart.V).max(initial=0.0) ** 2, np.abs(m.gravity).max(), s.push
     for k, body in enumerate(m.bodies, 1):
         got = m.acceleration(s.q, s.v, s.forward, body.name, axes="aligned")
         agree(got, apart.acceleration(rates, k), rates, *spins, digits=min(8, s.digits - 1))
@@ -366,7 +365,7 @@ def free_bodies_held_together_move_and_are_held_alike(s: Moving) -> None:
 def a_batch_is_its_single_calls(s: Moving) -> None:
     q, v = np.stack([s.q, s.q]), np.stack([s.v, 0 * s.v])
     for k, a in enumerate(s.m.forward_dynamics(q, v, s.tau)):
-        agree(a, s.m.forward_dynamics(q[k], v[k], s.tau), digits=13)
+        agree(a, s.m.forward_dynamics(q[k], v[k], s.tau), s.push, digits=13)
     forces = s.tree.inverse_dynamics(q, v, np.stack([s.a, s.v]))
     agree(forces[0], s.needed, *s.forces, digits=14)
     agree(forces[1], s.tree.inverse_dynamics(s.q, 0 * s.v, s.v), *s.forces, digits=14)
@@ -386,9 +385,9 @@ def a_design_is_the_mechanism_with_its_parameters(s: Moving) -> None:
     steps = (8 * (more - less) - (high - low)) / (12e-3 * step)
     agree(slope * step, steps * step, *s.forces, digits=7)  # differences lose half of the digits
     accelerations = m.forward_dynamics(s.q, s.v, s.tau, parameters={name: [value, value + h[-1]]})
-    agree(accelerations[0], s.forward, digits=min(11, s.digits))
+    agree(accelerations[0], s.forward, s.push, digits=min(11, s.digits))
     want = m.with_parameters(**{name: value + h[-1]}).forward_dynamics(s.q, s.v, s.tau)
-    agree(accelerations[1], want, digits=min(11, s.digits))
+    agree(accelerations[1], want, s.push, digits=min(11, s.digits))
 
 
 @fact(needs="few velocities, tree, determined")

@@ -142,9 +142,13 @@ class Oracle:
             return np.zeros((6, self.mechanism.nv))
         pin.computeJointJacobians(self.model, self.data, self.q(q))
         at = offset * pin.SE3(np.eye(3), np.asarray(point, dtype=float))
-        J = at.toActionMatrixInverse() @ pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL)
+        J = at.toActionMatrixInverse() @ self._joint_jacobian(joint)
         R = (self.data.oMi[joint] * at).rotation
         return np.vstack([R @ J[3:], R @ J[:3]])[:, self.v_map]
+
+    def _joint_jacobian(self, joint: int) -> np.ndarray:
+        """Six rows, also where Pinocchio makes a vector of one column."""
+        return pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL).reshape(6, self.model.nv)
 
     def pose(self, q: np.ndarray, name: str) -> np.ndarray:
         pin.forwardKinematics(self.model, self.data, self.q(q))
@@ -155,7 +159,7 @@ class Oracle:
         """Body Jacobian, angular rows first."""
         joint, offset = self.frame(name)
         pin.computeJointJacobians(self.model, self.data, self.q(q))
-        J = offset.toActionMatrixInverse() @ pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL)
+        J = offset.toActionMatrixInverse() @ self._joint_jacobian(joint)
         return np.vstack([J[3:], J[:3]])[:, self.v_map]
 
     def motion(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
