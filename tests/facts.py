@@ -82,7 +82,7 @@ def nothing(residual: np.ndarray, *terms: object, digits: float) -> None:
 def motion_keeps_the_loops_closed(s: Moving) -> None:
     m, rows = s.m, np.abs(s.J)
     nothing(m.constraint(s.q), 1.0, digits=9)
-    nothing(s.J @ s.v, rows @ np.abs(s.v), digits=9)  # to what projection leaves
+    nothing(s.J @ s.v, rows @ np.abs(s.v), s.v, digits=9)  # rows of unit vectors; to what projection leaves
     h, move = 1e-4, np.random.default_rng(s.label).normal(size=m.nv)
     there = m.constraint(integrate(m, s.q, h * move)) - m.constraint(integrate(m, s.q, -h * move))
     agree(there / (2 * h), s.J @ move, 1.0, digits=6)  # J v is the rate of the constraint; h^2 is left
