@@ -27,6 +27,7 @@ METHODS = ("multipliers", "elimination", "udwadia_kalaba")
 SIMPLE = {"revolute", "prismatic", "fixed"}  # the joints that quaternions describe, and MuJoCo with our coordinates
 POINTS = {"spherical", "revolute", "fixed"}  # the cut joints that coincident points make
 MANY, BIG = 7, 12  # velocities, beyond which a fact takes two pairs of formulation and method, and one
+LONGEST = 18  # velocities, up to which facts are stated that differentiate M or the energy
 FEW = 4  # velocities, up to which facts are stated of what takes many graphs: base parameters, designs, derivatives
 
 # The degrees of freedom of the library's mechanisms; robots/test_library.py counts them.
@@ -99,6 +100,7 @@ def shape_traits(m: es.Mechanism) -> set[str]:
         "tree": not m.closed,
         "uncoupled": not m.couplings,
         "few velocities": 0 < m.nv <= FEW,
+        "short": m.nv <= LONGEST,
         "simple": joints <= SIMPLE,
         "cuts of points": cuts <= POINTS and not m.couplings,
         "mujoco": joints <= SIMPLE and cuts <= POINTS and not m.couplings and 0 < m.nv <= BIG and not own

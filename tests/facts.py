@@ -105,7 +105,7 @@ def the_mass_matrix_is_symmetric_and_resists_every_motion(s: Moving) -> None:
     agree(kinetic, s.v @ M @ s.v / 2, np.abs(s.v) @ np.abs(M) @ np.abs(s.v), digits=13)
 
 
-@fact()
+@fact(needs="short")
 def inertia_changes_as_coriolis_forces_say(s: Moving) -> None:
     C = s.m.coriolis_matrix(s.q, s.v)
     rate = s.m.derivative("mass_matrix", "q", s.q) @ s.v
@@ -113,7 +113,7 @@ def inertia_changes_as_coriolis_forces_say(s: Moving) -> None:
     nothing(skew + skew.T, rate, C, np.abs(s.M).max(initial=0.0) * s.v, digits=12)
 
 
-@fact()
+@fact(needs="short")
 def forces_are_inertia_coriolis_potential_and_losses(s: Moving) -> None:
     C = s.m.coriolis_matrix(s.q, s.v)
     gradient = s.m.derivative("energy", "q", s.q, s.v)[1]
@@ -149,7 +149,7 @@ def energy_rate(s: Moving, a: np.ndarray) -> tuple[float, np.ndarray]:
     return terms.sum(), np.append(terms, [s.acting.dissipated, s.acting.wrenches @ s.v])
 
 
-@fact(needs="determined")
+@fact(needs="determined, short")
 def power_in_is_the_rate_of_energy(s: Moving) -> None:
     """Of motors and wrenches; loops do no work."""
     rate, terms = energy_rate(s, s.forward)
@@ -157,7 +157,7 @@ def power_in_is_the_rate_of_energy(s: Moving) -> None:
     agree(power, rate, terms, np.abs(s.M @ s.forward) * np.abs(s.v), digits=min(9, s.digits))
 
 
-@fact(needs="controlled")
+@fact(needs="controlled, short")
 def power_of_the_forces_needed_is_the_rate_of_energy(s: Moving) -> None:
     """With a wrench on the last body besides; of passive joints in a tree the forces are known too."""
     m, body = s.m, s.m.bodies[-1].name

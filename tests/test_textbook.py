@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 
 import eslabon as es
+from artifacts import make_once
 from eslabon.coordinates.massless import structure
 from eslabon.model.configuration import integrate
 from library_names import CLOSED
@@ -31,7 +32,8 @@ NAMES = {
 @cache
 def of_the_library(name: str, quantity: str) -> Any:
     """SymPy takes up to a second and more for it, and several tests look at the same."""
-    return es.load(name).equations(quantity)
+    sources = "src/**/*.py", f"src/eslabon/robots/{name}.*"
+    return make_once(f"equations-{name}-{quantity}", sources, lambda: es.load(name).equations(quantity))
 
 
 def terms(m: es.Mechanism, quantity: str, *inputs: Any) -> dict[str, np.ndarray]:

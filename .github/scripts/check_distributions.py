@@ -14,7 +14,16 @@ from email import message_from_bytes
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-IN_SDIST = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "Makefile", "tests/conftest.py")
+IN_SDIST = (
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "Makefile",
+    "conftest.py",
+    "tests/facts.py",
+)
 LARGEST_WHEEL = 5_000_000  # bytes: the package is text
 
 

@@ -15,8 +15,9 @@ ALWAYS = [name for name in SECTIONS if name != "many_designs"]  # which a study 
 
 
 @pytest.fixture(scope="module")
-def five_bar():
-    return es.study("five_bar", at=[2.0, 1.0])
+def five_bar(artifact):
+    sources = "src/**/*.py", "src/**/*.toml"
+    return artifact("study-five_bar", sources, lambda: es.study("five_bar", at=[2.0, 1.0]))
 
 
 def table(study, section, name):

@@ -1,4 +1,5 @@
-"""What all tests share: generators, mechanisms, artifacts, how graphs are compiled, a browser, a budget of CPU time."""
+"""What all tests share, those in docstrings of src/ too, which is why it stands here: generators, mechanisms, artifacts, how
+graphs are compiled, a browser, a budget of CPU time. The modules are in tests/."""
 
 from __future__ import annotations
 
