@@ -71,15 +71,19 @@ def folder_of(nodeid: str) -> str:
     return parts[0] if parts[0] in ("src", "docs_build") else "/".join(parts[:2])
 
 
-def excesses() -> list[str]:
+def read_limits() -> dict[str, int]:
+    """The limit of every folder that was run."""
+    data = tomllib.loads(LIMITS.read_text(encoding="utf-8"))
+    return {folder: data["cpu_seconds"].get(folder, data["others"]) for folder in _by_folder}
+
+
+def excesses(limits: dict[str, int]) -> list[str]:
     """Folders beyond their limits, and slow tests without a reason."""
-    limits = tomllib.loads(LIMITS.read_text(encoding="utf-8"))["cpu_seconds"]
     found = [
         f"{folder} takes {spent:.0f} CPU s, and has a limit of {limits[folder]}"
         for folder, spent in _by_folder.items()
-        if folder in limits and spent > TOLERANCE * limits[folder]
+        if spent > TOLERANCE * limits[folder]
     ]
-    found += [f"{folder} has no limit in {LIMITS.name}" for folder in _by_folder if folder not in limits]
     return found + [
         f"{test} takes {spent:.1f} CPU s: make it quicker, or mark it slow with a reason"
         for test, spent in _by_test.items()
@@ -91,12 +95,12 @@ def summarize(reporter: Any) -> None:
     """Print the table, and fail a strict run that is beyond its budget."""
     if reporter.config.getoption("verbose") < 0 and len(_by_test) < 100:
         return  # somebody tries one file
-    limits = tomllib.loads(LIMITS.read_text(encoding="utf-8"))["cpu_seconds"]
+    limits = read_limits()
     reporter.section("CPU seconds (limit)")
     for folder, spent in sorted(_by_folder.items(), key=lambda x: -x[1]):
-        reporter.write_line(f"{spent:8.1f} ({limits.get(folder, '-'):>4})  {folder}")
+        reporter.write_line(f"{spent:8.1f} ({limits[folder]:>4})  {folder}")
     reporter.write_line(f"{sum(_by_folder.values()):8.1f} ({sum(limits.values()):>4})  in all")
-    beyond = excesses()
+    beyond = excesses(limits)
     for sentence in beyond:
         reporter.write_line(f"over budget: {sentence}")
     if beyond and os.environ.get("ESLABON_BUDGET") == "strict":

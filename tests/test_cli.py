@@ -72,6 +72,7 @@ def example(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", QUICK)
+@pytest.mark.slow(reason="some commands compile large mechanisms")
 def test_the_example_of_every_command_runs(name, example):
     assert said(*example(name)).strip()
     assert EXAMPLES[name].split()[1] in said(name, "--help")
@@ -345,6 +346,7 @@ def test_names_files_and_frames_are_completed(tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.slow(reason="makes a whole study")
 def test_demo_says_where_to_look(tmp_path):
     shown = run("demo", folder=tmp_path)
     for word in (

@@ -64,6 +64,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", pages())
+@pytest.mark.slow(reason="runs a page from top to bottom")
 def test_code_of_a_page_runs(folder, page):
     run(page, folder)
 

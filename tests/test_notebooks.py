@@ -32,6 +32,7 @@ def test_kept_without_outputs(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.slow(reason="starts a kernel and runs a notebook")
 def test_runs(path, tmp_path):
     import nbclient
     import nbformat

@@ -7,6 +7,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pytest
+
 from browser import chromium, opened
 
 HERE = Path(__file__).parents[1]
@@ -47,6 +49,7 @@ def external(address: str) -> bool:
     return bool(urlsplit(address).netloc)
 
 
+@pytest.mark.slow(reason="builds the site")
 def test_the_site(tmp_path, monkeypatch):
     """One test, so that the site is built once; it ends in a browser, if there is one."""
     monkeypatch.setenv("NO_MKDOCS_2_WARNING", "1")

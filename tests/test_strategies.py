@@ -103,6 +103,7 @@ def test_loops_move() -> None:
 SMALL = ("most", 3), ("scaled", True), ("acting", False)
 
 
+@pytest.mark.slow(reason="draws hundreds of mechanisms")
 def test_loops_are_made_of_all_kinds() -> None:
     joints, cuts = kinds_of(draws(moving_loops) + draws(moving_loops, *SMALL, count=40))
     assert joints == set(KINDS)

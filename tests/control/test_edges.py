@@ -58,6 +58,7 @@ def test_a_jordan_block_is_not_doubtful():
     assert not found.doubtful
 
 
+@pytest.mark.slow(reason="compiles derivatives of delta")
 def test_derivatives_at_a_singular_configuration_are_refused_and_contributions_add_up():
     with pytest.raises(es.SingularityError):
         es.load("parallelogram").forward_dynamics_derivatives([0.0, 0, 0], [0.0, 0, 0], [0.0])

@@ -424,6 +424,7 @@ def test_large_graphs_compile_in_bounded_time(chain, rng) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11 * np.abs(want).max())
 
 
+@pytest.mark.slow(reason="compiles hundreds of functions")
 def test_functions_come_and_go() -> None:
     x = ca.SX.sym("x", 3)
     for k in range(12):

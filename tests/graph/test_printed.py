@@ -186,6 +186,7 @@ AWKWARD = """q1 v1 a1 tau1 q2 v2 a2 tau2 x_1 x1 wrench_01 E I S N pi_ beta lambd
 @example(names=["q1", "v1", "a1", "tau1", "x_1", "energy"])
 @example(names=["q", "v", "a", "tau", "mass_matrix", "lambda"])
 @example(names=["vdot1", "a_1", "u1", "v1", "qbar1", "q2"])
+@pytest.mark.slow(reason="prints many equations by SymPy")
 def test_parameters_may_have_any_name(names: list[str]) -> None:
     b = Builder("awkward")
     m1, m2, l1, l2, I1, I2 = (b.parameter(n, 0.5 + k / 5) for k, n in enumerate(names))

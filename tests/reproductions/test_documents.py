@@ -272,6 +272,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.slow(reason="makes the report of a document")
 def test_every_verdict_is_the_expected_one(report, name):
     found = {
         section.title: (

@@ -24,6 +24,7 @@ def table(study, section, name):
     return {key: np.array(values, dtype=object) for key, values in study[section][name].items()}
 
 
+@pytest.mark.slow(reason="makes the study that the others look at")
 def test_a_study_of_a_parallel_robot_has_every_section(five_bar):
     assert [section.name for section in five_bar.sections] == [*ALWAYS, "timings"]
     assert not five_bar.troubles

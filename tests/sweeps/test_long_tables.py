@@ -37,6 +37,7 @@ print(run(60_000, sys.argv[1] + "/second") * 9 * 8 / 2**20, peak() - before)
 """
 
 
+@pytest.mark.slow(reason="a table longer than memory may grow")
 def test_memory_does_not_grow_with_the_table(tmp_path):
     pytest.importorskip("resource")
     run = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=True)  # fmt: skip

@@ -355,6 +355,7 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path):
         ({"folder": ""}, "a folder is a path"),
     ],
 )
+@pytest.mark.slow(reason="the first of them imports Arrow and Dask")
 def test_what_is_wrong_is_said_in_a_sentence(given, words):
     with pytest.raises(es.EslabonError, match=words):
         es.sweep(M, **{"quantity": condition, "over": {"L2": (0.03, 0.05)}, "samples": 2, **given})
