@@ -30,7 +30,7 @@ budget:
 SEED ?= $(shell date +%Y%m%d)
 nightly: $(VENV)/.dev
 	@echo "SEED=$(SEED)"
-	HYPOTHESIS_PROFILE=nightly ESLABON_OPTIMIZATION=1 $(BIN)/python -m pytest -n auto --dist worksteal -rs \
+	HYPOTHESIS_PROFILE=nightly ESLABON_OPTIMIZATION=1 ESLABON_TEST_SEED=$(SEED) $(BIN)/python -m pytest -n auto --dist worksteal -rs \
 	  --random-order --random-order-seed=$(SEED) --hypothesis-seed=$(SEED)
 
 lint: $(VENV)/.dev
