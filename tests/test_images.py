@@ -1,6 +1,8 @@
 """The committed pictures of the pages are those that the library draws; `make images` makes them again."""
 
 import re
+from base64 import b64decode
+from io import BytesIO
 from itertools import islice
 
 import numpy as np
@@ -10,15 +12,25 @@ from images import FRAMES_PER_SECOND, IMAGES, MOVING, NAMES, animation, drawing
 from PIL import Image
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
-HASH = re.compile(r"\b[mp][0-9a-f]{10}\b")  # matplotlib's names of markers and clips follow from their digits
+HASH = re.compile(
+    r"\b(?:[mp]|image)[0-9a-f]{10}\b"
+)  # matplotlib's names of markers, clips and pictures follow from their digits
+PICTURE = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
 LARGEST_SHIFT = 0.02  # points: round-off on another machine moves a line by far less, a wrong angle by far more
 LARGEST_DIFFERENCE = 6.0  # root mean square of 255: what 64 colours leave; a robot that moved on makes over 18
 LARGEST_FILE = {".gif": 1_000_000, ".svg": 150_000}  # bytes
 
 
 def skeleton_and_numbers(svg: str) -> tuple[str, np.ndarray]:
-    text = HASH.sub("name", svg)
+    text = HASH.sub("name", PICTURE.sub("picture", svg))
     return NUMBER.sub("#", text), np.array(NUMBER.findall(text), dtype=float)
+
+
+def pictures_inside(svg: str) -> list[np.ndarray]:
+    """The pixels of shaded solids, which matplotlib writes as one picture into the drawing."""
+    return [
+        np.asarray(Image.open(BytesIO(b64decode(data))).convert("RGBA"), dtype=float) for data in PICTURE.findall(svg)
+    ]
 
 
 def committed(name: str) -> str:
@@ -27,14 +39,20 @@ def committed(name: str) -> str:
 
 @pytest.mark.parametrize("name", [*NAMES, "circle"])
 def test_a_drawing_is_fresh(name):
-    (old, before), (new, after) = skeleton_and_numbers(committed(name)), skeleton_and_numbers(drawing(name))
+    kept, fresh = committed(name), drawing(name)
+    (old, before), (new, after) = skeleton_and_numbers(kept), skeleton_and_numbers(fresh)
     assert old == new, f"images/{name}.svg is drawn otherwise; look at it after `make images`"
     assert np.abs(after - before).max() < LARGEST_SHIFT
+    for one, other in zip(pictures_inside(kept), pictures_inside(fresh), strict=True):
+        assert one.shape == other.shape
+        assert difference(one, other) < LARGEST_DIFFERENCE
 
 
 def test_a_changed_drawing_is_seen():
     """The comparison fails for another mechanism, and for one that stands otherwise."""
     assert skeleton_and_numbers(committed("delta"))[0] != skeleton_and_numbers(committed("five_bar"))[0]
+    (solids,), (others,) = (pictures_inside(committed(name)) for name in ("delta", "stewart_gough"))
+    assert solids.shape != others.shape or difference(solids, others) > LARGEST_DIFFERENCE
     moved = committed("five_bar").replace("L 1", "L 2")
     assert np.abs(skeleton_and_numbers(moved)[1] - skeleton_and_numbers(committed("five_bar"))[1]).max() > LARGEST_SHIFT
 
