@@ -224,10 +224,9 @@ class _Bypass:
 def test_a_browser_opens_it_by_its_url_and_then_by_the_plain_address(tab, view):
     page = tab.page
     plain = re.match(r"http://[^/]+", view.url)[0]
-    assert page.goto(plain).status == 403
-    assert "needs its token" in page.content()
-    tab.failed.clear()
-    tab.console.clear()
+    refusal = page.request.get(plain)  # not in the tab, whose console would complain of it some time later
+    assert refusal.status == 403
+    assert "needs its token" in refusal.text()
     for address in (view.url, plain, view.url.replace("127.0.0.1", "localhost")):
         page.goto(address)
         page.get_by_text("2 degrees of freedom").wait_for(timeout=30_000)
