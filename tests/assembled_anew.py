@@ -37,7 +37,8 @@ def slope(values: np.ndarray, h: float = STEP) -> np.ndarray:
 def designed(seed: int, kinds: list[str], cuts: list[str]) -> tuple[es.Mechanism, np.ndarray]:
     """A closed mechanism of which a length, a mass and the place of its tip depend on the parameter s.
 
-    Seeds stand for mechanisms whose loops can follow s: those of others are redundant, and refused.
+    Seeds stand for fixed mechanisms for which this module finds states at other values of s. For many other seeds it
+    finds none ("what is held cannot be"); whether there are none was not looked into.
     """
     m, q = random_closed(np.random.default_rng(seed), kinds, cuts)
     d = m.description
