@@ -27,7 +27,7 @@ randomness.load_profile()
 
 # What users do compiles as it does for users; elsewhere LLVM's quick level serves, by which mechanisms that are met once
 # take a third less time. ESLABON_OPTIMIZATION, if it is set, holds for all tests.
-AS_FOR_USERS = ("graph", "reproductions", "robots", "studies", "viewer")
+AS_FOR_USERS = ("compiler", "export", "reproductions", "robots", "studies", "viewer")
 CHOSEN_LEVEL = os.environ.get("ESLABON_OPTIMIZATION")
 
 

@@ -64,12 +64,11 @@ def kernel(
 ) -> Any:
     """The native function that a verb calls."""
     try:
+        from eslabon.compiler.evaluator import evaluate
+    except ImportError:  # a base from before there was a compiler
         from eslabon.graph.evaluator import evaluate
-        from eslabon.quantities import quantity
-    except ImportError:  # before there was one evaluator
-        from eslabon.graph.trace import native
+    from eslabon.quantities import quantity
 
-        return native(m, m._request(verb, options, parameters, (), by))
     return evaluate(m, quantity(m, verb), parameters, by=by, **options)
 
 
@@ -171,7 +170,7 @@ def first(name: str, verb: str) -> dict[str, float]:
 
 
 def _kept() -> list[Any]:
-    from eslabon.graph.native.cache import folder
+    from eslabon.compiler.store import folder
 
     return list(folder().glob("*.native"))
 
@@ -180,7 +179,7 @@ def _text(file: Any) -> int:
     """The size of the instructions in a file of the cache."""
     from llvmlite.binding import ObjectFileRef
 
-    from eslabon.graph.native.cache import _decoded
+    from eslabon.compiler.store import _decoded
 
     entry = _decoded(file.read_bytes())
     return 0 if entry is None else sum(s.size() for s in ObjectFileRef.from_data(entry.code).sections() if s.is_text())

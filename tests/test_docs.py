@@ -201,7 +201,7 @@ def test_the_installation_page_lists_every_extra():
     ],
 )
 def test_the_cache_is_where_the_installation_page_says(platform, environment, folder, monkeypatch):
-    from eslabon.graph.native import cache
+    from eslabon.compiler import store as cache
 
     for name in ("ESLABON_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
@@ -215,7 +215,7 @@ def test_the_cache_is_where_the_installation_page_says(platform, environment, fo
 
 
 def test_the_cache_has_the_size_that_the_installation_page_says():
-    from eslabon.graph.native.cache import LIMIT
+    from eslabon.compiler.store import LIMIT
 
     assert f"beyond {LIMIT // 2**20} MB" in (HERE / "docs" / "install.md").read_text(encoding="utf-8")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.graph import evaluator
+from eslabon.compiler import evaluator
 from randomness import seeded
 
 DESIGN = {

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from eslabon.bond_graph import BondGraph
     from eslabon.bond_graph.mechanism_graph import MechanismGraph
     from eslabon.drawing.animation import Animation
-    from eslabon.graph.c import CSource
-    from eslabon.graph.count import Operations
-    from eslabon.graph.printed import Equations
+    from eslabon.export.c_source import CSource
+    from eslabon.export.equations import Equations
+    from eslabon.export.operation_counts import Operations
     from eslabon.identification import Identification
     from eslabon.linear.equilibria import Equilibrium
     from eslabon.linear.linear_model import LinearModel
@@ -1260,7 +1260,7 @@ class Mechanism(model.Model):
         >>> es.load("elbow").operations("mass_matrix").multiplications
         1
         """
-        from eslabon.graph.count import count
+        from eslabon.export.operation_counts import count
 
         return count(self._graph(quantity, options))
 
@@ -1271,7 +1271,7 @@ class Mechanism(model.Model):
         >>> print(es.load("elbow").c_source("mass_matrix").header.splitlines()[-5])
         void elbow_mass_matrix(const double *q, double *mass_matrix);
         """
-        from eslabon.graph.c import source
+        from eslabon.export.c_source import source
 
         return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
 

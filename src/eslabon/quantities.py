@@ -11,10 +11,10 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from eslabon.compiler import evaluator
+from eslabon.compiler.evaluator import NOTHING, Formula
+from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.graph import evaluator
-from eslabon.graph.evaluator import NOTHING, Formula
-from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 
 Size = Callable[[Model], tuple[int, ...]]

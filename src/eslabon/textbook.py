@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from eslabon.arguments import flag, names, text
+from eslabon.compiler.evaluator import NOTHING, Formula, requested, trace
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError
-from eslabon.graph.evaluator import NOTHING, Formula, requested, trace
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.validation import TIME
@@ -22,7 +22,7 @@ from eslabon.quantities import FORMULATION, quantity
 from eslabon.verbs import options_of
 
 if TYPE_CHECKING:
-    from eslabon.graph.printed import Equations
+    from eslabon.export.equations import Equations
 
 LIMIT = 2500  # operations, above which equations are of no use to a reader
 MOTION = "equations_of_motion"
@@ -33,7 +33,7 @@ def equations(
     m: Model, name: str | None, parameters: tuple[str, ...] | bool, long: bool, options: Mapping[str, Any]
 ) -> Equations:
     """See `Mechanism.equations`."""
-    from eslabon.graph import printed
+    from eslabon.export import equations as printed
 
     name = text(name, "quantity") if name is not None else default_quantity(m)
     formulas, kept = _formulas(m, name), _letters(m, parameters)

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import choice, finite, floats, mapping, positive, renamed
+from eslabon.compiler.evaluator import STATE, Formula, expression, native, requested
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
-from eslabon.graph.evaluator import STATE, Formula, expression, native, requested
 from eslabon.model import Model
 from eslabon.model.validation import TIME
 from eslabon.quantities import CLOSED, quantity

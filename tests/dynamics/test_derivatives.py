@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.compiler.calls import inlining
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import derivatives, loops, trees
 from eslabon.formulations import sensitivities
 from eslabon.formulations.constrained import Constrained, LoopMultipliers, Multipliers
 from eslabon.formulations.links import serial
-from eslabon.graph.calls import inlining
 from eslabon.model.configuration import integrate
 from eslabon.simulate import motion_equations
 from oracles import Oracle, pin

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.graph import native
-from eslabon.graph.calls import composed
+from eslabon.compiler import native
+from eslabon.compiler.calls import composed
 from eslabon.solvers.maps.condition_formulas import judged
 from eslabon.solvers.maps.small_matrices import extreme_singular_values, triangular
 

@@ -30,7 +30,7 @@ def run(folder: Path | str | None, cluster: object = None) -> es.sweeps.SweepTab
 
 def count_compilations() -> None:
     """From here on this process counts how often it loads each native function from disk, or makes it where it is not there."""
-    from eslabon.graph import native
+    from eslabon.compiler import native
 
     for name in ("load", "load_iteration"):
         setattr(native, name, _counted(getattr(native, name)))

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from eslabon.bond_graph.simulation import Response
     from eslabon.bond_graph.steady import SteadyState
     from eslabon.bond_graph.structure import Structure
-    from eslabon.graph.c import CSource
-    from eslabon.graph.printed import Equations
+    from eslabon.export.c_source import CSource
+    from eslabon.export.equations import Equations
 
 
 @displayed

@@ -14,10 +14,10 @@ from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import Description
 from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.errors import InputError, ModelError, SingularityWarning, depth_of_user
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 from eslabon.quantities import quantity
 from eslabon.simulate.run_errors import SimulationError

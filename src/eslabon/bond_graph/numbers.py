@@ -13,9 +13,9 @@ from eslabon.arguments import Floats, finite, mapping, states, text
 from eslabon.bonds.equations import AFFINE, BOND_VARIABLES, RATES, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
+from eslabon.compiler.evaluator import Formula, evaluate
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, SingularityError, suggest
-from eslabon.graph.evaluator import Formula, evaluate
 
 
 def function(g: Graph, formula: Formula, parameters: Mapping[str, ArrayLike] | None = None) -> Callable[..., Any]:

@@ -20,11 +20,11 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import JACOBIAN, RATES, X, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
+from eslabon.compiler.calls import subroutine
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
-from eslabon.graph.calls import subroutine
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.pages.notebook import in_time
 from eslabon.plotting import by_unit, saved, time_figure
 from eslabon.simulate.adaptive import IMPLICIT

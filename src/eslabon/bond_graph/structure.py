@@ -15,8 +15,8 @@ from eslabon.bonds.causality import PREFERENCES
 from eslabon.bonds.equations import DERIVATIVE_FIELDS, FIELDS, STRUCTURE
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import BLOCKS, DERIVATIVE_BLOCKS, JunctionStructure, junction_structure
+from eslabon.compiler.evaluator import evaluate
 from eslabon.displays import displayed
-from eslabon.graph.evaluator import evaluate
 
 
 @displayed(only=("preference", "key", "blocks", "algebraic_loops"))
@@ -66,7 +66,7 @@ class Structure:
         """A block as a SymPy matrix, in the names of parameters and of the graph's variables."""
         import casadi as ca
 
-        from eslabon.graph import printed
+        from eslabon.export import equations as printed
 
         matrix = self.casadi(block)
         free = ca.symvar(matrix)

@@ -9,12 +9,12 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import OUTPUTS, RATES, input_names
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.motion_terms import MOTION_TERMS, displacements
+from eslabon.compiler.evaluator import Formula, requested, trace
 from eslabon.errors import ModelError
-from eslabon.graph.evaluator import Formula, requested, trace
 
 if TYPE_CHECKING:
-    from eslabon.graph.c import CSource
-    from eslabon.graph.printed import Equations
+    from eslabon.export.c_source import CSource
+    from eslabon.export.equations import Equations
 
 QUANTITIES = {"rates": RATES, "outputs": OUTPUTS, "motion_terms": MOTION_TERMS}
 
@@ -31,7 +31,7 @@ def _traced(g: Graph, quantity: str, parameters: tuple[str, ...]) -> Any:
 
 def equations(g: Graph, quantity: str, parameters: tuple[str, ...] | bool) -> Equations:
     """See `BondGraph.equations`."""
-    from eslabon.graph import printed
+    from eslabon.export import equations as printed
 
     kept = (
         (tuple(g.parameters) if parameters else ()) if isinstance(parameters, bool) else names(parameters, "parameters")
@@ -43,6 +43,6 @@ def equations(g: Graph, quantity: str, parameters: tuple[str, ...] | bool) -> Eq
 
 def c_source(g: Graph, quantity: str) -> CSource:
     """See `BondGraph.c_source`."""
-    from eslabon.graph.c import source
+    from eslabon.export.c_source import source
 
     return source(_traced(g, quantity, ()), f"{g.name}_{quantity}", f"{quantity} of the bond graph {g.name}")

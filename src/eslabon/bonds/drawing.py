@@ -14,7 +14,7 @@ from typing import Any
 import casadi
 
 from eslabon.bonds.items import RESERVED, Bond, Description, Element, Traced, Value
-from eslabon.graph.program import read
+from eslabon.compiler.program import read
 from eslabon.model.expressions import Expression, Number, call, parameter
 
 SX = Any

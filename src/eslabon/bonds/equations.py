@@ -15,9 +15,9 @@ from eslabon.bonds.evaluation import Evaluation, stacked
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, Element
 from eslabon.bonds.junctions import junction_structure
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
 
 SX = Any
 UNSOLVED = 1e-9  # of an algebraic loop that is not linear, relative to what enters it

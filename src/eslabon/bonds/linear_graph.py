@@ -24,9 +24,9 @@ from eslabon.bonds.graph import Graph, Port
 from eslabon.bonds.items import EFFORT_SINK, GYRATORS, OWN_LETTERS, RESISTOR, TRANSFORMERS, Description, Element, Traced
 from eslabon.bonds.rewriting import Rewriting
 from eslabon.bonds.validation import resistor_input
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
 from eslabon.model.expressions import Expression, Number, leaves, number, parameter
 from eslabon.model.memory import per_model
 

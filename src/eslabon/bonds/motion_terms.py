@@ -18,9 +18,9 @@ from eslabon.bonds.equations import T, input_names
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
 
 SX = Any
 SAME = 1e-9

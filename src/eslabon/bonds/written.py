@@ -163,7 +163,7 @@ def traced(function: Callable[[Any], Any], name: str) -> Traced:
     """A Python function of one number as a graph."""
     import casadi
 
-    from eslabon.graph.program import read
+    from eslabon.compiler.program import read
 
     x = casadi.SX.sym("x")
     try:

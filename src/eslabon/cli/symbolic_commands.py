@@ -11,7 +11,7 @@ import typer
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.typed import Frame, Source, load, quantities
-from eslabon.graph.printed import written
+from eslabon.export.equations import written
 from eslabon.sheets import Sheet
 
 Quantity = typer.Argument(

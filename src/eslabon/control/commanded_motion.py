@@ -10,12 +10,12 @@ from typing import Any
 
 import casadi
 
+from eslabon.compiler.calls import inlining
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import loops, trees
 from eslabon.errors import ModelError
 from eslabon.formulations.constrained import Square, actuator_forces
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.calls import inlining
 from eslabon.kinematics import closure
 from eslabon.kinematics.closure import Closure
 from eslabon.model import Model

@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import finite, positive, states, text
+from eslabon.compiler.source_digest import code_digest
 from eslabon.displays import displayed
 from eslabon.errors import InputError
-from eslabon.graph.source_digest import code_digest
 from eslabon.model import Model
 from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Law, Traced, columns, law_at
 
 if TYPE_CHECKING:
-    from eslabon.graph.c import CSource
+    from eslabon.export.c_source import CSource
 
 
 @displayed
@@ -114,9 +114,9 @@ class ControlLaw(Traced):
         """
         import casadi
 
-        from eslabon.graph.c import source
-        from eslabon.graph.calls import Composed
-        from eslabon.graph.lookup import lookups
+        from eslabon.compiler.calls import Composed
+        from eslabon.compiler.lookup import lookups
+        from eslabon.export.c_source import source
 
         size = self._traced.size  # or a sentence
         sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({"x": size} if size else {})

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive, states
+from eslabon.compiler.evaluator import evaluate
 from eslabon.control.covariances import covariance as covariance_of
 from eslabon.control.estimates import SENSING, Estimates, at_samples, positions, state_units
 from eslabon.control.kalman_formulas import packed, unpacked
@@ -20,7 +21,6 @@ from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, shown
-from eslabon.graph.evaluator import evaluate
 from eslabon.linear.measured import state_names
 from eslabon.model import Model
 from eslabon.model.configuration import difference, normalize
@@ -32,7 +32,7 @@ from eslabon.simulate.traced_laws import Traced
 
 if TYPE_CHECKING:
     from eslabon.control.extended_kalman_formulas import Design
-    from eslabon.graph.c import CSource
+    from eslabon.export.c_source import CSource
     from eslabon.simulate.simulated_motion import Motion
 
 THROUGH = ("forces", "accelerations", "states")

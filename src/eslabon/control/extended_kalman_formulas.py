@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 import casadi
 
+from eslabon.compiler.calls import subroutine
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.measurements import displacement
 from eslabon.coordinates.massless import structure
@@ -20,9 +23,6 @@ from eslabon.dynamics.linearized import linear_model
 from eslabon.dynamics.outputs import Output
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.calls import subroutine
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition, equations
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize

@@ -12,10 +12,10 @@ from typing import Any
 from eslabon.algebra.motions import position_of, rotation_of
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.frames import pose, velocity
 from eslabon.linear.measured import measured
 from eslabon.model import Model

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.errors import MissingDependencyError, ModelError
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.linear.measured import actuator_names
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, velocity_names

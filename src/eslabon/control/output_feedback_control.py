@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, finite, known_words, positive, states
+from eslabon.compiler.evaluator import evaluate
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.estimates import SENSING, Estimates, at_samples, state_units
 from eslabon.control.kalman_filters import KalmanFilter
@@ -27,7 +28,6 @@ from eslabon.control.stepwise_law import c_source, stepwise
 from eslabon.displays import displayed
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError, MissingDependencyError
-from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.model.configuration import difference
@@ -36,7 +36,7 @@ from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
 
 if TYPE_CHECKING:
-    from eslabon.graph.c import CSource
+    from eslabon.export.c_source import CSource
     from eslabon.simulate.simulated_motion import Motion
 
 

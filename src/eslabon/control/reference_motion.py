@@ -213,7 +213,7 @@ def _held(m: Model, configuration: Any) -> Reference:
 def _of_function(m: Model, function: Callable[[Any], Any]) -> Reference:
     import casadi
 
-    from eslabon.graph.program import read
+    from eslabon.compiler.program import read
 
     t = casadi.SX.sym("t")
     try:

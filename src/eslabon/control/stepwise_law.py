@@ -11,7 +11,7 @@ from eslabon.simulate.sampling import Sampled
 from eslabon.simulate.traced_laws import Law
 
 if TYPE_CHECKING:
-    from eslabon.graph.c import CSource
+    from eslabon.export.c_source import CSource
 
 
 @dataclass(frozen=True, eq=False, repr=False)

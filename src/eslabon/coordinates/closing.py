@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import AssemblyError
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.least_squares import descent, orthogonal_step
 from eslabon.model import Model

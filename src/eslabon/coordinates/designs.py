@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eslabon.arguments import Floats, finite, mapping
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import constraint
 from eslabon.kinematics.frames import chosen_frame, placement
 from eslabon.model import Model

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import ModelError
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition, Structure
 from eslabon.model import Model
 from eslabon.model.memory import per_model

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import casadi
 
 from eslabon.algebra.rotations import vect
+from eslabon.compiler.calls import inlining
+from eslabon.compiler.evaluator import Formula
 from eslabon.dynamics.loops import violation
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.calls import inlining
-from eslabon.graph.evaluator import Formula
 from eslabon.kinematics import closure, frames
 from eslabon.kinematics.closure import HeldMotion
 from eslabon.kinematics.tree import coordinate_rates

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import casadi
 
+from eslabon.compiler.calls import inlining
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
 from eslabon.formulations import loop_sensitivities, sensitivities
@@ -25,7 +26,6 @@ from eslabon.formulations.lagrange import virtual_work
 from eslabon.formulations.links import serial
 from eslabon.formulations.sensitivities import Ground, large
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.calls import inlining
 from eslabon.kinematics.closure import Partition, Structure
 from eslabon.kinematics.tree import coordinate_rates
 from eslabon.model import Model

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import casadi
 
+from eslabon.compiler.calls import inlining
 from eslabon.dynamics.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from eslabon.dynamics.eliminated import Change, eliminated
 from eslabon.dynamics.outputs import Output, output_changes
@@ -32,7 +33,6 @@ from eslabon.dynamics.trees import actuation
 from eslabon.formulations import loop_sensitivities
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.calls import inlining
 from eslabon.kinematics import closure
 from eslabon.kinematics.closure import Partition, Structure
 from eslabon.model import Model

@@ -12,6 +12,7 @@ from dataclasses import replace
 import casadi
 
 from eslabon.algebra.spatial import Inertia
+from eslabon.compiler.calls import inlining
 from eslabon.dynamics.applied import given_wrenches, joint_resistance, motor_inertia, spring_wrenches
 from eslabon.dynamics.eliminated import Eliminated, eliminated
 from eslabon.dynamics.trees import actuation
@@ -19,7 +20,6 @@ from eslabon.formulations import loop_sensitivities, newton_euler
 from eslabon.formulations.lagrange import virtual_work
 from eslabon.formulations.links import links
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.calls import inlining
 from eslabon.kinematics.closure import Partition, Structure
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 
 import casadi
 
+from eslabon.compiler.calls import inlining
 from eslabon.dynamics import trees
 from eslabon.dynamics.applied import potential
 from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.calls import inlining
 from eslabon.kinematics import closure
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, displacement_rates

@@ -10,6 +10,7 @@ import casadi
 
 from eslabon.algebra.spatial import Inertia
 from eslabon.arguments import choice
+from eslabon.compiler.calls import inlining
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, potential, wrenches
 from eslabon.errors import ModelError
 from eslabon.formulations import (
@@ -27,7 +28,6 @@ from eslabon.formulations.constrained import METHODS
 from eslabon.formulations.factor import factors
 from eslabon.formulations.links import Link, links, short
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.calls import inlining
 from eslabon.kinematics.closure import Structure
 from eslabon.model import Model
 

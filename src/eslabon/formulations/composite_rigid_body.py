@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import casadi
 
 from eslabon.algebra.spatial import Pose, twist_to_parent, wrench_to_parent
+from eslabon.compiler.calls import repeat
 from eslabon.formulations.links import Link, short
 from eslabon.formulations.symbols import SX, motion, symmetric, zeros
-from eslabon.graph.calls import repeat
 from eslabon.kinematics.tree import compose
 from eslabon.model import Model
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import casadi
 
+from eslabon.compiler import matrices
 from eslabon.formulations.factor import MANY, Factors, LoopFactors, factors, loop_factors
 from eslabon.formulations.symbols import SX, symmetric, zeros
-from eslabon.graph import matrices
 from eslabon.kinematics.closure import Partition
 
 LIGHT = 1e-5  # how much less the reciprocal condition number of M counts than that of the constraints, which is squared

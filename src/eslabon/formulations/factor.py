@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import casadi
 
+from eslabon.compiler import matrices
 from eslabon.formulations.symbols import SX, constant, zeros
-from eslabon.graph import matrices
 
 MANY = (
     3000  # entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code
@@ -67,7 +67,7 @@ class Factors:
 
 @dataclass(frozen=True)
 class LoopFactors:
-    """The same factors, packed, computed and used by loops in native code (`graph.matrices`)."""
+    """The same factors, packed, computed and used by loops in native code (`compiler.matrices`)."""
 
     rows: matrices.Rows
     packed: SX

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import casadi
 
 from eslabon.algebra.spatial import ad, ad_dual
+from eslabon.compiler.calls import inlining, repeat
 from eslabon.formulations.sensitivities import Axes, function
 from eslabon.formulations.symbols import SX, stack, zeros
-from eslabon.graph.calls import inlining, repeat
 from eslabon.kinematics.circuit import Circuit, circuits, closing
 from eslabon.kinematics.closure import equations
 from eslabon.kinematics.tree import coordinate_rates

@@ -28,10 +28,10 @@ from typing import Any, NamedTuple
 import casadi
 
 from eslabon.algebra.spatial import Inertia, Pose, ad, cross, halves, skew, twist_to_parent, wrench_to_parent
+from eslabon.compiler.calls import repeat, scan
 from eslabon.formulations.composite_rigid_body import depth, on_paths
 from eslabon.formulations.links import Link, serial
 from eslabon.formulations.symbols import SX, gravity, stack, zeros
-from eslabon.graph.calls import repeat, scan
 from eslabon.kinematics.tree import compose
 from eslabon.model import Model
 

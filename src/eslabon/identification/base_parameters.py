@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from eslabon.arguments import Floats, count
+from eslabon.compiler.evaluator import evaluate
 from eslabon.coordinates.partition import beside, generic
 from eslabon.errors import ModelError
-from eslabon.graph.evaluator import evaluate
 from eslabon.identification.equations import INDEPENDENT_MOTION, LINEAR_EQUATIONS, independent
 from eslabon.identification.parameters import NO_TERMS, Terms, model_parameters, parameter_names
 from eslabon.model import Model

@@ -13,6 +13,8 @@ from typing import Any
 
 import casadi
 
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import trees
 from eslabon.dynamics.applied import CREEP
@@ -20,8 +22,6 @@ from eslabon.dynamics.loops import check_actuation
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
 from eslabon.identification.parameters import NO_TERMS, Terms
 from eslabon.kinematics import closure
 from eslabon.kinematics.closure import Partition, Structure

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite
+from eslabon.compiler.evaluator import evaluate, native, requested
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
-from eslabon.graph.evaluator import evaluate, native, requested
 from eslabon.identification.equations import LINEAR_EQUATIONS, independent
 from eslabon.identification.parameters import UNITS as INERTIA_UNITS
 from eslabon.identification.parameters import Terms, reference_inertias

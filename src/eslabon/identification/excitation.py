@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive
+from eslabon.compiler.evaluator import evaluate
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError
-from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import base_parameters, refuse_driven
 from eslabon.identification.equations import EXCITATION_GRADIENT, INDEPENDENT_MOTION, independent
 from eslabon.identification.estimation import model_forces, scaled_condition

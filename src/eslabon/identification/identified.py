@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, flag, positive
+from eslabon.compiler.evaluator import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError
-from eslabon.graph.evaluator import evaluate
 from eslabon.identification.base_parameters import base_parameters
 from eslabon.identification.consistency import Masses, Task, consistent_parameters
 from eslabon.identification.equations import ACTUATOR_REGRESSOR, independent

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, suggest
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, floats, mapping, names, positive, states, text
+from eslabon.compiler.evaluator import Formula, native, requested
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
-from eslabon.graph.evaluator import Formula, native, requested
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import Layout, LinearModel
 from eslabon.linear.measured import actuator_names, measured, state_names

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import Floats, count, positive
+from eslabon.compiler.evaluator import evaluate
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError
-from eslabon.graph.evaluator import evaluate
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model.configuration import integrate, normalize, velocity_names
 from eslabon.pages import table

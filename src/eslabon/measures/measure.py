@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from eslabon.arguments import Floats
+from eslabon.compiler.source_digest import code_digest
 from eslabon.displays import displayed
-from eslabon.graph.source_digest import code_digest
 from eslabon.mechanism import Mechanism
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler.evaluator import evaluate
 from eslabon.coordinates.partition import redundancy_is_constant, retained_rows
-from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.closure import row_names
 from eslabon.measures.assembled_designs import Completed
 from eslabon.measures.native_batches import Designs, chosen, number_of, threads

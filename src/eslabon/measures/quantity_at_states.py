@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, choice, finite, text
+from eslabon.compiler.evaluator import Formula
 from eslabon.errors import InputError, ModelError, shown
-from eslabon.graph.evaluator import Formula
 from eslabon.measures.along_motion import filled, mean_in_time
 from eslabon.measures.assembled_designs import States, assembled
 from eslabon.measures.given_motion import given_motion

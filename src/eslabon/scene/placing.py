@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.model import GROUND, Model
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

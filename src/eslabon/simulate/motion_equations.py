@@ -13,15 +13,15 @@ from typing import Any
 
 import casadi
 
+from eslabon.compiler.calls import inlining, subroutine
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.derivatives import forward_dynamics_derivatives
 from eslabon.dynamics.trees import actuation, forward_dynamics, joint_forces, mass_matrix
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, zeros
-from eslabon.graph.calls import inlining, subroutine
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.simulate import projection

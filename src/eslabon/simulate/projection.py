@@ -13,6 +13,9 @@ from typing import Any
 import casadi
 import numpy as np
 
+from eslabon.compiler.calls import subroutine
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument, Floats
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.massless import row_sizes, stiffening
@@ -20,9 +23,6 @@ from eslabon.coordinates.partition import partition, redundancy_is_constant, ret
 from eslabon.dynamics.trees import mass_matrix
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, symmetric
-from eslabon.graph.calls import subroutine
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument, Floats
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize

@@ -9,14 +9,14 @@ import casadi
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler.calls import subroutine
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, symmetric
-from eslabon.graph.calls import subroutine
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities

@@ -13,9 +13,9 @@ from typing import Any
 
 import casadi
 
-from eslabon.graph.calls import subroutine
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
+from eslabon.compiler.calls import subroutine
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.simulate import motion_equations

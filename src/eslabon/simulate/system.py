@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler.evaluator import Formula, evaluate, requested
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError
-from eslabon.graph.evaluator import Formula, evaluate, requested
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities

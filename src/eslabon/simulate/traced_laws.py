@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.model import Model
 from eslabon.simulate.called import frozen, pair
 
@@ -45,8 +45,8 @@ class Traced:
         """The law as it is now, in symbols."""
         import casadi
 
-        from eslabon.graph.calls import Composed, recording
-        from eslabon.graph.linking import linked
+        from eslabon.compiler.calls import Composed, recording
+        from eslabon.compiler.linking import linked
 
         state = np.zeros(0) if self.state is None else self.state
         symbols = [casadi.SX.sym("t"), casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)]
@@ -97,7 +97,7 @@ class Law:
         return self.state.shape[-1]
 
     def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
-        from eslabon.graph.calls import Composed, call
+        from eslabon.compiler.calls import Composed, call
 
         given = (t, q, v, x) if self.size else (t, q, v)
         made = call(self.function, *given) if isinstance(self.function, Composed) else self.function(*given)

@@ -16,12 +16,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from eslabon.compiler.evaluator import Formula, Request, evaluate, in_family, native, refuse_guards
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
-from eslabon.graph.evaluator import Formula, Request, evaluate, in_family, native, refuse_guards
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import HeldMotion, Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from eslabon.arguments import choice, names, text
+from eslabon.compiler.evaluator import Formula, native, requested
 from eslabon.errors import ModelError, shown
-from eslabon.graph.evaluator import Formula, native, requested
 from eslabon.model import Model
 from eslabon.quantities import along_closed, along_frozen, quantity
 from eslabon.solvers.closure_checks import checked

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.graph.evaluator import settled_evaluation
-from eslabon.graph.native.machine import optimization
+from eslabon.compiler.evaluator import settled_evaluation
+from eslabon.compiler.llvm.machine import optimization
 from eslabon.measures import Measure, Measured
 from eslabon.measures.native_batches import reason_of
 from eslabon.mechanism import Mechanism

@@ -16,8 +16,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from eslabon.arguments import Floats
+from eslabon.compiler.threads import cores
 from eslabon.errors import EslabonError, InputError, MissingDependencyError, shown
-from eslabon.graph.native.threads import cores
 from eslabon.measures.native_batches import native_threads
 from eslabon.sweeps.chunks import Chunk, Task, run_chunk
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, count, flag
+from eslabon.compiler.evaluator import settled_evaluation
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown
-from eslabon.graph.evaluator import settled_evaluation
 from eslabon.measures import Measure, measure_of
 from eslabon.mechanism import Mechanism
 from eslabon.progress import Progress

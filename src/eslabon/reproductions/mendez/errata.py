@@ -20,7 +20,7 @@ from eslabon.algebra import (
     rotation_from_quaternion,
     vector_part,
 )
-from eslabon.graph.count import count
+from eslabon.export.operation_counts import count
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import Exhibit, Row, Section

@@ -11,7 +11,7 @@ import casadi
 import numpy as np
 
 import eslabon as es
-from eslabon.graph.count import count
+from eslabon.export.operation_counts import count
 from eslabon.language import Verbatim, phrase
 from eslabon.reproductions.comparison import Exhibit, Row, Section
 from eslabon.reproductions.verdicts import number, statement

@@ -9,12 +9,12 @@ import numpy as np
 
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
+from eslabon.compiler.calls import subroutine
+from eslabon.compiler.evaluator import Formula, Seldom, evaluate, settled_apart
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition, redundancy_is_constant
-from eslabon.graph.calls import subroutine
-from eslabon.graph.evaluator import Formula, Seldom, evaluate, settled_apart
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import chosen_frame, jacobian, placement
 from eslabon.kinematics.tree import relative

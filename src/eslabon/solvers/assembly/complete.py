@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import choice, states
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, SingularityError, tell_of_singularity
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.solvers.assembly.assemble import assemble

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eslabon.compiler.evaluator import evaluate
 from eslabon.coordinates.designs import DESCRIBED, Designs
-from eslabon.graph.evaluator import evaluate
 from eslabon.model import Model
 from eslabon.solvers.assembly.closing_formulas import (
     ADVANCE,

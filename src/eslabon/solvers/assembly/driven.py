@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eslabon.arguments import choice, finite, states
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.model.memory import per_model

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler.evaluator import evaluate
 from eslabon.coordinates.closing import CLOSED, CLOSURE
 from eslabon.errors import AssemblyError
-from eslabon.graph.evaluator import evaluate
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
 from eslabon.solvers.assembly.prescription import Prescription

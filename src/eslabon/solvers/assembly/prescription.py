@@ -11,13 +11,13 @@ import numpy as np
 from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, states, text
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.evaluator import evaluate as evaluated
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import generic, rank
 from eslabon.errors import ModelError
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.evaluator import evaluate as evaluated
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units

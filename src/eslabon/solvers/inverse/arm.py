@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from eslabon import quantities
 from eslabon.arguments import floats, text
+from eslabon.compiler.evaluator import evaluate
 from eslabon.errors import InverseKinematicsError, ModelError
-from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.kinematics.tree import chain
 from eslabon.model.builder import an_axis

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import choice, states, text
+from eslabon.compiler import evaluator
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_WORDS, InputError, ModelError, tell_of_singularity
-from eslabon.graph import evaluator
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model.configuration import coordinate_columns, coordinate_names, velocity_columns, velocity_names
 from eslabon.pages.notebook import attributes, in_groups

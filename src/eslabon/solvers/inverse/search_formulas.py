@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.graph.calls import subroutine
-from eslabon.graph.evaluator import Formula
-from eslabon.graph.native.signature import Argument
+from eslabon.compiler.calls import subroutine
+from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.signature import Argument
 from eslabon.kinematics.tree import chain
 from eslabon.least_squares import DAMPING, LOOK
 from eslabon.model import Model

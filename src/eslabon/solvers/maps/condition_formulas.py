@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler import threads as pools
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.partition import RANK, partition, redundancy_is_constant
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native import threads as pools
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations
 from eslabon.kinematics.frames import jacobian
 from eslabon.model import Model

@@ -13,11 +13,11 @@ import numpy as np
 
 from eslabon.algebra.rotations import rotation_from_rpy
 from eslabon.arguments import Floats
+from eslabon.compiler.calls import subroutine
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.partition import around, partition, redundancy_is_constant
 from eslabon.errors import ModelError
-from eslabon.graph.calls import subroutine
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import placement
 from eslabon.kinematics.tree import on_body, placements

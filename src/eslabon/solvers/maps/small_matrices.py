@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from eslabon.graph.calls import subroutine
+from eslabon.compiler.calls import subroutine
 
 SX = Any  # casadi.SX
 TINY = 1e-300

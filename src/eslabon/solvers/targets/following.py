@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import choice, finite, flag, positive
+from eslabon.compiler.evaluator import evaluate
 from eslabon.coordinates.closing import residuals_at
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (
@@ -19,7 +20,6 @@ from eslabon.errors import (
     shown,
     tell_of_singularity,
 )
-from eslabon.graph.evaluator import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, coordinate_velocities, normalize

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import choice, count, flag, positive
+from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (
     SINGULAR_WORDS,
@@ -23,8 +25,6 @@ from eslabon.errors import (
     ModelError,
     tell_of_singularity,
 )
-from eslabon.graph.evaluator import Formula, evaluate
-from eslabon.graph.native.signature import Argument
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import placement
 from eslabon.model import Model

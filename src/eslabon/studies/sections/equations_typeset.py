@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from eslabon.errors import EslabonError
-from eslabon.graph.count import Operations
+from eslabon.export.operation_counts import Operations
 from eslabon.sheets import Sheet
 from eslabon.studies.section import Section
 from eslabon.studies.sections.what_drives_it import FORMULATIONS, WRITTEN

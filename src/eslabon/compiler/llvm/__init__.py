@@ -1,0 +1,1 @@
+"""Machine code by LLVM: the one place that speaks its language."""

@@ -1,0 +1,410 @@
+"""From the instruction list to LLVM code on blocks of states: straight on, but for calls.
+
+Each number of the program becomes a vector with one lane per state. The code reads a packed block of inputs, writes a
+packed block of outputs, and is cut into pieces of bounded length, since LLVM's effort grows faster than the length of a
+function; what one piece computes for a later one waits in a scratch array, as do arguments and results of calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+
+from eslabon.compiler.llvm import lookup_loops, matrix_loops, tables, vector_math
+from eslabon.compiler.llvm.ir import splat, vector_type
+from eslabon.compiler.lookup import Lookup
+from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, starts
+
+# Instructions in one LLVM function. Measured on chains of 10,000 to 100,000 operations: compile time per operation
+# doubles from 1,000 to 4,000 and the code gets less than a tenth faster; from 400 to 1,000 it grows by a seventh and the
+# code gets no faster. What fits into one function stays whole all the same, since cutting it would cost a little.
+PIECE = 400
+WHOLE = 1000
+SHARED = 3  # numbers divided by the same one, from which on its inverse is taken: CasADi writes x / y for x * (1 / y)
+
+# Only `contract` is allowed to LLVM (a*b + c in one rounding): the faster flags assume that NaN and infinity never occur.
+_ONE_LINE = {
+    "add": "fadd contract {V} {a}, {b}",
+    "sub": "fsub contract {V} {a}, {b}",
+    "mul": "fmul contract {V} {a}, {b}",
+    "neg": "fneg {V} {a}",
+    "sq": "fmul contract {V} {a}, {a}",
+    "twice": "fadd contract {V} {a}, {a}",
+    "inv": "fdiv {V} {one}, {a}",
+    "sqrt": "call {V} @llvm.sqrt.{m}({V} {a})",
+    "fabs": "call {V} @llvm.fabs.{m}({V} {a})",
+    "floor": "call {V} @llvm.floor.{m}({V} {a})",
+    "ceil": "call {V} @llvm.ceil.{m}({V} {a})",
+    "fmin": "call {V} @llvm.minnum.{m}({V} {a}, {V} {b})",
+    "fmax": "call {V} @llvm.maxnum.{m}({V} {a}, {V} {b})",
+    "copysign": "call {V} @llvm.copysign.{m}({V} {a}, {V} {b})",
+}
+_TRUTH = "{r} = select {B} {r}.t, {V} {one}, {V} {zero}"
+_BOTH = ("{r}.x = fcmp une {V} {a}, {zero}", "{r}.y = fcmp une {V} {b}, {zero}")
+_SEVERAL_LINES = {
+    "lt": ("{r}.t = fcmp olt {V} {a}, {b}", _TRUTH),
+    "le": ("{r}.t = fcmp ole {V} {a}, {b}", _TRUTH),
+    "eq": ("{r}.t = fcmp oeq {V} {a}, {b}", _TRUTH),
+    "ne": ("{r}.t = fcmp une {V} {a}, {b}", _TRUTH),
+    "not": ("{r}.t = fcmp oeq {V} {a}, {zero}", _TRUTH),
+    "and": (*_BOTH, "{r}.t = and {B} {r}.x, {r}.y", _TRUTH),
+    "or": (*_BOTH, "{r}.t = or {B} {r}.x, {r}.y", _TRUTH),
+    # A selection, not a product: a NaN in the branch not taken stays there.
+    "if_else_zero": ("{r}.t = fcmp une {V} {a}, {zero}", "{r} = select {B} {r}.t, {V} {b}, {V} {zero}"),
+    "sign": (
+        "{r}.p = fcmp ogt {V} {a}, {zero}",
+        "{r}.n = fcmp olt {V} {a}, {zero}",
+        "{r}.m = select {B} {r}.n, {V} {minus}, {V} {a}",
+        "{r} = select {B} {r}.p, {V} {one}, {V} {r}.m",
+    ),
+}
+_CALLED = {"constpow": "pow"}
+_INTRINSICS = {"sqrt": 1, "fabs": 1, "floor": 1, "ceil": 1, "minnum": 2, "maxnum": 2, "copysign": 2, "fma": 3}
+_PARAMETERS = "(ptr noalias %source, ptr noalias %scratch, ptr noalias %target)"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where arguments stand in a packed block, counted in vectors: one after the other, dense and in row order."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    input_size: int
+    output_size: int
+
+    @staticmethod
+    def of(program: Program) -> Layout:
+        *inputs, input_size = starts(program.input_shapes)
+        *outputs, output_size = starts(program.output_shapes)
+        return Layout(tuple(inputs), tuple(outputs), input_size, output_size)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """LLVM functions that compute one packed block of as many states as the width says, by name(source, scratch, target)."""
+
+    text: str
+    layout: Layout
+    scratch_size: int  # in vectors
+    name: str
+    width: int
+
+
+def kernel(program: Program, width: int, fused: bool, piece: int | None = None) -> Kernel:
+    """The code of a program and of all that it calls, each function once."""
+    return _kernel(program, width, width, fused, piece)
+
+
+def has_loops(program: Program) -> bool:
+    """Whether a kernel for one state alone pays: in loops most of the work is to move numbers, of which lanes that are all
+    the same would make as many more."""
+    return any(p.operator is not None or p.repeated for p in program.family())
+
+
+def single_kernel(program: Program, width: int, fused: bool) -> Kernel:
+    """The same for one state alone, @one.kernel; only operators on matrices use vectors of this width."""
+    made = _kernel(program, 1, width, fused, None)
+    text = re.sub(r"@(?=(kernel|f[0-9]+|vector|lanes)\b)", "@one.", made.text)
+    return replace(made, text=text, name="@one.kernel", width=1)
+
+
+def _kernel(program: Program, width: int, across: int, fused: bool, piece: int | None) -> Kernel:
+    V = vector_type(width)
+    declared = [
+        f"declare {V} @llvm.{name}.v{width}f64({', '.join([V] * arity)})\n" for name, arity in _INTRINSICS.items()
+    ]
+    family = program.family()
+    names = {p.digest: f"@f{k}" for k, p in enumerate(family[:-1])} | {program.digest: "@kernel"}
+    words, texts, size = _Words(width), [], 0
+    for p in family:
+        if p.operator is not None:
+            if isinstance(p.operator, Lookup):
+                texts.append(lookup_loops.definition(names[p.digest], p.operator, width))
+                continue
+            texts.append(matrix_loops.definition(names[p.digest], p.operator, across, size, width == 1))
+            size += matrix_loops.scratch_size(p.operator, across, width == 1)
+            continue
+        code = _Function(p, names, words, size, piece or (PIECE if len(p.instructions) > WHOLE else WHOLE))
+        texts.append(code.text())
+        size = code.frame.end
+    text = "".join([*declared, vector_math.definitions(words.called, width, fused), *texts])
+    return Kernel(text, Layout.of(program), size, "@kernel", width)
+
+
+class _Words:
+    """LLVM's words for vectors of one width, and the elementary functions that were called."""
+
+    def __init__(self, width: int) -> None:
+        self.width, self.V = width, vector_type(width)
+        self.called: set[str] = set()
+        self.align, self.one = f"align {8 * width}", splat(width, 1.0)
+        words = {
+            "V": self.V,
+            "B": vector_type(width, "i1"),
+            "m": f"v{width}f64",
+            "zero": "zeroinitializer",
+            "one": self.one,
+            "minus": splat(width, -1.0),
+        }
+
+        def filled(line: str) -> str:
+            return f"  {line}".format(r="{r}", a="{a}", b="{b}", **words)
+
+        self.lines = {name: filled("{r} = " + line) for name, line in _ONE_LINE.items()}
+        self.lines |= {name: "\n".join(map(filled, lines)) for name, lines in _SEVERAL_LINES.items()}
+
+
+class _Frame:
+    """A function's part of the scratch array: arguments and results of its calls, and values that a later piece reads.
+
+    No function calls itself, so that each has one place for good. Places are used again when what they held is done.
+    """
+
+    def __init__(self, program: Program, start: int, piece: int) -> None:
+        self.piece, self.end = piece, start
+        self.spilled: dict[int, int] = {}
+        self._free: list[int] = []
+        self._until: dict[int, list[int]] = {}
+        self._last: dict[int, int] = {}
+        for k, i in enumerate(program.instructions):
+            for a in i.args:
+                self._last[a] = k
+        self.divides = Counter(i.args[1] for i in program.instructions if i.name == "div")
+        layouts = [Layout.of(f) for f in program.functions]
+        own = {r.call: r for r in program.repeated}
+        self.one = [self._taken(layout.input_size) for layout in layouts]
+        self.arguments = {
+            call: self._taken(own[call].size) if call in own else self.one[f] for call, f in program.called.items()
+        }
+        sizes = {
+            call: layouts[f].output_size * (len(own[call].table) if call in own else 1)
+            for call, f in program.called.items()
+        }
+        self.results: dict[int, int] = self._result_places(program, sizes)
+
+    def _taken(self, size: int) -> int:
+        self.end += size
+        return self.end - size
+
+    def _result_places(self, program: Program, sizes: dict[int, int]) -> dict[int, int]:
+        """For each call where its results stand until they were read for the last time."""
+        done: dict[int, int] = {}
+        at = {i.place[0]: k for k, i in enumerate(program.instructions) if i.name == "call"}
+        for x in program.moves:
+            done[x.call] = max(done.get(x.call, 0), at.get(x.target, len(program.instructions)))
+        for k, i in enumerate(program.instructions):
+            if i.name == "result":
+                done[i.place[0]] = max(done.get(i.place[0], 0), self._last.get(k, k))
+        places: dict[int, int] = {}
+        free: dict[int, list[int]] = {size: [] for size in sizes.values()}
+        busy: list[tuple[int, int]] = []
+        for k, i in enumerate(program.instructions):
+            if i.name == "call":
+                while busy and busy[0][0] < k:
+                    _, call = heappop(busy)
+                    free[sizes[call]].append(places[call])
+                call = i.place[0]
+                places[call] = free[sizes[call]].pop() if free[sizes[call]] else self._taken(sizes[call])
+                heappush(busy, (done.get(call, k), call))
+        return places
+
+    def spill(self, value: int) -> int | None:
+        """The place of a value that a later piece reads."""
+        last = self._last.get(value, 0) // self.piece
+        if last <= value // self.piece:
+            return None
+        place = self._free.pop() if self._free else self._taken(1)
+        self.spilled[value] = place
+        self._until.setdefault(last, []).append(place)
+        return place
+
+    def finished(self, piece: int) -> None:
+        self._free += self._until.pop(piece, [])
+
+
+class _Function:
+    """A program as LLVM functions: pieces, and one under its own name that runs through them."""
+
+    def __init__(self, program: Program, names: dict[str, str], words: _Words, start: int, piece: int) -> None:
+        self._program, self._names, self._words, self._piece = program, names, words, piece
+        self._layout, self.frame = Layout.of(program), _Frame(program, start, piece)
+        self._own = names[program.digest]
+
+    def text(self) -> str:
+        steps = self._program.instructions
+        firsts = range(0, len(steps), self._piece)
+        pieces = [self._text_of_piece(n, first) for n, first in enumerate(firsts)]
+        calls = [f"  call void {self._own}.{n}{_PARAMETERS}" for n in range(len(pieces))]
+        moves = self._moves()
+        if -1 in moves:
+            calls.append(f"  call void {self._own}.moves(ptr %scratch, ptr %target)")
+        loops = [
+            tables.moves(f"{self._own}.moves{call if call >= 0 else ''}", table, self._words.width)
+            for call, table in moves.items()
+        ]
+        return "".join(self._repetitions() + loops + pieces) + _define(self._own, calls)
+
+    def _moves(self) -> dict[int, list[tuple[int, int]]]:
+        """From where to where results go, by the call whose arguments they are; -1 is for outputs."""
+        made: dict[int, list[tuple[int, int]]] = {}
+        for x in self._program.moves:
+            target = self._layout.outputs[-1 - x.target] if x.target < 0 else self.frame.arguments[x.target]
+            place = self.frame.results[x.call] + x.position, target + x.place
+            made.setdefault(max(x.target, -1), []).append(place)
+        return made
+
+    def _repetitions(self) -> list[str]:
+        """The loops of repeated calls."""
+        made = []
+        for r in self._program.repeated:
+            if r.call in self._program.called:
+                callee = self._program.functions[self._program.called[r.call]]
+                size = Layout.of(callee).output_size
+                name = f"{self._own}.repeat{r.call}"
+                between = self.frame.results[r.call] - self.frame.arguments[r.call]
+                table = [[p if p >= 0 else between - 1 - p for p in row] for row in r.table]
+                made.append(tables.repetition(name, table, size, self._repeated_body(callee), self._words.width))
+        return made
+
+    def _repeated_body(self, callee: Program) -> list[str]:
+        """The callee's own instructions, if they are one piece, or a call."""
+        if callee.functions or len(callee.instructions) > WHOLE:
+            return tables.call_body(self._names[callee.digest], starts(callee.input_shapes), self._words.width)
+        frame = _Frame(callee, 0, len(callee.instructions))
+        code = _Piece(callee, Layout.of(callee), frame, self._words, self._names, apart=True)
+        for k in range(len(callee.instructions)):
+            code.instruction(k)
+        return code.lines
+
+    def _text_of_piece(self, number: int, first: int) -> str:
+        code = _Piece(self._program, self._layout, self.frame, self._words, self._names)
+        for k in range(first, min(first + self._piece, len(self._program.instructions))):
+            code.instruction(k)
+        self.frame.finished(number)
+        return _define(f"{self._own}.{number}", code.lines)
+
+
+def _define(name: str, lines: list[str]) -> str:
+    return "\n".join([f"define internal void {name}{_PARAMETERS} nounwind {{", *lines, "  ret void\n}\n"])
+
+
+class _Piece:
+    """One stretch of instructions as one LLVM function; `names` are the values at hand in it."""
+
+    def __init__(
+        self, program: Program, layout: Layout, frame: _Frame, words: _Words, functions: dict[str, str],
+        apart: bool = False,
+    ) -> None:  # fmt: skip
+        self._apart = apart  # each input at an address of its own
+        self._program, self._layout, self._frame, self._words, self._functions = (
+            program,
+            layout,
+            frame,
+            words,
+            functions,
+        )
+        self._names: dict[int, str] = {}
+        self._turned: set[int] = set()
+        self._inverted: set[int] = set()
+        self._handed = {x.target for x in program.moves}
+        self.lines: list[str] = []
+
+    def instruction(self, k: int) -> None:
+        """The lines of one instruction; inputs, constants and results of calls appear where they are first used."""
+        i = self._program.instructions[k]
+        if i.name in ("input", "const", "result"):
+            return
+        names = self._names
+        arguments = [names[a] if a in names else self._fetched(a) for a in i.args]
+        if i.name in MOVES:
+            self._move(k, i, arguments)
+            return
+        line = self._words.lines.get(i.name)
+        if line is not None:
+            self.lines.append(line.format(r=f"%r{k}", a=arguments[0], b=arguments[-1]))
+        elif i.name == "div":
+            self._divide(k, i, arguments)
+        elif i.name in ("sin", "cos"):
+            self._turn(k, i)
+        else:
+            self._elementary(k, i, arguments)
+        names[k] = f"%r{k}"
+        place = self._frame.spill(k)
+        if place is not None:
+            self._store("%scratch", place, f"%r{k}", f"%k{k}")
+
+    def _move(self, k: int, i: Instruction, arguments: list[str]) -> None:
+        call = i.place[0]
+        if i.name == "output":
+            self._store("%target", self._layout.outputs[i.place[0]] + i.place[1], arguments[0], f"%o{k}")
+        elif i.name == "argument":
+            self._store("%scratch", self._frame.arguments[call] + i.place[1], arguments[0], f"%o{k}")
+        else:
+            self._call(k, *i.place)
+
+    def _call(self, k: int, call: int, f: int) -> None:
+        places = {"s": self._frame.arguments[call], "t": self._frame.results[call], "u": self._frame.one[f]}
+        for name, place in places.items():
+            self.lines.append(f"  %{name}{k} = getelementptr {self._words.V}, ptr %scratch, i64 {place}")
+        callee, own = self._functions[self._program.functions[f].digest], self._functions[self._program.digest]
+        if call in self._handed:
+            self.lines.append(f"  call void {own}.moves{call}(ptr %scratch, ptr %scratch)")
+        given = f"ptr %s{k}, ptr %scratch, ptr %t{k}"
+        if any(r.call == call for r in self._program.repeated):
+            callee, given = f"{own}.repeat{call}", f"{given}, ptr %u{k}"
+        self.lines.append(f"  call void {callee}({given})")
+
+    def _elementary(self, k: int, i: Instruction, arguments: list[str]) -> None:
+        called, V = _CALLED.get(i.name, i.name), self._words.V
+        if called not in vector_math.ARITY:
+            raise GraphError(f"{self._program.name} uses {i.name!r}, which native code does not know.")
+        self._words.called.add(called)
+        text = ", ".join(f"{V} {a}" for a in arguments)
+        self.lines.append(f"  %r{k} = call {V} {vector_math.function_name(called)}({text})")
+
+    def _divide(self, k: int, i: Instruction, arguments: list[str]) -> None:
+        """By what divides several numbers only once: the inverse serves them all."""
+        V, (above, below) = self._words.V, arguments
+        if self._frame.divides[i.args[1]] < SHARED:
+            self.lines.append(f"  %r{k} = fdiv {V} {above}, {below}")
+            return
+        if i.args[1] not in self._inverted:
+            self._inverted.add(i.args[1])
+            self.lines.append(f"  %i{i.args[1]} = fdiv {V} {self._words.one}, {below}")
+        self.lines.append(f"  %r{k} = fmul contract {V} {above}, %i{i.args[1]}")
+
+    def _turn(self, k: int, i: Instruction) -> None:
+        """Sine and cosine of one angle share a call."""
+        V = self._words.V
+        self._words.called.add(i.name)
+        angle, pair = i.args[0], f"{{{V}, {V}}}"
+        if angle not in self._turned:
+            self._turned.add(angle)
+            self.lines.append(f"  %t{angle} = call {pair} @vector.sincos({V} {self._names[angle]})")
+        self.lines.append(f"  %r{k} = extractvalue {pair} %t{angle}, {int(i.name == 'cos')}")
+
+    def _fetched(self, a: int) -> str:
+        """A constant, an input, what a call left, or what an earlier piece left in the scratch array."""
+        i = self._program.instructions[a]
+        if i.name == "const":
+            name = splat(self._words.width, i.value)
+            self._names[a] = name
+            return name
+        if i.name == "input" and self._apart:
+            at, place = f"%source{i.place[0]}", i.place[1]
+        elif i.name == "input":
+            at, place = "%source", self._layout.inputs[i.place[0]] + i.place[1]
+        elif i.name == "result":
+            at, place = "%scratch", self._frame.results[i.place[0]] + i.place[1]
+        else:
+            at, place = "%scratch", self._frame.spilled[a]
+        self._names[a] = name = f"%r{a}"
+        self.lines.append(f"  %p{a} = getelementptr {self._words.V}, ptr {at}, i64 {place}")
+        self.lines.append(f"  {name} = load {self._words.V}, ptr %p{a}, {self._words.align}")
+        return name
+
+    def _store(self, at: str, place: int, value: str, name: str) -> None:
+        self.lines.append(f"  {name} = getelementptr {self._words.V}, ptr {at}, i64 {place}")
+        self.lines.append(f"  store {self._words.V} {value}, ptr {name}, {self._words.align}")

@@ -1,0 +1,219 @@
+"""Matrices too large to be unrolled: factors, solutions and products that are loops in native code.
+
+    L = factored(structure, M)                     # the packed factor of a symmetric positive definite M = L^T D L
+    X = solved(structure, L, B)                    # M X = B, or -B
+    C = multiplied(structure, A, B, C0)            # C0 - A B, the entries of A packed row by row
+
+While a formula is recorded each is one call (`compiler.calls`); outside of a recording it is the plain expression, as in
+`formulations.factor`. Only entries that a structure has are computed with. A factor is eliminated from the last row to
+the first and must make no new entries: a row that has an entry i has, before it, what row i has (as the mass matrix of a
+tree numbered outward, or a full matrix).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+from eslabon.compiler.calls import call
+
+SX = Any  # casadi.SX
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The places of a matrix's entries, row by row; of a symmetric one those up to the diagonal, which comes last."""
+
+    columns: tuple[tuple[int, ...], ...]
+    width: int
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where rows begin among the packed entries, and where the last one ends."""
+        return list(accumulate(map(len, self.columns), initial=0))
+
+    @property
+    def size(self) -> int:
+        return self.starts[-1]
+
+    def packed(self, A: SX) -> SX:
+        """The entries as one column."""
+        import casadi
+
+        dense = casadi.densify(A)
+        return casadi.vertcat(casadi.SX(0, 1), *(dense[i, list(row)].T for i, row in enumerate(self.columns) if row))
+
+
+def lower(M: SX) -> Rows:
+    """The structure of a symmetric matrix's lower triangle, every diagonal entry there."""
+    rows: list[list[int]] = [[] for _ in range(M.shape[0])]
+    sparsity = M.sparsity()
+    for i, j in zip(sparsity.row(), sparsity.get_col(), strict=True):
+        if j < i:
+            rows[i].append(j)
+    return Rows(tuple((*sorted(row), i) for i, row in enumerate(rows)), M.shape[0])
+
+
+def entries(A: SX) -> Rows:
+    """The structure of any matrix."""
+    rows: list[list[int]] = [[] for _ in range(A.shape[0])]
+    sparsity = A.sparsity()
+    for i, j in zip(sparsity.row(), sparsity.get_col(), strict=True):
+        rows[i].append(j)
+    return Rows(tuple(tuple(sorted(row)) for row in rows), A.shape[1])
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One of the three, with as much of `casadi.Function`'s interface as a caller needs."""
+
+    kind: str  # "factor", "solve" or "multiply"
+    rows: Rows
+    columns: int = 1  # of the right-hand sides
+    negative: bool = False
+
+    def name(self) -> str:
+        return self.kind
+
+    @property
+    def shapes(self) -> list[tuple[int, int]]:
+        """Of what goes in."""
+        packed, height, k = (self.rows.size, 1), len(self.rows.columns), self.columns
+        if self.kind == "factor":
+            return [packed]
+        return [packed, (height, k)] if self.kind == "solve" else [packed, (self.rows.width, k), (height, k)]
+
+    @property
+    def operations(self) -> int:
+        """How many there are in one evaluation."""
+        if self.kind == "factor":
+            return sum(len(row) ** 2 for row in self.rows.columns)
+        return (4 if self.kind == "solve" else 2) * self.rows.size * self.columns
+
+    def n_in(self) -> int:
+        return len(self.shapes)
+
+    def n_out(self) -> int:
+        return 1
+
+    def size_in(self, k: int) -> tuple[int, int]:
+        return self.shapes[k]
+
+    def size_out(self, _: int) -> tuple[int, int]:
+        return self.shapes[-1]
+
+    def sparsity_in(self, k: int) -> Any:
+        import casadi
+
+        return casadi.Sparsity.dense(*self.size_in(k))
+
+    def sparsity_out(self, k: int) -> Any:
+        import casadi
+
+        return casadi.Sparsity.dense(*self.size_out(k))
+
+    def name_in(self) -> list[str]:
+        return [f"i{k}" for k in range(self.n_in())]
+
+    def name_out(self) -> list[str]:
+        return ["o0"]
+
+    def inlined(self) -> Any:
+        """The same as a plain `casadi.Function`."""
+        return self._inlined
+
+    @cached_property
+    def _inlined(self) -> Any:
+        import casadi
+
+        inputs = [casadi.SX.sym("x", *shape) for shape in self.shapes]
+        formulas: dict[str, Any] = {"factor": _factor, "solve": _solve, "multiply": _multiply}
+        made = formulas[self.kind](self.rows, *inputs)
+        return casadi.Function(self.kind, inputs, [-made if self.negative else made])
+
+
+def _factor(rows: Rows, M: SX) -> SX:
+    import casadi
+
+    packed: list[SX] = casadi.vertsplit(M)
+    for k in reversed(range(len(rows.columns))):
+        start, *places = rows.starts[k], *rows.columns[k][:-1]
+        column = packed[start : start + len(places)]
+        inverse = 1 / packed[start + len(places)]
+        for b, j in enumerate(places):
+            for a in range(b + 1):
+                packed[rows.starts[j] + a] -= column[b] * inverse * column[a]
+        packed[start : start + len(places) + 1] = [*(x * inverse for x in column), inverse]
+    return casadi.vertcat(*packed)
+
+
+def _solve(rows: Rows, L: SX, B: SX) -> SX:
+    import casadi
+
+    x: list[SX] = casadi.vertsplit(B)
+    for k in reversed(range(len(rows.columns))):
+        for a, i in enumerate(rows.columns[k][:-1]):
+            x[i] = x[i] - L[rows.starts[k] + a] * x[k]
+    for k, row in enumerate(rows.columns):
+        x[k] = x[k] * L[rows.starts[k + 1] - 1]
+        for a, i in enumerate(row[:-1]):
+            x[k] = x[k] - L[rows.starts[k] + a] * x[i]
+    return casadi.vertcat(*x)
+
+
+def _multiply(rows: Rows, A: SX, B: SX, C: SX) -> SX:
+    import casadi
+
+    made = []
+    for i, row in enumerate(rows.columns):
+        x = C[i, :]
+        for a, j in enumerate(row):
+            x = x - A[rows.starts[i] + a] * B[j, :]
+        made.append(x)
+    return casadi.vertcat(*made)
+
+
+def factored(rows: Rows, M: SX) -> SX:
+    """The rows of L, the inverse of D's entry in the place of its diagonal, packed.
+
+    >>> import casadi
+    >>> M = casadi.SX([[2.0, 1.0], [1.0, 4.0]])
+    >>> casadi.evalf(factored(lower(M), M))
+    DM([0.571429, 0.25, 0.25])
+    """
+    return call(Operator("factor", rows), rows.packed(M))
+
+
+def solved(rows: Rows, L: SX, B: SX, negative: bool = False) -> SX:
+    """X with M X = B, or M X = -B: a sign for each entry of B would be code for each.
+
+    >>> import casadi
+    >>> M = casadi.SX([[2.0, 1.0], [1.0, 4.0]])
+    >>> casadi.evalf(solved(lower(M), factored(lower(M), M), casadi.SX([3.0, 5.0])))
+    DM([1, 1])
+    """
+    return call(Operator("solve", rows, B.shape[1], negative), L, B)
+
+
+def multiplied(rows: Rows, A: SX, B: SX, C: SX) -> SX:
+    """C - A B.
+
+    >>> import casadi
+    >>> A = casadi.SX([[0.0, 2.0], [3.0, 4.0]])
+    >>> casadi.evalf(multiplied(entries(A), A, casadi.SX([1.0, 1.0]), casadi.SX([2.0, 7.0])))
+    DM([0, 0])
+    """
+    return call(Operator("multiply", rows, B.shape[1]), rows.packed(A), B, C)
+
+
+def inverse_pivots(rows: Rows, L: SX) -> list[SX]:
+    """The inverse of every pivot."""
+    return [L[end - 1] for end in rows.starts[1:]]
+
+
+def closed(rows: Rows) -> bool:
+    """Whether eliminating makes no new entries."""
+    own = rows.columns
+    return all(own[i][:-1] == row[:a] for row in own for a, i in enumerate(row[:-1]))

@@ -1,0 +1,149 @@
+"""LLVM's two levels: the same numbers but for round-off, and code that is never taken for that of the other level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eslabon as es
+from eslabon.compiler import store as cache
+from eslabon.compiler.evaluator import MANY, evaluate
+from eslabon.compiler.llvm import machine
+from eslabon.coordinates.closing import CLOSURE
+from eslabon.quantities import QUANTITIES
+
+SWITCH = "ESLABON_OPTIMIZATION"
+# Joints of every kind, trees, loops in the plane and in space, springs, motors with rotors.
+TEN = (
+    "bricard", "cart_pole", "delta", "five_bar", "planar_3rrr", "puma560_drives", "rojas_7r_loop", "rojas_t3",
+    "stanford_arm", "stewart_gough",
+)  # fmt: skip
+# A few thousand operations, each rounded once: the levels join other products and sums into one rounding.
+ROUND_OFF = 2**12 * np.finfo(float).eps
+
+
+@pytest.fixture
+def levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The levels at which code is made, in a folder of this test alone."""
+    monkeypatch.setenv("ESLABON_CACHE", str(tmp_path))
+    monkeypatch.delenv(SWITCH, raising=False)
+    found: list[int] = []
+    target, emit = machine._target_machine, machine.assemble
+
+    def assemble(*given: Any) -> bytes:
+        with monkeypatch.context() as patch:
+            patch.setattr(machine, "_target_machine", lambda level: found.append(level) or target(level))
+            return emit(*given)
+
+    monkeypatch.setattr(machine, "assemble", assemble)
+    return found
+
+
+def state(m: es.Mechanism, states: int = 3) -> tuple[Any, ...]:
+    rng = np.random.default_rng(7)
+    q = m.home() + 0.1 * rng.normal(size=(states, m.nq))
+    return q, *rng.normal(size=(2, states, m.nv)), rng.normal(size=(states, m.nu))
+
+
+def dynamics(name: str) -> dict[str, Any]:
+    """Numbers of a mechanism that has no code yet; wherever a state is, also where loops are open."""
+    m = es.load(name)
+    q, v, a, tau = state(m)
+    anywhere = {"tolerance": np.inf} if m.closed else {}
+    return {
+        "pose": m.pose(q),
+        "inverse_dynamics": m.inverse_dynamics(q, v, a, **anywhere),
+        "forward_dynamics": m.forward_dynamics(q, v, tau, **anywhere),
+    }
+
+
+def other_verbs(name: str) -> dict[str, Any]:
+    m = es.load(name)
+    q, v, a, tau = state(m)
+    parameter = next(iter(m.parameters))
+    own = {parameter: np.full(3, m.parameters[parameter])}
+    motion = m.simulate(m.home(), None, 0.02, tau[0], method="rk4", step=1e-3, progress=False)
+    return {
+        "jacobian": m.jacobian(q), "velocity": m.velocity(q, v), "acceleration": m.acceleration(q, v, a),
+        "mass_matrix": m.mass_matrix(q), "coriolis_matrix": m.coriolis_matrix(q, v), "energy": m.energy(q, v),
+        "gravity_forces": m.gravity_forces(q), "parameters": m.pose(q, parameters=own),
+        "derivative": m.derivative("pose", "q", q), "one state": m.pose(q[0]), "q": motion.q, "v": motion.v,
+    }  # fmt: skip
+
+
+def compare(one: dict[str, Any], other: dict[str, Any]) -> None:
+    for name, x in one.items():
+        assert np.all(np.isfinite(x))
+        np.testing.assert_allclose(other[name], x, rtol=0, atol=ROUND_OFF * np.abs(x).max(), err_msg=name)
+
+
+@pytest.mark.parametrize("name", TEN)
+def test_dynamics_agree(levels: list[int], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    found = {}
+    for level in (1, 0):
+        monkeypatch.setenv(SWITCH, str(level))
+        found[level] = dynamics(name)
+        assert set(levels) == {level}
+        assert len(levels) >= 3
+        levels.clear()
+    compare(found[1], found[0])
+
+
+@pytest.mark.parametrize("name", ["rojas_3r", "scara"])
+def test_other_verbs_agree(levels: list[int], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    usual = other_verbs(name)
+    assert set(levels) == {1}
+    levels.clear()
+    monkeypatch.setenv(SWITCH, "0")
+    compare(usual, other_verbs(name))
+    assert set(levels) == {0}
+
+
+def test_code_of_the_two_levels_is_kept_apart(levels: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On disk and in the memory of a mechanism; not to set the switch is to set it to 1."""
+    m, places, functions = es.load("elbow"), [], []
+    for setting in ("0", "1", None, "", "0"):
+        monkeypatch.delenv(SWITCH) if setting is None else monkeypatch.setenv(SWITCH, setting)
+        places.append(cache._path("key"))
+        functions.append(evaluate(m, QUANTITIES["energy"]))
+    assert levels == [0, 1]
+    for found in (places, functions):
+        assert found[0] == found[4]
+        assert found[0] != found[1]
+        assert found[1] == found[2] == found[3]
+    monkeypatch.setenv(SWITCH, "0")
+    es.load("elbow").energy([0.1, 0.2], [0.0, 0.0])  # of which both are on disk
+    assert levels == [0, 1]
+
+
+def test_a_step_that_is_repeated_is_kept_apart(levels: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    m = es.load("elbow")
+    for setting in ("1", "0", "1", "0"):
+        monkeypatch.setenv(SWITCH, setting)
+        m.simulate([0.1, 0.2], None, 0.01, method="rk4", step=1e-3, progress=False)
+    assert sorted(levels) == [0] * (len(levels) // 2) + [1] * (len(levels) // 2)
+
+
+def test_a_formula_for_few_states_has_code_of_its_own_level(levels, monkeypatch) -> None:
+    """Also if the level changes between the time when it is asked for and the time when it is compiled."""
+    m = es.load("five_bar")
+    q = m.home() + np.zeros((MANY + 1, 1))
+    f = evaluate(m, CLOSURE)
+    for setting, made in (("0", [0]), ("1", [0, 1]), ("0", [0, 1])):
+        monkeypatch.setenv(SWITCH, setting)
+        f(q)
+        assert levels == made
+        assert (evaluate(m, CLOSURE) is f) == (setting == "1")
+
+
+@pytest.mark.parametrize("setting", ["2", "-1", "O1", "yes", " 1", "01"])
+def test_another_level_is_refused(levels: list[int], monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
+    monkeypatch.setenv(SWITCH, setting)
+    with pytest.raises(
+        es.InputError, match=rf"^ESLABON_OPTIMIZATION is '{setting}'; set it to 0 .* or leave it out\.$"
+    ):
+        es.load("elbow").pose([0.1, 0.2])
+    assert levels == []
