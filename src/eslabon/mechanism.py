@@ -89,7 +89,7 @@ class Mechanism(model.Model):
         ...     es.load(m.save(f"{folder}/elbow.toml")) == m
         True
         """
-        from eslabon.files import write
+        from eslabon.atomic_files import write
         from eslabon.write.toml import to_toml
         from eslabon.write.urdf import not_written, to_urdf
 

@@ -34,6 +34,6 @@ WINGS: tuple[tuple[str, ...], ...] = (
     ("pages",),
     ("plotting", "progress", "sheets"),
     ("language",),
-    ("arguments", "files", "least_squares"),
+    ("arguments", "atomic_files", "least_squares"),
     ("errors", "wings"),
 )
