@@ -67,7 +67,7 @@ def kernel(
         from eslabon.compiler.evaluator import evaluate
     except ImportError:  # a base from before there was a compiler
         from eslabon.graph.evaluator import evaluate
-    from eslabon.quantities import quantity
+    from eslabon.formulas.quantities import quantity
 
     return evaluate(m, quantity(m, verb), parameters, by=by, **options)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.formulas.quantities import quantity
 from eslabon.model.memory import Table
-from eslabon.quantities import quantity
 from eslabon.verbs import Verbs
 from random_mechanisms import random_closed, random_tree
 from randomness import seeded

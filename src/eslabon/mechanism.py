@@ -19,9 +19,9 @@ from eslabon import model, read
 from eslabon.arguments import known_options, renamed
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
+from eslabon.formulas.quantities import SPECTRAL
+from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
-from eslabon.quantities import SPECTRAL
-from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import Call, Verbs, verb
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from eslabon.compiler.evaluator import NOTHING, Formula, requested, trace
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError
+from eslabon.formulas.quantities import FORMULATION, quantity
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.quantities import FORMULATION, quantity
 from eslabon.verbs import options_of
 
 if TYPE_CHECKING:

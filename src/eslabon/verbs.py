@@ -18,9 +18,9 @@ from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import choice, finite, floats, mapping, positive, renamed
 from eslabon.compiler.evaluator import STATE, Formula, expression, native, requested
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
+from eslabon.formulas.quantities import CLOSED, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSED, quantity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Key = tuple[Any, ...]

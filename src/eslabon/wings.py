@@ -19,7 +19,7 @@ WINGS: tuple[tuple[str, ...], ...] = (
     ("solvers",),
     ("drawing",),
     ("scene",),
-    ("quantities",),
+    ("formulas.quantities",),
     ("coordinates",),
     ("dynamics",),
     ("formulations",),

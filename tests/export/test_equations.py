@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from eslabon.compiler import GraphError, native
 from eslabon.export.equations import equations, latex
+from eslabon.formulas.quantities import QUANTITIES
+from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.mechanism import Builder, Mechanism, load
-from eslabon.quantities import QUANTITIES
-from eslabon.quantities import quantity as quantity_of
 from eslabon.read import robots
 from pendulum_chain import pendulum_chain as chain
 from randomness import examples, seeded

@@ -18,8 +18,8 @@ from eslabon.compiler.evaluator import Formula, evaluate
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.errors import InputError, ModelError, SingularityWarning, depth_of_user
+from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
-from eslabon.quantities import quantity
 from eslabon.simulate.run_errors import SimulationError
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from eslabon.compiler.evaluator import Formula, evaluate
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.errors import MissingDependencyError, ModelError
+from eslabon.formulas.quantities import structure_of
 from eslabon.linear.measured import actuator_names
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, velocity_names
-from eslabon.quantities import structure_of
 from eslabon.simulate.motion_equations import RATES
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.prescription import start

@@ -14,11 +14,11 @@ from eslabon.compiler.evaluator import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, suggest
+from eslabon.formulas.quantities import CLOSURE, structure_of
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.plotting import legend, panel_title, panels, saved
-from eslabon.quantities import CLOSURE, structure_of
 
 MATRICES = ("U", "V", "W")
 

@@ -14,10 +14,10 @@ from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.dynamics.applied import check_external
 from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.formulas.quantities import evaluate
 from eslabon.linear.steady_search import Steady
 from eslabon.model import Model
 from eslabon.model.configuration import normalize, velocity_names
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import start
 
 Floats = NDArray[np.float64]

@@ -18,6 +18,7 @@ from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
+from eslabon.formulas.quantities import CLOSURE, MASS, structure_of
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import Layout, LinearModel
 from eslabon.linear.measured import actuator_names, measured, state_names
@@ -25,7 +26,6 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSURE, MASS, structure_of
 from eslabon.solvers.closure_checks import checked
 
 MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")

@@ -31,7 +31,7 @@ def parts_of(m: Model, formula: Formula) -> list[Part]:
     """The numbers of a quantity, by name where they have one and else by their places, counted from one.
 
     >>> import eslabon as es
-    >>> from eslabon.quantities import quantity
+    >>> from eslabon.formulas.quantities import quantity
     >>> m = es.load("elbow")
     >>> [part.name for part in parts_of(m, quantity(m, "energy"))]
     ['kinetic', 'potential']

@@ -19,10 +19,10 @@ from eslabon.coordinates.designs import DESCRIBED, Designs, depended_on, symbols
 from eslabon.displays import displayed
 from eslabon.dynamics.trees import mass_matrix
 from eslabon.errors import InputError, shown
+from eslabon.formulas.quantities import evaluate
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.model import Model
 from eslabon.model.configuration import limits
-from eslabon.quantities import evaluate
 
 SWING = 0.3  # rad, by which the spring of a stop swings in a step
 STEP = 1e-3  # s, where a run has no step of its own

@@ -22,10 +22,10 @@ from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
+from eslabon.formulas.quantities import OPENED, POOR, constraints
 from eslabon.kinematics.closure import HeldMotion, Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
-from eslabon.quantities import OPENED, POOR, constraints
 from eslabon.solvers.held_motion import held_at
 
 Floats = np.ndarray

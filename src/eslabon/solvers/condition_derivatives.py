@@ -14,8 +14,8 @@ from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.partition import RANK, partition, retained_rows
 from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_WORDS, tell_of_singularity
+from eslabon.formulas.quantities import evaluate
 from eslabon.model import Model
-from eslabon.quantities import evaluate
 from eslabon.solvers.derived_formulas import derivative_at, parameters_of
 from eslabon.solvers.singularities import (
     PARTS,

@@ -8,8 +8,8 @@ from typing import Any
 from eslabon.arguments import choice, names, text
 from eslabon.compiler.evaluator import Formula, native, requested
 from eslabon.errors import ModelError, shown
+from eslabon.formulas.quantities import along_closed, along_frozen, quantity
 from eslabon.model import Model
-from eslabon.quantities import along_closed, along_frozen, quantity
 from eslabon.solvers.closure_checks import checked
 from eslabon.solvers.held_motion import held_motion
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.displays import displayed
+from eslabon.formulas.quantities import evaluate
 from eslabon.model import Model
 from eslabon.model.configuration import normalize
 from eslabon.pages import table
-from eslabon.quantities import evaluate
 from eslabon.sheets import Sheet
 
 RANK = 1e-8  # of a column of unit length: what is left of a dependent one, or of one that no measurement could tell from others

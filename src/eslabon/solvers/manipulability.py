@@ -14,11 +14,11 @@ from eslabon.arguments import choice, text
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
+from eslabon.formulas.quantities import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.plotting import saved
-from eslabon.quantities import evaluate
 from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, in_designs, reachable_twists
 
 Floats = np.ndarray

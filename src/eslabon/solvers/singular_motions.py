@@ -17,12 +17,12 @@ from eslabon.arguments import choice, positive
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK, beside, generic, partition
 from eslabon.displays import displayed
+from eslabon.formulas.quantities import evaluate
 from eslabon.least_squares import TINY
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.pages import listing
 from eslabon.pages.notebook import attributes, folded
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales, size
 from eslabon.solvers.singularities import (
     PARTS,

@@ -29,11 +29,11 @@ from eslabon.coordinates.partition import (
 )
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.quantities import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales, sizes
 from eslabon.solvers.batches import flattened
 

@@ -15,13 +15,13 @@ from eslabon.arguments import floats as as_floats
 from eslabon.coordinates.partition import partition
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.quantities import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Joint, Model
 from eslabon.pages import table
 from eslabon.pages.notebook import drawn
 from eslabon.plotting import saved
 from eslabon.progress import Progress
-from eslabon.quantities import evaluate
 from eslabon.sheets import Sheet
 from eslabon.solvers.assembly.assemble import Assembly
 from eslabon.solvers.assembly.continuation import continued

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.formulas.quantities import evaluate
 from eslabon.model.configuration import difference
 from eslabon.plotting import (
     colour_bar,
@@ -18,7 +19,6 @@ from eslabon.plotting import (
     new_figure,
     panel_title,
 )
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singular_set import inputs, square_part

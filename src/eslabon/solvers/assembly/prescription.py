@@ -18,11 +18,11 @@ from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import generic, rank
 from eslabon.errors import ModelError
+from eslabon.formulas.quantities import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
-from eslabon.quantities import evaluate
 from eslabon.solvers.poses import checked_poses
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon import quantities
 from eslabon.arguments import floats, text
 from eslabon.compiler.evaluator import evaluate
 from eslabon.errors import InverseKinematicsError, ModelError
+from eslabon.formulas import quantities
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.kinematics.tree import chain
 from eslabon.model.builder import an_axis

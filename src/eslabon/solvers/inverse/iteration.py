@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from eslabon.arguments import choice, count, positive, states, text
 from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
+from eslabon.formulas.quantities import evaluate
 from eslabon.model.configuration import integrate
-from eslabon.quantities import evaluate
 from eslabon.solvers.batches import flattened
 from eslabon.solvers.inverse.arm import Arm, prepared
 from eslabon.solvers.poses import checked_poses

@@ -13,10 +13,10 @@ import numpy as np
 from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import Floats, count, finite, known_words, mapping
 from eslabon.errors import InputError, ModelError, shown
+from eslabon.formulas.quantities import evaluate
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, coordinate_names
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import home
 from eslabon.solvers.singularities import reachable_twists
 from eslabon.solvers.targets.target import plane
