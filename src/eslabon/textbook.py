@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from eslabon.arguments import flag, names, text
-from eslabon.compiler.evaluator import NOTHING, Formula, requested, trace
+from eslabon.compiler.formula import NOTHING, Formula, requested
 from eslabon.compiler.signature import Argument
+from eslabon.compiler.trace import trace
 from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError
 from eslabon.formulas.quantities import FORMULATION, quantity

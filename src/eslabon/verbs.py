@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import choice, finite, floats, mapping, positive, renamed
-from eslabon.compiler.evaluator import STATE, Formula, expression, native, requested
+from eslabon.compiler.evaluate import native
+from eslabon.compiler.formula import STATE, Formula, requested
+from eslabon.compiler.trace import expression
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.formulas.quantities import CLOSED, quantity
 from eslabon.model import Model

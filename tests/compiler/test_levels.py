@@ -10,7 +10,7 @@ import pytest
 
 import eslabon as es
 from eslabon.compiler import store as cache
-from eslabon.compiler.evaluator import MANY, evaluate
+from eslabon.compiler.evaluate import MANY, evaluate
 from eslabon.compiler.llvm import machine
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.formulas.quantities import QUANTITIES

@@ -448,7 +448,7 @@ ENERGY = """
 import sys
 sys.dont_write_bytecode = True
 import eslabon as es
-from eslabon.compiler import evaluator
+from eslabon.compiler import evaluate as evaluator
 from eslabon.compiler.llvm import machine
 assemble, trace, made = machine.assemble, evaluator.trace, []
 machine.assemble = lambda *given: made.append("compiled") or assemble(*given)
@@ -506,7 +506,7 @@ OWN = """
 import sys
 sys.dont_write_bytecode = True
 import eslabon as es
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.llvm import machine
 from spring import SPRING
 assemble, made = machine.assemble, []
@@ -515,7 +515,7 @@ print(float(evaluate(es.load("elbow"), SPRING)([2.0, 0.0])), *made)
 """
 
 SPRING = """
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.native import Argument
 from laws import stiffness
 def force(m, q): return stiffness() * q[0]

@@ -21,7 +21,7 @@ import pytest
 
 import eslabon as es
 from eslabon.compiler import source_digest as digests
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.source_digest import SHOWING, code_digest, source_digest
 from eslabon.formulas.quantities import QUANTITIES
 

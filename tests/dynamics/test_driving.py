@@ -82,7 +82,8 @@ def test_loops_that_vary_with_time_keep_their_derivatives(kind, more):
     J = m.constraint_jacobian(q, t=t)
     rate = m.derivative("constraint", "t", q, t=t)
     np.testing.assert_allclose(first, J @ v + rate, atol=1e-8)
-    from eslabon.compiler.evaluator import Formula, evaluate
+    from eslabon.compiler.evaluate import evaluate
+    from eslabon.compiler.formula import Formula
     from eslabon.compiler.signature import Argument
     from eslabon.kinematics.closure import equations
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.errors import MissingDependencyError, ModelError

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import AssemblyError

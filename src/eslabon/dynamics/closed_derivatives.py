@@ -20,7 +20,7 @@ import casadi
 
 from eslabon.algebra.rotations import vect
 from eslabon.compiler.calls import inlining
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.dynamics.loops import violation
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.symbols import SX, zeros

@@ -11,8 +11,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from eslabon.compiler import evaluator
-from eslabon.compiler.evaluator import NOTHING, Formula
+from eslabon.compiler import evaluate as evaluator
+from eslabon.compiler.formula import NOTHING, Formula
 from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.model import Model

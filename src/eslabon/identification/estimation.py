@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite
-from eslabon.compiler.evaluator import evaluate, native, requested
+from eslabon.compiler.evaluate import evaluate, native
+from eslabon.compiler.formula import requested
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
 from eslabon.formulas.quantities import quantity

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, floats, mapping, names, positive, states, text
-from eslabon.compiler.evaluator import Formula, native, requested
+from eslabon.compiler.evaluate import native
+from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, choice, finite, text
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.errors import InputError, ModelError, shown
 from eslabon.formulas.quantities import quantity as formula_of
 from eslabon.measures.along_motion import filled, mean_in_time

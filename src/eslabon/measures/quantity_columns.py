@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.kinematics.closure import row_names
 from eslabon.measures.labels import FORCE, actuator_units
 from eslabon.model import Model

@@ -14,7 +14,7 @@ from typing import Any
 import casadi
 
 from eslabon.compiler.calls import inlining, subroutine
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import loops, trees

@@ -14,7 +14,7 @@ from typing import Any
 import casadi
 
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import Formula, evaluate, requested
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula, requested
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError
 from eslabon.formulas.quantities import QUANTITIES, quantity

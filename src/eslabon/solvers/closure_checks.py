@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from eslabon.compiler.evaluator import Formula, Request, evaluate, in_family, native, refuse_guards
+from eslabon.compiler.evaluate import evaluate, native, refuse_guards
+from eslabon.compiler.formula import Formula, Request, in_family
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from eslabon.arguments import choice, names, text
-from eslabon.compiler.evaluator import Formula, native, requested
+from eslabon.compiler.evaluate import native
+from eslabon.compiler.formula import Formula, requested
 from eslabon.errors import ModelError, shown
 from eslabon.formulas.quantities import along_closed, along_frozen, quantity
 from eslabon.model import Model

@@ -10,7 +10,8 @@ import numpy as np
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula, Seldom, evaluate, settled_apart
+from eslabon.compiler.evaluate import Seldom, evaluate, settled_apart
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs

@@ -11,8 +11,8 @@ import numpy as np
 from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, states, text
-from eslabon.compiler.evaluator import Formula
-from eslabon.compiler.evaluator import evaluate as evaluated
+from eslabon.compiler.evaluate import evaluate as evaluated
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs

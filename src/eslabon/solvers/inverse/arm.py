@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import floats, text
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import InverseKinematicsError, ModelError
 from eslabon.formulas import quantities
 from eslabon.kinematics.frames import chosen_frame

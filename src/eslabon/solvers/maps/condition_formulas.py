@@ -8,7 +8,8 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler import threads as pools
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.partition import RANK, partition, redundancy_is_constant
 from eslabon.kinematics.closure import equations

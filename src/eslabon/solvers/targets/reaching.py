@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import choice, count, flag, positive
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (

@@ -1,0 +1,200 @@
+"""The one evaluator: a formula, its inputs and its options go in, a native function of arrays comes out.
+
+    PENDULUM = Formula("pendulum", pendulum, inputs=("q", "v"), outputs=(Argument("a", lambda m: (m.nv,)),))
+    f = evaluate(m, PENDULUM)                    # from memory, from disk, or traced and compiled
+    a = f(q, v)
+
+Whatever becomes a number goes this way: the quantities users ask for, the steps that close loops and invert
+kinematics, the steps of integrators, derivatives, control laws. One key, of the names and values of all that determines
+the graph, serves the memory (which lives with the model) and the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property, partial
+from typing import Any, NoReturn, cast
+
+import numpy as np
+
+from eslabon.compiler.formula import (
+    ADMISSIBLE,
+    QUATERNION,
+    SHORTEST,
+    Formula,
+    Owner,
+    Request,
+    _mechanism,
+    in_family,
+    requested,
+)
+from eslabon.compiler.llvm.machine import optimization
+from eslabon.compiler.trace import trace
+from eslabon.errors import InputError, ModelError
+from eslabon.model import Model
+from eslabon.model.configuration import lengths_of_quaternions
+from eslabon.model.memory import family_of, per_model
+
+FEW, MANY = 300, 32  # states in all, and in one call, from which on compiling a graph pays: it takes a second or two
+
+
+def evaluate(
+    m: Owner,
+    formula: Formula,
+    parameters: tuple[str, ...] = (),
+    external: tuple[str, ...] = (),
+    by: str | None = None,
+    **options: Any,
+) -> Callable[..., Any]:
+    """The native function of a formula: from memory, from disk, or traced and compiled."""
+    return native(m, requested(m, formula, options, parameters, external, by))
+
+
+def native(m: Owner, request: Request) -> Callable[..., Any]:
+    """The native function of a request."""
+    return _native(m, request, optimization())
+
+
+@per_model
+def _native(m: Owner, request: Request, level: int) -> Callable[..., Any]:
+    """The native function of a request as it is compiled at a level."""
+    from eslabon.compiler import native
+
+    if (family := family_of(m)) is not None:
+        return _of_family(m, request, family.base)
+    formula, key = request.formula, request.key(m)
+    found: Any = native.load_iteration(key) if formula.states else native.load(key)
+    if formula.seldom:
+        found = Seldom(m, request, level, found)
+    elif found is None:
+        found = _compiled(m, request)
+    if request.guards(m):
+        found.__self__.on_violation = partial(refuse_guards, m, request)
+    return found
+
+
+def _of_family(m: Owner, request: Request, base: Owner) -> Callable[..., Any]:
+    """The native function of a variant: that of its base, with the variant's own values put in."""
+    from eslabon.compiler.function import Batched, Completed
+
+    whole = in_family(m, request)
+    values = {name: m.parameters[name] for name in whole.parameters[len(request.parameters) :]}
+    found: Any = native(base, whole)
+    general = getattr(found, "__self__", None)
+    if not isinstance(general, Batched):  # seldom asked for, or a step that is repeated
+        return lambda *arrays, **words: found(*arrays, *values.values(), **words)
+    made = Completed(general, values)
+    if whole.guards(m):
+        made.on_violation = partial(refuse_guards, m, whole)
+    return made
+
+
+def _compiled(m: Owner, request: Request) -> Callable[..., Any]:
+    from eslabon.compiler import native
+
+    formula, key = request.formula, request.key(m)
+    described: dict[str, Any] = {
+        "inputs": request.inputs(m), "outputs": request.outputs(m), "name": formula.name, "owner": m.name, "key": key
+    }  # fmt: skip
+    graph = trace(m, request, record=True)
+    if formula.states:
+        return native.iterate(graph, states=formula.states, varying=formula.varying, **described)
+    return native.compile(graph, **described)
+
+
+_SETTLED: ContextVar[Owner | None] = ContextVar("settled", default=None)
+
+
+@contextmanager
+def settled_evaluation(m: Owner) -> Iterator[None]:
+    """Meanwhile what is compiled does not depend on what was asked before: all of one owner and its variants, and of others only
+    what always is. So results are the same to the last bit in whatever order they are asked for."""
+    token = _SETTLED.set(m)
+    try:
+        yield
+    finally:
+        _SETTLED.reset(token)
+
+
+def settled_apart(m: Owner) -> bool:
+    """Whether results are to be settled meanwhile, and those of another owner: then `m` uses no code that may, or may not, be there."""
+    return (settled := _SETTLED.get()) is not None and m is not settled
+
+
+class Seldom:
+    """A formula for few states: the graph as CasADi evaluates it, until so many are asked for that compiling it pays; where code is on
+    disk, that."""
+
+    def __init__(self, m: Owner, request: Request, level: int, ready: Callable[..., Any] | None = None) -> None:
+        self.m, self.request, self.ready, self.left = m, request, ready, FEW
+        self._level, self._code = level, ready
+
+    def __call__(self, first: Any, *others: Any, **keywords: Any) -> Any:
+        pays = self.pays(np.size(first) // max(1, self._core))
+        return (self.native if pays else self._interpreted)(first, *others, **keywords)
+
+    def pays(self, states: int) -> bool:
+        """Whether with so many states more it is worth while to compile."""
+        if (settled := _SETTLED.get()) is not None:
+            return self.m is settled
+        if self.ready is not None:
+            return True
+        self.left -= states if states <= MANY else self.left + 1
+        return self.left < 0
+
+    @cached_property
+    def _core(self) -> int:
+        return int(np.prod(self.request.inputs(self.m)[0].shape))
+
+    @cached_property
+    def _interpreted(self) -> Callable[..., Any]:
+        from eslabon.compiler.interpreted import callable_of
+        from eslabon.compiler.signature import Signature
+
+        m, request = self.m, self.request
+        graph = trace(m, request, share=False)  # to find what is common takes longer than a few evaluations
+        return callable_of(
+            Signature.of_graph(graph, request.inputs(m), request.outputs(m), request.formula.name, m.name), graph
+        )
+
+    @property
+    def native(self) -> Callable[..., Any]:
+        if self._code is None:
+            if optimization() != self._level:  # which may have changed since
+                return cast(Seldom, native(self.m, self.request)).native
+            self._code = _compiled(self.m, self.request)
+        return self._code
+
+
+def refuse_guards(m: Owner, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:
+    """A sentence for what users give and what cannot be; else the results without their guards."""
+    guards = request.guards(m)
+    kept, found = results[: len(results) - len(guards)], results[len(results) - len(guards) :]
+    for guard, values in zip(guards, found, strict=True):
+        if guard.name == ADMISSIBLE.name and not np.all(values >= 0):
+            _refuse_parameters(_mechanism(m), request, arrays, values)
+        if guard.name == QUATERNION.name and np.any(values <= SHORTEST):
+            _refuse_quaternion(_mechanism(m), request, arrays, values)
+    return kept  # a NaN is no violation: no number in, no number out
+
+
+def _refuse_parameters(m: Model, request: Request, arrays: list[Any], margins: Any) -> NoReturn:
+    names, at = request.parameters, np.unravel_index(np.argmin(margins >= 0), np.shape(margins))
+    given = [float(np.broadcast_to(x, np.shape(margins))[at]) for x in arrays[-len(names) :]]
+    values = dict(zip(names, given, strict=True))
+    own = {name: x for name, x in values.items() if name in m.parameters}
+    m.with_parameters(**own)  # which says what is wrong, unless it is wrong in this formula alone
+    raise ModelError(f"{m.name} has no {request.formula.name} with {values}.")
+
+
+def _refuse_quaternion(m: Model, request: Request, arrays: list[Any], lengths: Any) -> NoReturn:
+    q = np.broadcast_to(arrays[request.formula.inputs.index("q")], (*np.shape(lengths), m.nq))
+    own = lengths_of_quaternions(m, q[np.unravel_index(np.nanargmin(lengths), np.shape(lengths))])
+    joint = min(own, key=lambda name: float(own[name]))
+    which = f" in state {int(np.nanargmin(lengths))}" if np.ndim(lengths) else ""
+    raise InputError(
+        f"{request.formula.name}: the quaternion of '{joint}' has length zero{which}, which is no orientation; the "
+        "identity is (1, 0, 0, 0)."
+    )
