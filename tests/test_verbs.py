@@ -169,7 +169,7 @@ VERBS = ("pose", "mass_matrix", "inverse_dynamics", "hybrid_dynamics", "reaction
 def verbs_of(m: es.Mechanism) -> dict[str, list[np.ndarray]]:
     """Verbs of every kind with a state."""
     state = a_motion(m)
-    return {name: [state[x] for x in quantity(m, name).inputs] for name in VERBS}
+    return {name: [state[x] for x in quantity(m, name).input_names] for name in VERBS}
 
 
 def flat(found: Any) -> np.ndarray:

@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike
 from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import choice, finite, floats, mapping, positive, renamed
 from eslabon.compiler.evaluate import native
-from eslabon.compiler.formula import STATE, Formula, requested
+from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.trace import expression
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
+from eslabon.formulas.inputs import STATE
 from eslabon.formulas.quantities import CLOSED, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
@@ -89,7 +90,8 @@ def verb(declared: Callable[P, T]) -> Callable[P, T]:
     defaults = (*(function.__defaults__ or ()), *keywords.values())
     arguments = [*names[: len(names) - len(defaults)]]
     arguments += [f"{x}={y!r}" for x, y in zip(names[len(arguments) :], defaults, strict=True)]
-    arrays, options = [x for x in names if x in STATE], [x for x in names if x not in STATE]
+    state = [x.name for x in STATE]
+    arrays, options = [x for x in names if x in state], [x for x in names if x not in state]
     quantity, check = repr(name), ""
     if "tau" in keywords:
         arrays = [*arrays[:-2], "a if tau is None else tau"]

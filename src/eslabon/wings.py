@@ -26,6 +26,8 @@ WINGS: tuple[tuple[str, ...], ...] = (
     ("bonds",),
     ("kinematics",),
     ("export",),
+    ("formulas.guards",),
+    ("formulas.inputs",),
     ("compiler",),
     ("paths", "read", "write"),
     ("model",),

@@ -517,9 +517,10 @@ print(float(evaluate(es.load("elbow"), SPRING)([2.0, 0.0])), *made)
 SPRING = """
 from eslabon.compiler.formula import Formula
 from eslabon.compiler.native import Argument
+from eslabon.formulas.inputs import Q
 from laws import stiffness
 def force(m, q): return stiffness() * q[0]
-SPRING = Formula("spring", force, ("q",), (Argument("force", ()),))
+SPRING = Formula("spring", force, (Q,), (Argument("force", ()),))
 """
 
 

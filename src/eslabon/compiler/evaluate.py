@@ -15,26 +15,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property, partial
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import numpy as np
 
 from eslabon.compiler.formula import (
-    ADMISSIBLE,
-    QUATERNION,
-    SHORTEST,
     Formula,
     Owner,
     Request,
-    _mechanism,
     in_family,
     requested,
 )
 from eslabon.compiler.llvm.machine import optimization
 from eslabon.compiler.trace import trace
-from eslabon.errors import InputError, ModelError
-from eslabon.model import Model
-from eslabon.model.configuration import lengths_of_quaternions
 from eslabon.model.memory import family_of, per_model
 
 FEW, MANY = 300, 32  # states in all, and in one call, from which on compiling a graph pays: it takes a second or two
@@ -169,32 +162,9 @@ class Seldom:
 
 
 def refuse_guards(m: Owner, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:
-    """A sentence for what users give and what cannot be; else the results without their guards."""
+    """A sentence for inputs that a guard refuses; else the results without those of the guards."""
     guards = request.guards(m)
-    kept, found = results[: len(results) - len(guards)], results[len(results) - len(guards) :]
-    for guard, values in zip(guards, found, strict=True):
-        if guard.name == ADMISSIBLE.name and not np.all(values >= 0):
-            _refuse_parameters(_mechanism(m), request, arrays, values)
-        if guard.name == QUATERNION.name and np.any(values <= SHORTEST):
-            _refuse_quaternion(_mechanism(m), request, arrays, values)
-    return kept  # a NaN is no violation: no number in, no number out
-
-
-def _refuse_parameters(m: Model, request: Request, arrays: list[Any], margins: Any) -> NoReturn:
-    names, at = request.parameters, np.unravel_index(np.argmin(margins >= 0), np.shape(margins))
-    given = [float(np.broadcast_to(x, np.shape(margins))[at]) for x in arrays[-len(names) :]]
-    values = dict(zip(names, given, strict=True))
-    own = {name: x for name, x in values.items() if name in m.parameters}
-    m.with_parameters(**own)  # which says what is wrong, unless it is wrong in this formula alone
-    raise ModelError(f"{m.name} has no {request.formula.name} with {values}.")
-
-
-def _refuse_quaternion(m: Model, request: Request, arrays: list[Any], lengths: Any) -> NoReturn:
-    q = np.broadcast_to(arrays[request.formula.inputs.index("q")], (*np.shape(lengths), m.nq))
-    own = lengths_of_quaternions(m, q[np.unravel_index(np.nanargmin(lengths), np.shape(lengths))])
-    joint = min(own, key=lambda name: float(own[name]))
-    which = f" in state {int(np.nanargmin(lengths))}" if np.ndim(lengths) else ""
-    raise InputError(
-        f"{request.formula.name}: the quaternion of '{joint}' has length zero{which}, which is no orientation; the "
-        "identity is (1, 0, 0, 0)."
-    )
+    count = len(results) - len(guards)
+    for guard, numbers in zip(guards, results[count:], strict=True):
+        guard.refuse(m, request, arrays, numbers)
+    return results[:count]

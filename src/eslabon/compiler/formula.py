@@ -1,38 +1,31 @@
-"""What is asked for: a formula with what goes in and comes out, its owner, and a request for one graph of it."""
+"""What is asked for: a formula with what goes in and comes out, its owner, and a request for one graph of it.
+
+    PENDULUM = Formula("pendulum", pendulum, inputs=(ANGLE, RATE), outputs=(Argument("acceleration", ()),))
+
+A formula is a function of its owner and of symbols. Whoever writes it brings all that the compiler must not know: the
+shapes of its arguments, along what derivatives are taken, which inputs are refused and in which words.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, Self, cast
+from typing import Any, NamedTuple, Protocol, Self
 
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.signature import Argument, Floats
 from eslabon.compiler.source_digest import code_digest
 from eslabon.errors import ModelError, suggest
-from eslabon.model import Model
 from eslabon.model.memory import family_of
 
-Shape = tuple[int, ...]
-
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-# What a state consists of: how many numbers, and what they are called in a sentence.
-STATE: Mapping[str, tuple[Callable[[Model], int], str]] = {
-    "q": (lambda m: m.nq, "coordinates"),
-    "v": (lambda m: m.nv, "velocities"),
-    "a": (lambda m: m.nv, "velocities"),
-    "tau": (lambda m: m.nu, "actuators"),
-}
+Expression = Any  # casadi.SX
 
 
 class Owner(Protocol):
-    """Whose formulas are evaluated: a mechanism's data, or whatever else has a fingerprint and parameters.
-
-    Formulas with inputs named "q", "v", "a" and "tau", and guarded ones, are a mechanism's own.
-    """
+    """Whose formulas are evaluated: whatever has a fingerprint and parameters, such as a mechanism or a bond graph."""
 
     @property
     def name(self) -> str: ...
@@ -50,39 +43,57 @@ class Owner(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Guard:
+    """Looks at what goes into a call, in native code: one more output with a bound, and the sentence where it is violated.
+
+    Attributes
+    ----------
+    output : a single number with a bound.
+    applies : whether a request of an owner needs it, as `applies(owner, request)`.
+    expression : the number, as `expression(owner, request, inputs)` with symbols for the formula's own inputs.
+    refuse : raises an error if one of the numbers that a call gave violates the bound, as
+        `refuse(owner, request, arrays, numbers)`; NaN does not, since no number in gives no number out.
+    """
+
+    output: Argument
+    applies: Callable[[Any, Request], bool]
+    expression: Callable[[Any, Request, Sequence[Expression]], Expression]
+    refuse: Callable[[Any, Request, Sequence[Floats], Floats], None]
+
+
+@dataclass(frozen=True, eq=False)
 class Formula:
-    """A function of a model and symbols, and what goes in and comes out.
+    """A function of an owner and symbols, and what goes in and comes out.
 
     Attributes
     ----------
     name : for messages and keys; no two formulas have the same.
-    function : called as `function(m, *inputs, **options)` it gives a CasADi matrix for each output, each of which fills
-        its output's shape row by row. It may give more than are wanted.
-    inputs : "q", "v", "a", "tau", or an `Argument`.
-    outputs : arguments; a shape may be a function of the model and the options, or None: as the matrix is.
+    function : called as `function(owner, *inputs, **options)` it gives a CasADi matrix for each output and check, each of
+        which fills its shape row by row. It may give more than are wanted.
+    inputs, outputs : a shape may be a function of the owner and the options, or None: as the matrix is.
     options : the names it may be given besides, with the values they have if left out.
-    external : whether it takes wrenches on bodies, as `external={name: wrench}`.
-    prepare : more options that the model alone determines, found only when the formula is traced, such as which
-        coordinates of a closed mechanism are independent.
-    checks : how many of the outputs, the last ones, say whether the others mean anything.
-    guarded : whether parameters and quaternions are looked at, as those that users give are.
+    external : what an input looks like whose name the caller chooses; the formula gets these as `external={name: symbols}`.
+        None where it takes none.
+    prepare : more options that the owner alone determines, found only when the formula is traced.
+    checks : further outputs with bounds that say whether the others mean anything.
+    guards : what looks at the inputs.
     seldom : whether it is mostly asked for a few states only; CasADi evaluates the graph then, and it is compiled as soon
         as it is asked for more.
-    timed : whether it depends on the time where the constraints do.
+    timed : whether it depends on the time where its owner does.
     states, varying : for a step that is repeated in native code, as in `native.iterate`.
-    derivative : called as `derivative(m, by, *inputs, **options)`, with the name of an input or the symbol of a parameter,
-        it gives the derivatives of the values, and the checks; or None where differentiating the graph is as good.
+    derivative : called as `derivative(owner, by, *inputs, **options)`, with the name of an input or the symbol of a
+        parameter, it gives the derivatives of the outputs, and the checks; or None where differentiating the graph is as good.
     """
 
     name: str
     function: Callable[..., Any]
-    inputs: tuple[str | Argument, ...]
+    inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     options: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-    external: bool = False
-    prepare: Callable[[Model], Mapping[str, Any]] | None = None
-    checks: int = 0
-    guarded: bool = False
+    external: Argument | None = None
+    prepare: Callable[[Any], Mapping[str, Any]] | None = None
+    checks: tuple[Argument, ...] = ()
+    guards: tuple[Guard, ...] = ()
     seldom: bool = False
     timed: bool = False
     states: int = 0
@@ -91,20 +102,11 @@ class Formula:
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        return tuple(x if isinstance(x, str) else x.name for x in self.inputs)
-
-
-# How far the values of parameters are from what a mechanism cannot have, such as a negative mass, and the least squared
-# length of a quaternion.
-ADMISSIBLE = Argument("admissible", (), bound=(">=", 0.0))
-
-SHORTEST = 1e-12
-
-QUATERNION = Argument("quaternion", (), bound=(">", SHORTEST))
+        return tuple(x.name for x in self.inputs)
 
 
 class Request(NamedTuple):
-    """Which graph: a formula with its options' values, the wrenches and parameters that are inputs, and what it is
+    """Which graph: a formula with its options' values, the external inputs and parameters that go in, and what it is
     differentiated by."""
 
     formula: Formula
@@ -113,82 +115,71 @@ class Request(NamedTuple):
     external: tuple[str, ...] = ()
     by: str | None = None
 
-    def inputs(self, m: Owner) -> list[Argument]:
-        """What goes in: the formula's own inputs, then wrenches, then parameters."""
-        own = [_sized(m, x, dict(self.options)) for x in self.formula.inputs]
-        wrenches = [Argument(name, (6,), "components of a wrench", group="external") for name in self.external]
-        return own + wrenches + [Argument(name, (), "parameter", group="parameters") for name in self.parameters]
+    def inputs(self, owner: Owner) -> list[Argument]:
+        """What goes in: the formula's own inputs, then external ones, then parameters."""
+        own = [self._sized(owner, x) for x in self.formula.inputs]
+        external = [replace(self.formula.external or Argument(name), name=name) for name in self.external]
+        return own + external + [Argument(name, (), "parameter", group="parameters") for name in self.parameters]
 
-    def outputs(self, m: Owner) -> list[Argument]:
-        """What comes out: values, checks, guards. A derivative by a state has that state's numbers as its last axis."""
-        made = [_sized(m, x, dict(self.options)) for x in self.formula.outputs]
-        if self.by is not None and self.by in self.formula.input_names:
-            by = _sized(m, self.formula.inputs[self.formula.input_names.index(self.by)], dict(self.options))
-            count = _mechanism(m).nv if self.by == "q" else math.prod(by.shape)
-            for k in range(self.values):
-                made[k] = replace(made[k], shape=(*(made[k].shape or ()), count))
-        return [*made, *self.guards(m)]
+    def outputs(self, owner: Owner) -> list[Argument]:
+        """What comes out: values, checks, guards. A derivative by an input has that input's numbers as its last axis."""
+        formula = self.formula
+        made = [self._sized(owner, x) for x in formula.outputs]
+        if self.by is not None and self.by in formula.input_names:
+            by = formula.inputs[formula.input_names.index(self.by)]
+            count = math.prod(self._sized(owner, by).shape) if by.tangent is None else by.tangent.count(owner)
+            made = [replace(x, shape=(*(x.shape or ()), count)) for x in made]
+        return [*made, *formula.checks, *(guard.output for guard in self.guards(owner))]
 
     @property
     def values(self) -> int:
-        """How many outputs are no checks."""
-        return len(self.formula.outputs) - self.formula.checks
+        """How many outputs are neither checks nor guards."""
+        return len(self.formula.outputs)
 
-    def guards(self, m: Owner) -> list[Argument]:
-        """Outputs that say whether what users give can be at all: values of parameters, and quaternions."""
-        if not self.formula.guarded:
-            return []
-        turning = "q" in self.formula.inputs and not all(j.kind.plain for j in _mechanism(m).description.joints)
-        return [*([ADMISSIBLE] if self.parameters else []), *([QUATERNION] if turning else [])]
+    def _sized(self, owner: Owner, x: Argument) -> Argument:
+        """An argument as native code knows it."""
+        return replace(x, shape=x.shape(owner, **dict(self.options)) if callable(x.shape) else x.shape, tangent=None)
 
-    def key(self, m: Owner) -> str:
+    def guards(self, owner: Owner) -> list[Guard]:
+        """Those that apply here."""
+        return [guard for guard in self.formula.guards if guard.applies(owner, self)]
+
+    def key(self, owner: Owner) -> str:
         """Determines the graph: the description, the request, and the code that traces it."""
         code = code_digest(self.formula, self.options, requested)  # this room traces it
         asked = (self.formula.name, self.external, self.parameters, self.by)
-        return hashlib.sha256(f"{code}\n{asked!r}\n{m.digest}".encode()).hexdigest()
+        return hashlib.sha256(f"{code}\n{asked!r}\n{owner.digest}".encode()).hexdigest()
 
 
 def requested(
-    m: Owner,
+    owner: Owner,
     formula: Formula,
     options: Mapping[str, Any] = NOTHING,
     parameters: tuple[str, ...] = (),
     external: tuple[str, ...] = (),
     by: str | None = None,
 ) -> Request:
-    """A request with every option in its place, refused where the formula or the model has no such thing."""
+    """A request with every option in its place, refused where the formula or the owner has no such thing."""
     for option in options:
         if option not in formula.options:
             raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, formula.options)}")
-    m.check_parameters(parameters)
-    if external and not formula.external:
-        raise ModelError(f"{formula.name} does not depend on wrenches; leave external out.")
+    owner.check_parameters(parameters)
+    if external and formula.external is None:
+        raise ModelError(f"{formula.name} takes no external inputs; leave external out.")
     if by is not None and by in parameters and by in formula.input_names:
         raise ModelError(
-            f"'{by}' is an argument of {formula.name} and a parameter of {m.name}: differentiate by ('{by}',) for the parameter, or "
-            "put its value in with m.with_parameters for the argument."
+            f"'{by}' is an argument of {formula.name} and a parameter of {owner.name}: differentiate by ('{by}',) for the parameter, "
+            "or put its value in with m.with_parameters for the argument."
         )
-    known = dict.fromkeys((*formula.input_names, *m.parameters, *parameters))
+    known = dict.fromkeys((*formula.input_names, *owner.parameters, *parameters))
     if by is not None and by not in known:
-        raise ModelError(f"{formula.name} of {m.name} does not depend on '{by}'{suggest(by, known)}")
+        raise ModelError(f"{formula.name} of {owner.name} does not depend on '{by}'{suggest(by, known)}")
     values = tuple((name, options.get(name, default)) for name, default in formula.options.items())
     return Request(formula, values, parameters, external, by)
 
 
-def in_family(m: Owner, request: Request) -> Request:
+def in_family(owner: Owner, request: Request) -> Request:
     """The request as the base of a variant is asked: the parameters in which the variant differs are inputs too."""
-    family = family_of(m)
+    family = family_of(owner)
     names = () if family is None else family.names
     return request._replace(parameters=tuple(dict.fromkeys((*request.parameters, *names))))
-
-
-def _mechanism(m: Owner) -> Model:
-    """The owner of a formula that only a mechanism has."""
-    return cast(Model, m)
-
-
-def _sized(m: Owner, x: str | Argument, options: Mapping[str, Any]) -> Argument:
-    if isinstance(x, str):
-        count, noun = STATE[x]
-        return Argument(x, (count(_mechanism(m)),), noun)
-    return replace(x, shape=x.shape(m, **options)) if callable(x.shape) else x

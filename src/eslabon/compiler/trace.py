@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 
 from eslabon.compiler.calls import Call, Composed, inlining, recording
-from eslabon.compiler.formula import ADMISSIBLE, Owner, Request, _mechanism
+from eslabon.compiler.formula import Owner, Request
 from eslabon.compiler.signature import Argument
 from eslabon.errors import InputError
-from eslabon.model import Model
-from eslabon.model.admissible import margin
-from eslabon.model.configuration import coordinate_rates, lengths_of_quaternions
 from eslabon.model.memory import per_model
 
 
-def trace(m: Owner, request: Request, checks: bool = True, record: bool = False, share: bool = True) -> Any:
+def trace(owner: Owner, request: Request, checks: bool = True, record: bool = False, share: bool = True) -> Any:
     """The graph of a request, common subexpressions shared if wanted; without its checks where they are not.
 
     It is a `casadi.Function`, or a function that calls others where these are to be recorded (`compiler.calls`); a derivative
@@ -25,34 +22,32 @@ def trace(m: Owner, request: Request, checks: bool = True, record: bool = False,
     """
     import casadi
 
-    formula, arguments = request.formula, request.inputs(m)
+    formula, arguments = request.formula, request.inputs(owner)
     symbols = [_symbol(x) for x in arguments]
     own, count = symbols[: len(formula.inputs)], len(formula.inputs) + len(request.external)
-    wrenches = dict(zip(request.external, symbols[len(formula.inputs) : count], strict=True))
+    external = dict(zip(request.external, symbols[len(formula.inputs) : count], strict=True))
     values = dict(zip(request.parameters, symbols[count:], strict=True))
     if request.by is not None and request.by not in (*values, *formula.input_names):
-        values[request.by] = casadi.SX.sym(request.by)  # a parameter of the model, which gets its value at the end
-    traced = m.with_symbols(values) if values else m
-    options = {**dict(request.options), **(formula.prepare(_mechanism(m)) if formula.prepare else {})}
-    if wrenches:
-        options["external"] = wrenches
-    wanted = len(formula.outputs) if checks else request.values
+        values[request.by] = casadi.SX.sym(request.by)  # a parameter of the owner, which gets its value at the end
+    traced = owner.with_symbols(values) if values else owner
+    options = {**dict(request.options), **(formula.prepare(owner) if formula.prepare else {})}
+    if external:
+        options["external"] = external
+    wanted = (*formula.outputs, *(formula.checks if checks else ()))
     found, calls = _values(traced, request, own, options, values, record)
-    outputs = [casadi.SX(x) for x in found[:wanted]]
+    outputs = [casadi.SX(x) for x in found[: len(wanted)]]
     if request.by in values and request.by not in request.parameters:
-        outputs, calls = _with_value(outputs, calls, values[request.by], m.parameters[request.by])
-    # CasADi takes identifiers; the name of a wrench may be any text.
+        outputs, calls = _with_value(outputs, calls, values[request.by], owner.parameters[request.by])
+    # CasADi takes identifiers; the name of an external input may be any text.
     names = [x.name if x.name.isidentifier() else f"input_{k}" for k, x in enumerate(arguments)]
-    made = [x.name for x in formula.outputs[: len(outputs)]]
-    for guard in request.guards(m) if checks else ():
-        admissible = guard.name == ADMISSIBLE.name
-        own_model = _mechanism(traced)
-        outputs.append(margin(own_model) if admissible else _shortest(own_model, own[formula.inputs.index("q")]))
-        made.append(guard.name)
+    made = [x.name for x in wanted[: len(outputs)]]
+    for guard in request.guards(owner) if checks else ():
+        outputs.append(guard.expression(traced, request, own))
+        made.append(guard.output.name)
     outputs = [casadi.sparsify(x) for x in outputs]  # formulas need not care for zeros that turned up on the way
     if calls:
         return Composed(formula.name, symbols, outputs, calls, names, made)
-    same = {"allow_duplicate_io_names": True}  # as a parameter of the model may be called q
+    same = {"allow_duplicate_io_names": True}  # as a parameter may be called like an input
     return casadi.Function(formula.name, symbols, casadi.cse(outputs) if share else outputs, names, made, same)
 
 
@@ -101,7 +96,8 @@ def _values(
                 return _listed(found), calls
     with inlining():
         found = _listed(formula.function(m, *own, **options))
-    found[: request.values] = _derivatives(m, found[: request.values], request, own, parameters)
+    count = len(formula.outputs)
+    found[:count] = _derivatives(m, found[:count], request, own, parameters)
     return found, []
 
 
@@ -120,12 +116,6 @@ def _with_value(outputs: list[Any], calls: list[Call], symbol: Any, value: float
     return put(outputs), [c._replace(arguments=put(c.arguments)) for c in calls]
 
 
-def _shortest(m: Model, q: Any) -> Any:
-    import casadi
-
-    return casadi.mmin(casadi.vertcat(*lengths_of_quaternions(m, q).values()))
-
-
 def _symbol(x: Argument) -> Any:
     import casadi
 
@@ -135,13 +125,14 @@ def _symbol(x: Argument) -> Any:
 def _derivatives(
     m: Owner, values: list[Any], request: Request, own: list[Any], parameters: Mapping[str, Any]
 ) -> list[Any]:
-    """The derivatives, row by row of the values; by q along the velocities, so that quaternions need no care."""
+    """The derivatives, row by row of the values; by an input along its tangents, if it has some."""
     import casadi
 
     values = [casadi.SX(x) for x in values]
 
     if (parameter := parameters.get(request.by or "")) is not None:
         return [casadi.jacobian(casadi.vec(x), parameter).reshape(x.shape) for x in values]
-    by = own[request.formula.input_names.index(request.by)]
-    along = coordinate_rates(_mechanism(m), by) if request.by == "q" else casadi.SX.eye(by.numel())
+    place = request.formula.input_names.index(request.by)
+    by, tangent = own[place], request.formula.inputs[place].tangent
+    along = casadi.SX.eye(by.numel()) if tangent is None else tangent.rates(m, by)
     return [casadi.mtimes(casadi.jacobian(casadi.vec(x.T), by), along) for x in values]

@@ -15,6 +15,8 @@ from eslabon.compiler import evaluate as evaluator
 from eslabon.compiler.formula import NOTHING, Formula
 from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError, shown, suggest
+from eslabon.formulas.guards import INPUT_GUARDS
+from eslabon.formulas.inputs import STATE, WRENCH
 from eslabon.model import Model
 
 Size = Callable[[Model], tuple[int, ...]]
@@ -59,10 +61,11 @@ def _formula(
     function: str = "",
 ) -> Formula:  # fmt: skip
     sizes = shape if isinstance(shape, Mapping) else {name: shape}
-    values = [Argument(x, lambda m, size=size, **_: size(m)) for x, size in sizes.items()]
+    values = tuple(Argument(x, lambda m, size=size, **_: size(m)) for x, size in sizes.items())
+    arguments = {x.name: x for x in STATE}
     return Formula(
-        name, lambda *x, **more: getattr(_room(room), function or name)(*x, **more), tuple(inputs.split()), (*values, *checks), options,
-        external, structure_of if checks else None, len(checks), guarded=True,
+        name, lambda *x, **more: getattr(_room(room), function or name)(*x, **more), tuple(arguments[x] for x in inputs.split()),
+        values, options, WRENCH if external else None, structure_of if checks else None, checks, INPUT_GUARDS,
         timed=checks == CLOSURE or room == "closure",
         derivative=(lambda *x, **more: getattr(_room("derivatives"), derivative)(*x, **more)) if derivative else None,
     )  # fmt: skip
@@ -222,18 +225,17 @@ def along_closed(of: Formula, parameter: str | tuple[str, ...], held: Any) -> Fo
     `held` is the motion that stays. There is one, whichever variant of a mechanism asks."""
     values = _by_several(of, parameter)
     return replace(
-        of, name=f"{of.name}_along_closed", function=_derived("along_closed", of), outputs=(*values, CLOSURE[0], OPENING, CLOSURE[1]),
-        prepare=structure_of, checks=3, options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
+        of, name=f"{of.name}_along_closed", function=_derived("along_closed", of), outputs=values,
+        prepare=structure_of, checks=(CLOSURE[0], OPENING, CLOSURE[1]), options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
     )  # fmt: skip
 
 
 @cache
 def along_frozen(of: Formula, parameter: tuple[str, ...]) -> Formula:
     """The formula of the derivative of another by several parameters, as a last axis, with its arguments held."""
-    checks = of.outputs[len(of.outputs) - of.checks :]
     return replace(
         of, name=f"{of.name}_along_frozen", function=_derived("along_frozen", of),
-        outputs=(*_by_several(of, parameter), *checks), options={**of.options, "parameter": parameter}, derivative=None,
+        outputs=_by_several(of, parameter), options={**of.options, "parameter": parameter}, derivative=None,
     )  # fmt: skip
 
 
@@ -251,10 +253,11 @@ def _derived(name: str, of: Formula) -> Callable[..., Any]:
 
 def _by_several(of: Formula, parameter: str | tuple[str, ...]) -> tuple[Argument, ...]:
     """The values of a formula, with an axis more for several parameters."""
-    values = of.outputs[: len(of.outputs) - of.checks]
     if isinstance(parameter, str):
-        return values
-    return tuple(replace(x, shape=lambda m, shape=x.shape, **more: (*shape(m, **more), len(parameter))) for x in values)
+        return of.outputs
+    return tuple(
+        replace(x, shape=lambda m, shape=x.shape, **more: (*shape(m, **more), len(parameter))) for x in of.outputs
+    )
 
 
 def evaluate(m: Model, name: str, **options: Any) -> Callable[..., Any]:

@@ -19,6 +19,8 @@ from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
+from eslabon.formulas.guards import INPUT_GUARDS
+from eslabon.formulas.inputs import TAU, WRENCH, A, Q, V
 from eslabon.formulas.quantities import CLOSURE, MASS, structure_of
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import Layout, LinearModel
@@ -58,29 +60,27 @@ def _shape(name: str) -> Any:
 
 
 def _formula(
-    name: str, inputs: tuple[Any, ...], values: tuple[str, ...], checks: tuple[Argument, ...] = CLOSURE, **options: Any
+    name: str, inputs: tuple[Argument, ...], values: tuple[str, ...], checks: tuple[Argument, ...] = CLOSURE, **options: Any
 ) -> Formula:  # fmt: skip
-    outputs = (*(Argument(x, _shape(x)) for x in values), *checks)
+    outputs = tuple(Argument(x, _shape(x)) for x in values)
     return Formula(
-        name, _traced(name), inputs, outputs, {"partition": None, **options}, True, structure_of, len(checks), True,
+        name, _traced(name), inputs, outputs, {"partition": None, **options}, WRENCH, structure_of, checks, INPUT_GUARDS,
         timed=checks == CLOSURE,
     )  # fmt: skip
 
 
 MEASURED, TERMS = ("C", "D"), ("U", "V", "W", "F", "position_map", "velocity_map")
-CLOSED = _formula("linearized", ("q", "v", "tau"), ("A", "B", "a", *MEASURED, *TERMS), outputs=())
+CLOSED = _formula("linearized", (Q, V, TAU), ("A", "B", "a", *MEASURED, *TERMS), outputs=())
 # The matrices of trees are larger than what they are made of: what is the same in every state is left out, and U, V and W wait
 # until somebody asks.
-TREE = _formula("linearized_tree", ("q", "v", "tau"), ("A", "B", "a", *MEASURED), MASS, outputs=())
-PLAIN_TREE = _formula(
-    "linearized_plain_tree", ("q", "v", "tau"), ("a_by_x", "a_by_u", "a", *MEASURED), MASS, outputs=()
-)
-TREE_TERMS = _formula("tree_terms", ("q", "v", "a"), ("U", "V", "W"), ())
-HOLDING = _formula("holding", ("q", "v", "a"), ("F", "needed"), steady=False)
+TREE = _formula("linearized_tree", (Q, V, TAU), ("A", "B", "a", *MEASURED), MASS, outputs=())
+PLAIN_TREE = _formula("linearized_plain_tree", (Q, V, TAU), ("a_by_x", "a_by_u", "a", *MEASURED), MASS, outputs=())
+TREE_TERMS = _formula("tree_terms", (Q, V, A), ("U", "V", "W"), ())
+HOLDING = _formula("holding", (Q, V, A), ("F", "needed"), steady=False)
 SENSITIVITY = _formula(
     "linear_sensitivity",
     (
-        "q", "v", "tau", Argument("value", ()), Argument("moved", _shape("needed")), Argument("sped", _shape("needed")),
+        Q, V, TAU, Argument("value", ()), Argument("moved", _shape("needed")), Argument("sped", _shape("needed")),
         Argument("forced", lambda m, **_: (m.nu,)),
     ),
     (*MATRICES, "a"), outputs=(), parameter=None,
@@ -266,7 +266,7 @@ def _layout(m: Model, p: Partition, outputs: Any) -> tuple[tuple[Output, ...], L
         for row, y in enumerate(asked):
             C[row, i.index(y.place) + y.order * n] = 1.0
         constant, asked = {**constant, "C": C, "D": np.zeros((len(named), m.nu))}, ()
-    values = tuple(x.name for x in _formula_of(m).outputs if x.bound is None)
+    values = tuple(x.name for x in _formula_of(m).outputs)
     layout = Layout(
         m, p, tuple(velocity_names(m)[k] for k in i), state_names(m, i), actuator_names(m),
         tuple(name for name, _ in named), values, constant, later, None,

@@ -37,11 +37,10 @@ def parts_of(m: Model, formula: Formula) -> list[Part]:
     ['kinetic', 'potential']
     """
     found: list[Part] = []
-    values = formula.outputs[: len(formula.outputs) - formula.checks]
-    for number, output in enumerate(values):
+    for number, output in enumerate(formula.outputs):
         size = output.shape(m) if callable(output.shape) else output.shape
         own = _named(m, output.name) or [(f"[{','.join(str(k + 1) for k in at)}]", ANY) for at in np.ndindex(*size)]
-        prefix = f"{output.name}." if len(values) > 1 else ""
+        prefix = f"{output.name}." if len(formula.outputs) > 1 else ""
         found += [Part(prefix + name, unit, number, place) for place, (name, unit) in enumerate(own) if name]
     return found
 

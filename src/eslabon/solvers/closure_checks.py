@@ -23,6 +23,7 @@ from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
+from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.quantities import OPENED, POOR, constraints
 from eslabon.kinematics.closure import HeldMotion, Partition
 from eslabon.model import Model
@@ -59,14 +60,14 @@ def all_equations(*arguments: Any, **options: Any) -> list[Any]:
 EQUATIONS = Formula(
     "all_equations",
     all_equations,
-    ("q", "v", "tau"),
+    (Q, V, TAU),
     (
         Argument("M", lambda m, **_: (m.nv, m.nv)),
         Argument("force", lambda m, **_: (m.nv,)),
         Argument("J", lambda m, **_: (constraints(m), m.nv)),
         Argument("gamma", lambda m, **_: (constraints(m),)),
     ),
-    external=True,
+    external=WRENCH,
     seldom=True,
 )
 
@@ -265,7 +266,7 @@ class SecondLook:
                 continue
             call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
             found = call.__self__.unchecked(*(x[waiting] for x in states))
-            condition = found[len(self.request.formula.outputs) - 1]
+            condition = found[self.request.values + len(self.request.formula.checks) - 1]
             better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be
             conditions[waiting[better]] = condition[better]
             for value, made in zip(values, found, strict=False):
@@ -290,7 +291,7 @@ class SecondLook:
 
     def _equations(self, state: list[Floats]) -> tuple[Floats, ...]:
         numbers = evaluate(self.m, EQUATIONS, self.request.parameters, self.request.external)
-        forces = state[2] if "tau" in self.request.formula.inputs else np.zeros(self.m.nu)
+        forces = state[2] if TAU in self.request.formula.inputs else np.zeros(self.m.nu)
         return numbers(*state[:2], forces, *state[3:])
 
     def _minimum_norm(self, state: list[Floats]) -> Floats:

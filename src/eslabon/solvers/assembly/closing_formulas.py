@@ -16,6 +16,7 @@ from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition, redundancy_is_constant
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import chosen_frame, jacobian, placement
 from eslabon.kinematics.tree import relative
@@ -224,7 +225,7 @@ COORDINATES, X = Argument("q", lambda m, given, **_: (m.nq,)), Argument("x", _va
 CLOSING = Formula(
     "closing_step",
     closing_step,
-    ("q", Argument("damping", ()), Argument("pose", (4, 4)), *LIMITS),
+    (Q, Argument("damping", ()), Argument("pose", (4, 4)), *LIMITS),
     (COORDINATES, *(Argument(name, ()) for name in ("error", "motion", "pivot"))),
     {"given": Prescription()},
     seldom=True,
@@ -232,7 +233,7 @@ CLOSING = Formula(
 ADVANCE = Formula(
     "advance",
     advance,
-    ("q", X, Argument("dx", displacement_shape), Argument("whole", ())),
+    (Q, X, Argument("dx", displacement_shape), Argument("whole", ())),
     (COORDINATES, *(Argument(name, ()) for name in ("good", "bent", "pivot", "change"))),
     {"given": Prescription()},
     seldom=True,
@@ -247,9 +248,10 @@ ADVANCE_DESIGN = replace(
 NEAR_CLOSURE = Formula(
     "near_closure",
     near_closure,
-    ("q", X, *LIMITS),
-    (COORDINATES, Argument("sound", (), bound=(">", 0.5))),
+    (Q, X, *LIMITS),
+    (COORDINATES,),
     {"given": Prescription()},
+    checks=(Argument("sound", (), bound=(">", 0.5)),),
     seldom=True,
 )
 

@@ -26,6 +26,7 @@ from eslabon.errors import (
     ModelError,
     tell_of_singularity,
 )
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import placement
 from eslabon.model import Model
@@ -422,7 +423,7 @@ def error_rows(m: Model, parts: tuple[Any, ...]) -> int:
 
 _X = Argument("x", lambda m, parts: (sum(part.size for part in parts),), "numbers of the target")
 TERMS = Formula(
-    "target_terms", terms, ("q", _X, Argument("shift", lambda m, parts: (error_rows(m, parts),))),
+    "target_terms", terms, (Q, _X, Argument("shift", lambda m, parts: (error_rows(m, parts),))),
     (
         Argument("r", lambda m, parts: (error_rows(m, parts),)), Argument("Jr", lambda m, parts: (error_rows(m, parts), m.nv)),
         Argument("phi", lambda m, parts: (len(row_names(m)),)), Argument("J", lambda m, parts: (len(row_names(m)), m.nv)),
@@ -431,7 +432,7 @@ TERMS = Formula(
     {"parts": ()}, seldom=True,
 )  # fmt: skip
 MISSED = Formula(
-    "target_missed", missed, ("q", _X), (Argument("distance", ()), Argument("angle", ())), {"parts": ()}, seldom=True
+    "target_missed", missed, (Q, _X), (Argument("distance", ()), Argument("angle", ())), {"parts": ()}, seldom=True
 )
 
 
