@@ -24,11 +24,11 @@ from eslabon.compiler.formula import (
     Owner,
     Request,
     in_family,
+    remembered,
     requested,
 )
 from eslabon.compiler.llvm.machine import optimization
 from eslabon.compiler.trace import trace
-from eslabon.model.memory import family_of, per_model
 
 FEW, MANY = 300, 32  # states in all, and in one call, from which on compiling a graph pays: it takes a second or two
 
@@ -47,16 +47,16 @@ def evaluate(
 
 def native(m: Owner, request: Request) -> Callable[..., Any]:
     """The native function of a request."""
-    return _native(m, request, optimization())
+    level = optimization()
+    return remembered(m, ("function", request.identity, level), lambda: _native(m, request, level))
 
 
-@per_model
 def _native(m: Owner, request: Request, level: int) -> Callable[..., Any]:
     """The native function of a request as it is compiled at a level."""
     from eslabon.compiler import native
 
-    if (family := family_of(m)) is not None:
-        return _of_family(m, request, family.base)
+    if m.variant_of is not None:
+        return _of_variant(m, request, m.variant_of)
     formula, key = request.formula, request.key(m)
     found: Any = native.load_iteration(key) if formula.states else native.load(key)
     if formula.seldom:
@@ -68,7 +68,7 @@ def _native(m: Owner, request: Request, level: int) -> Callable[..., Any]:
     return found
 
 
-def _of_family(m: Owner, request: Request, base: Owner) -> Callable[..., Any]:
+def _of_variant(m: Owner, request: Request, base: Owner) -> Callable[..., Any]:
     """The native function of a variant: that of its base, with the variant's own values put in."""
     from eslabon.compiler.function import Batched, Completed
 

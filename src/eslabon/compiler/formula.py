@@ -11,17 +11,19 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
+from struct import pack
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from eslabon.compiler.signature import Argument, Floats
 from eslabon.compiler.source_digest import code_digest
-from eslabon.errors import ModelError, suggest
-from eslabon.model.memory import family_of
+from eslabon.errors import ModelError, shown, suggest
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 Expression = Any  # casadi.SX
+T = TypeVar("T")
 
 
 class Owner(Protocol):
@@ -32,6 +34,18 @@ class Owner(Protocol):
     @property
     def digest(self) -> str:
         """Determines every graph of it."""
+
+    @property
+    def memory(self) -> dict[Any, Any]:
+        """What was found out about it, which is forgotten with it."""
+
+    @property
+    def variant_of(self) -> Owner | None:
+        """Whose code it shares, if it is a variant; None of any other."""
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """The parameters in which a variant may differ from the owner of the code."""
 
     @property
     def parameters(self) -> Mapping[str, float]: ...
@@ -105,7 +119,8 @@ class Formula:
         return tuple(x.name for x in self.inputs)
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Request:
     """Which graph: a formula with its options' values, the external inputs and parameters that go in, and what it is
     differentiated by."""
 
@@ -144,11 +159,15 @@ class Request(NamedTuple):
         """Those that apply here."""
         return [guard for guard in self.formula.guards if guard.applies(owner, self)]
 
+    @cached_property
+    def identity(self) -> tuple[Any, ...]:
+        """Tells requests apart by content: two that are equal have one graph."""
+        return self.formula, canonical(self.options), self.parameters, self.external, self.by
+
     def key(self, owner: Owner) -> str:
-        """Determines the graph: the description, the request, and the code that traces it."""
-        code = code_digest(self.formula, self.options, requested)  # this room traces it
-        asked = (self.formula.name, self.external, self.parameters, self.by)
-        return hashlib.sha256(f"{code}\n{asked!r}\n{owner.digest}".encode()).hexdigest()
+        """Determines the graph in every process: the owner, the request, and the code that traces it."""
+        code = code_digest(self.identity, requested)  # this room traces it
+        return hashlib.sha256(f"{code}\n{owner.digest}".encode()).hexdigest()
 
 
 def requested(
@@ -159,7 +178,8 @@ def requested(
     external: tuple[str, ...] = (),
     by: str | None = None,
 ) -> Request:
-    """A request with every option in its place, refused where the formula or the owner has no such thing."""
+    """A request with every option in its place, refused where the formula or the owner has no such thing, or where a value
+    cannot be told from another one."""
     for option in options:
         if option not in formula.options:
             raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, formula.options)}")
@@ -175,11 +195,69 @@ def requested(
     if by is not None and by not in known:
         raise ModelError(f"{formula.name} of {owner.name} does not depend on '{by}'{suggest(by, known)}")
     values = tuple((name, options.get(name, default)) for name, default in formula.options.items())
-    return Request(formula, values, parameters, external, by)
+    request = Request(formula, values, parameters, external, by)
+    try:
+        request.identity  # noqa: B018 - which looks at every value
+    except TypeError:
+        name, value = next((name, x) for name, x in values if not _is_canonical(x))
+        raise ModelError(
+            f"{formula.name}: {name} is a text, a number, a tuple of such or left out; it is {shown(value)}."
+        ) from None
+    return request
+
+
+def remembered(owner: Owner, place: tuple[Any, ...], make: Callable[[], T]) -> T:
+    """What the owner's memory has in a place; it is made where there is nothing yet."""
+    known: dict[Any, T] = owner.memory
+    if place not in known:
+        known[place] = make()
+    return known[place]
+
+
+def canonical(value: Any) -> Any:
+    """A value as a part of a key, made of None, integers, texts, bytes, classes and tuples of these: equal for equal values,
+    and different for values that differ in a bit.
+
+    Accepted are None, bool, int, float, str, tuples, named tuples and frozen dataclasses of these, and objects with a
+    text as `digest`. For all others, such as arrays, lists and functions, there is a TypeError: whoever has some in
+    an option gives it a `digest` of all that it determines.
+
+    >>> canonical(("tool", True, 1)) == canonical(("tool", 1, 1))
+    False
+    >>> canonical(0.0) == canonical(-0.0)
+    False
+    >>> canonical([1.0, 2.0])
+    Traceback (most recent call last):
+        ...
+    TypeError: [1.0, 2.0] cannot be told from another list: it has no digest.
+    """
+    if value is None or type(value) is str or type(value) is int:
+        return value
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    if isinstance(value, float):
+        return pack("<d", value)
+    if isinstance(value, str | int):  # of a kind of their own, such as NumPy's
+        return str(value) if isinstance(value, str) else int(value)
+    if type(value) is tuple:
+        return tuple(map(canonical, value))
+    if isinstance(digest := getattr(value, "digest", None), str) and not isinstance(value, type):
+        return type(value), digest
+    if isinstance(value, tuple):
+        return type(value), *map(canonical, value)
+    if is_dataclass(value) and not isinstance(value, type) and value.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        return type(value), *(canonical(getattr(value, x.name)) for x in fields(value))
+    raise TypeError(f"{shown(value)} cannot be told from another {type(value).__name__}: it has no digest.")
+
+
+def _is_canonical(value: Any) -> bool:
+    try:
+        canonical(value)
+    except TypeError:
+        return False
+    return True
 
 
 def in_family(owner: Owner, request: Request) -> Request:
     """The request as the base of a variant is asked: the parameters in which the variant differs are inputs too."""
-    family = family_of(owner)
-    names = () if family is None else family.names
-    return request._replace(parameters=tuple(dict.fromkeys((*request.parameters, *names))))
+    return replace(request, parameters=tuple(dict.fromkeys((*request.parameters, *owner.varied))))

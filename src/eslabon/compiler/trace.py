@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from eslabon.compiler.calls import Call, Composed, inlining, recording
-from eslabon.compiler.formula import Owner, Request
+from eslabon.compiler.formula import Owner, Request, remembered
 from eslabon.compiler.signature import Argument
 from eslabon.errors import InputError
-from eslabon.model.memory import per_model
 
 
 def trace(owner: Owner, request: Request, checks: bool = True, record: bool = False, share: bool = True) -> Any:
@@ -68,18 +67,14 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
                 f"{'x'.join(map(str, expected))} is expected."
             )
         given.append(matrix)
+    graph = remembered(m, ("graph", request.identity), lambda: trace(m, request, checks=False))
     made = []
-    for x, argument in zip(_plain_graph(m, request).call(given, True, False), request.outputs(m), strict=False):
+    for x, argument in zip(graph.call(given, True, False), request.outputs(m), strict=False):
         shape: tuple[int, ...] = argument.shape
         if len(shape) > 2:
             raise InputError(f"{name} has {len(shape)} axes, and CasADi's matrices have two.")
         made.append(casadi.reshape(x.T, *(*shape, 1, 1)[1::-1]).T)
     return made[0] if len(made) == 1 else tuple(made)
-
-
-@per_model
-def _plain_graph(m: Owner, request: Request) -> Any:
-    return trace(m, request, checks=False)
 
 
 def _values(

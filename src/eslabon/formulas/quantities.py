@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +17,7 @@ from eslabon.errors import ModelError, shown, suggest
 from eslabon.formulas.guards import INPUT_GUARDS
 from eslabon.formulas.inputs import STATE, WRENCH
 from eslabon.model import Model
+from eslabon.model.memory import per_model
 
 Size = Callable[[Model], tuple[int, ...]]
 
@@ -219,10 +219,14 @@ def quantity(m: Model, name: str, following: bool | None = None) -> Formula:
     return known[name]
 
 
-@cache
-def along_closed(of: Formula, parameter: str | tuple[str, ...], held: Any) -> Formula:
+def along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: Any) -> Formula:
     """The formula of the derivative of another by a parameter, or by several as a last axis, along the closed configuration:
-    `held` is the motion that stays. There is one, whichever variant of a mechanism asks."""
+    `held` is the motion that stays. A mechanism has one, whichever of its variants asks."""
+    return _along_closed(m.variant_of or m, of, parameter, held)
+
+
+@per_model
+def _along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: Any) -> Formula:
     values = _by_several(of, parameter)
     return replace(
         of, name=f"{of.name}_along_closed", function=_derived("along_closed", of), outputs=values,
@@ -230,9 +234,13 @@ def along_closed(of: Formula, parameter: str | tuple[str, ...], held: Any) -> Fo
     )  # fmt: skip
 
 
-@cache
-def along_frozen(of: Formula, parameter: tuple[str, ...]) -> Formula:
+def along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
     """The formula of the derivative of another by several parameters, as a last axis, with its arguments held."""
+    return _along_frozen(m.variant_of or m, of, parameter)
+
+
+@per_model
+def _along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
     return replace(
         of, name=f"{of.name}_along_frozen", function=_derived("along_frozen", of),
         outputs=_by_several(of, parameter), options={**of.options, "parameter": parameter}, derivative=None,

@@ -10,7 +10,7 @@ the minimum-norm solution and a warning.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -264,7 +264,7 @@ class SecondLook:
             if options is None:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
-            call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
+            call: Any = native(self.m, replace(self.request, options=tuple(options.items())))
             found = call.__self__.unchecked(*(x[waiting] for x in states))
             condition = found[self.request.values + len(self.request.formula.checks) - 1]
             better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be

@@ -27,8 +27,8 @@ def derived(m: Model, formula: Formula, by: Any, along: str, held: Any) -> tuple
         return formula, text(by, "by")
     parameter = _parameters(m, formula, by, along)
     if along == "closed":
-        return along_closed(formula, parameter, held_motion(m, held)), None
-    return along_frozen(formula, parameter if isinstance(parameter, tuple) else (parameter,)), None
+        return along_closed(m, formula, parameter, held_motion(m, held)), None
+    return along_frozen(m, formula, parameter if isinstance(parameter, tuple) else (parameter,)), None
 
 
 def _parameters(m: Model, formula: Formula, by: Any, along: str) -> str | tuple[str, ...]:

@@ -24,7 +24,7 @@ from eslabon.least_squares import descent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
-from eslabon.model.memory import family_of, per_model
+from eslabon.model.memory import per_model
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
 from eslabon.solvers.ranges import SLACK, Ranges
@@ -284,7 +284,7 @@ class NearClosure:
 
     def __init__(self, m: Model, given: Prescription) -> None:
         self._m = m
-        suited = m.closed and given.plain(m) and family_of(m) is None  # of a variant one call is not worth the code
+        suited = m.closed and given.plain(m) and m.variant_of is None  # of a variant one call is not worth the code
         self._call: Any = evaluate(m, NEAR_CLOSURE, given=given) if suited else None
         self._ready, self._shapes, ranges = False, ((m.nq,), _values(m, given)), Ranges.of(m)
         self._limits = {True: (ranges.lower, ranges.upper), False: (ranges.unlimited.lower, ranges.unlimited.upper)}
