@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -105,6 +107,19 @@ def test_equal_requests_have_one_function_and_one_key() -> None:
     assert one.key(m) == other.key(m)
     assert evaluate(m, jacobian, frame="point") is evaluate(m, jacobian, axes="body", frame="point")
     assert requested(m, jacobian).key(m) != one.key(m)
+
+
+def test_reading_every_formula_loads_no_casadi() -> None:
+    text = (
+        "import pkgutil, sys, eslabon; from importlib import import_module\n"
+        "above = ('__main__', 'cli', 'reproductions', 'studies', 'viewer')\n"
+        "wings = [import_module(f'eslabon.{x.name}') for x in pkgutil.iter_modules(eslabon.__path__) if x.name not in above]\n"
+        "rooms = [x for x in wings if hasattr(x, '__path__')]\n"
+        "for x in rooms: [import_module(y.name) for y in pkgutil.walk_packages(x.__path__, f'{x.__name__}.')]\n"
+        "print('casadi' in sys.modules, 'eslabon.formulas.quantities' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120)
+    assert run.stdout == "False True\n"
 
 
 def test_memory_dies_with_the_mechanism() -> None:

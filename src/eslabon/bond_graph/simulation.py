@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import casadi
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, choice, count, finite, known_words, text
 from eslabon.bond_graph.numbers import BondVariables, bond_variables, function, state
 from eslabon.bonds import equations

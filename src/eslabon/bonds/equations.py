@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.evaluation import Evaluation, stacked

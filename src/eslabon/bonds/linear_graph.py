@@ -13,9 +13,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X

@@ -9,9 +9,9 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import sample
 from eslabon.bonds.equations import T, input_names

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-import casadi
 import networkx as nx
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.rotations import vect
 from eslabon.compiler.calls import inlining
 from eslabon.compiler.formula import Formula

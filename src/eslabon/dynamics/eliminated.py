@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.dynamics.loops import residual, violation
 from eslabon.dynamics.trees import actuation, equations_of_motion
 from eslabon.formulations.constrained import Square, joint_condition

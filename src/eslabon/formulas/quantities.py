@@ -1,34 +1,29 @@
 """The table of everything that can be asked of a mechanism: by which formula, of what, in which shape, with which options.
 
-f = evaluate(m, "jacobian", frame="tool")    # the native function that the verb of that name calls
+    f = evaluate(m, quantity(m, "jacobian"), frame="tool")    # the native function that the verb of that name calls
+
+Reading the table loads no CasADi, which code kept on disk does not need.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import ModuleType
+from functools import partial
 from typing import Any
 
-from eslabon.compiler import evaluate as evaluator
 from eslabon.compiler.formula import NOTHING, Formula
 from eslabon.compiler.signature import Argument
+from eslabon.coordinates.massless import structure
+from eslabon.dynamics import closed_derivatives, derivatives, linearized, loops, trees
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.formulas.guards import INPUT_GUARDS
-from eslabon.formulas.inputs import STATE, WRENCH
+from eslabon.formulas.inputs import TAU, WRENCH, A, Q, V
+from eslabon.kinematics import closure, frames
 from eslabon.model import Model
 from eslabon.model.memory import per_model
 
-Size = Callable[[Model], tuple[int, ...]]
-
-
-def _room(name: str) -> ModuleType:
-    """A room of formulas. It loads CasADi, which code kept on disk does not need: so only when a formula is traced."""
-    from eslabon.dynamics import derivatives, linearized, loops, trees
-    from eslabon.kinematics import closure, frames
-
-    rooms = (frames, closure, trees, loops, derivatives, linearized)
-    return {room.__name__.rpartition(".")[2]: room for room in rooms}[name]
+Shape = tuple[int, ...]
 
 
 def constraints(m: Model) -> int:
@@ -38,7 +33,7 @@ def constraints(m: Model) -> int:
 
 def degrees_of_freedom(m: Model) -> int:
     """The number of independent velocities."""
-    return len(structure_of(m)["structure"].partition.independent)
+    return len(structure(m).partition.independent)
 
 
 POOR = 1e-8  # of the reciprocal condition number, squared, of a closed mechanism: there may be better coordinates
@@ -50,24 +45,25 @@ MASS = (Argument("condition", (), bound=(">", MASSLESS)),)
 
 
 def structure_of(m: Model) -> Mapping[str, Any]:
-    from eslabon.coordinates.massless import structure
-
+    """What formulas of dynamics are to know of a mechanism's numbers: found when they are traced."""
     return {"structure": structure(m)}
 
 
+def _output(name: str, shape: Callable[[Model], Shape]) -> Argument:
+    return Argument(name, lambda m, **_: shape(m))
+
+
 def _formula(
-    name: str, room: str, inputs: str, shape: Size | Mapping[str, Size], options: Mapping[str, Any] = NOTHING,
-    external: bool = False, checks: tuple[Argument, ...] = (), derivative: str = "",
-    function: str = "",
+    function: Callable[..., Any], inputs: tuple[Argument, ...], shape: Callable[[Model], Shape] | tuple[Argument, ...],
+    options: Mapping[str, Any] = NOTHING, *, name: str = "", external: Argument | None = None,
+    checks: tuple[Argument, ...] = (), timed: bool = False, derivative: Callable[..., Any] | None = None,
 ) -> Formula:  # fmt: skip
-    sizes = shape if isinstance(shape, Mapping) else {name: shape}
-    values = tuple(Argument(x, lambda m, size=size, **_: size(m)) for x, size in sizes.items())
-    arguments = {x.name: x for x in STATE}
+    """A quantity: by default it is called as its function is, and so is its one output."""
+    name = name or function.__name__
+    outputs = shape if isinstance(shape, tuple) else (_output(name, shape),)
     return Formula(
-        name, lambda *x, **more: getattr(_room(room), function or name)(*x, **more), tuple(arguments[x] for x in inputs.split()),
-        values, options, WRENCH if external else None, structure_of if checks else None, checks, INPUT_GUARDS,
-        timed=checks == CLOSURE or room == "closure",
-        derivative=(lambda *x, **more: getattr(_room("derivatives"), derivative)(*x, **more)) if derivative else None,
+        name, function, inputs, outputs, options, external, structure_of if checks else None, checks, INPUT_GUARDS,
+        timed=timed or checks == CLOSURE, derivative=derivative,
     )  # fmt: skip
 
 
@@ -76,126 +72,122 @@ AXES: Mapping[str, Any] = {"frame": None, "axes": "body"}
 FORMULATION: Mapping[str, Any] = {"formulation": None}
 # With loops also how they are imposed, and which coordinates are independent; None: the best known.
 CONSTRAINTS: Mapping[str, Any] = {"formulation": None, "constraints": None}
-SOLVED: Mapping[str, Any] = {**CONSTRAINTS, "partition": None}
-WEIGHTED: Mapping[str, Any] = {**CONSTRAINTS, "weights": None, "partition": None}
-
 PARTITION: Mapping[str, Any] = {"partition": None}
+SOLVED: Mapping[str, Any] = {**CONSTRAINTS, **PARTITION}
+WEIGHTED: Mapping[str, Any] = {**CONSTRAINTS, "weights": None, **PARTITION}
 
 
-def _state_matrix(m: Model) -> tuple[int, ...]:
+def _nv(m: Model) -> Shape:
+    return (m.nv,)
+
+
+def _nu(m: Model) -> Shape:
+    return (m.nu,)
+
+
+def _nv_by_nv(m: Model) -> Shape:
+    return (m.nv, m.nv)
+
+
+def _twist(m: Model) -> Shape:
+    return (6,)
+
+
+def _joint_wrenches(m: Model) -> Shape:
+    return (len(m.joints), 6)
+
+
+def _state_matrix(m: Model) -> Shape:
     return (2 * degrees_of_freedom(m),) * 2
 
 
-def _input_matrix(m: Model) -> tuple[int, ...]:
+def _input_matrix(m: Model) -> Shape:
     return (2 * degrees_of_freedom(m), m.nu)
 
 
-FORCES_BY: Mapping[str, Size] = {f"tau_by_{x}": lambda m: (m.nu, m.nv) for x in "qva"}
-ACCELERATIONS_BY: Mapping[str, Size] = {
-    "a_by_q": lambda m: (m.nv, m.nv), "a_by_v": lambda m: (m.nv, m.nv), "a_by_tau": lambda m: (m.nv, m.nu)
-}  # fmt: skip
-HYBRID: Mapping[str, Size] = {"forces": lambda m: (m.nu,), "accelerations": lambda m: (m.nv,)}
-
-QUANTITIES = {
-    formula.name: formula
-    for formula in (
-        _formula("pose", "frames", "q", lambda m: (4, 4), FRAME),
-        _formula("jacobian", "frames", "q", lambda m: (6, m.nv), AXES),
-        _formula("velocity", "frames", "q v", lambda m: (6,), AXES),
-        _formula("acceleration", "frames", "q v a", lambda m: (6,), AXES),
-        _formula("position_hessian", "frames", "q", lambda m: (3, m.nv, m.nv), FRAME),
-        _formula("inverse_dynamics", "trees", "q v a", lambda m: (m.nu,), FORMULATION, True, (), "of_inverse_dynamics"),
-        _formula(
-            "forward_dynamics", "trees", "q v tau", lambda m: (m.nv,), FORMULATION, True, MASS, "of_forward_dynamics"
-        ),
-        _formula(
-            "inverse_dynamics_derivatives",
-            "derivatives",
-            "q v a",
-            FORCES_BY,
-            NOTHING,
-            True,
-            function="tree_force_derivatives",
-        ),
-        _formula(
-            "forward_dynamics_derivatives",
-            "derivatives",
-            "q v tau",
-            ACCELERATIONS_BY,
-            NOTHING,
-            True,
-            MASS,
-            function="acceleration_derivatives",
-        ),
-        _formula("mass_matrix", "trees", "q", lambda m: (m.nv, m.nv)),
-        _formula("coriolis_matrix", "trees", "q v", lambda m: (m.nv, m.nv)),
-        _formula("gravity_forces", "trees", "q", lambda m: (m.nv,)),
-        _formula("energy", "trees", "q v", lambda m: (2,)),
-        _formula("reactions", "trees", "q v a", lambda m: (len(m.joints), 6), external=True),
-        _formula("reactions_under_forces", "trees", "q v tau", lambda m: (len(m.joints), 6), FORMULATION, True, MASS),
-        _formula("hybrid_dynamics", "loops", "q v a", HYBRID, SOLVED, True, CLOSURE),
-        _formula("regressor", "trees", "q v a", lambda m: (m.nv, 10 * len(m.bodies))),
-        _formula("state_matrix", "linearized", "q v tau", _state_matrix, PARTITION, True, CLOSURE),
-        _formula("input_matrix", "linearized", "q v tau", _input_matrix, PARTITION, True, CLOSURE),
-        _formula("constraint", "closure", "q", lambda m: (constraints(m),)),
-        _formula("constraint_jacobian", "closure", "q", lambda m: (constraints(m), m.nv)),
-    )
-}
+FORCES_BY = tuple(_output(f"tau_by_{x}", lambda m: (m.nu, m.nv)) for x in "qva")
+ACCELERATIONS_BY = (
+    _output("a_by_q", _nv_by_nv), _output("a_by_v", _nv_by_nv), _output("a_by_tau", lambda m: (m.nv, m.nu))
+)  # fmt: skip
+HYBRID = (_output("forces", _nu), _output("accelerations", _nv))
 
 
-def _wrenches(m: Model) -> tuple[int, ...]:
+def _table(*formulas: Formula) -> dict[str, Formula]:
+    return {formula.name: formula for formula in formulas}
+
+
+QUANTITIES = _table(
+    _formula(frames.pose, (Q,), lambda m: (4, 4), FRAME),
+    _formula(frames.jacobian, (Q,), lambda m: (6, m.nv), AXES),
+    _formula(frames.velocity, (Q, V), _twist, AXES),
+    _formula(frames.acceleration, (Q, V, A), _twist, AXES),
+    _formula(frames.position_hessian, (Q,), lambda m: (3, m.nv, m.nv), FRAME),
+    _formula(
+        trees.inverse_dynamics, (Q, V, A), _nu, FORMULATION, external=WRENCH,
+        derivative=derivatives.of_inverse_dynamics,
+    ),
+    _formula(
+        trees.forward_dynamics, (Q, V, TAU), _nv, FORMULATION, external=WRENCH, checks=MASS,
+        derivative=derivatives.of_forward_dynamics,
+    ),
+    _formula(
+        derivatives.tree_force_derivatives, (Q, V, A), FORCES_BY, name="inverse_dynamics_derivatives", external=WRENCH
+    ),
+    _formula(
+        derivatives.acceleration_derivatives, (Q, V, TAU), ACCELERATIONS_BY, name="forward_dynamics_derivatives",
+        external=WRENCH, checks=MASS,
+    ),
+    _formula(trees.mass_matrix, (Q,), _nv_by_nv),
+    _formula(trees.coriolis_matrix, (Q, V), _nv_by_nv),
+    _formula(trees.gravity_forces, (Q,), _nv),
+    _formula(trees.energy, (Q, V), lambda m: (2,)),
+    _formula(trees.reactions, (Q, V, A), _joint_wrenches, external=WRENCH),
+    _formula(trees.reactions_under_forces, (Q, V, TAU), _joint_wrenches, FORMULATION, external=WRENCH, checks=MASS),
+    _formula(loops.hybrid_dynamics, (Q, V, A), HYBRID, SOLVED, external=WRENCH, checks=CLOSURE),
+    _formula(trees.regressor, (Q, V, A), lambda m: (m.nv, 10 * len(m.bodies))),
+    _formula(linearized.state_matrix, (Q, V, TAU), _state_matrix, PARTITION, external=WRENCH, checks=CLOSURE),
+    _formula(linearized.input_matrix, (Q, V, TAU), _input_matrix, PARTITION, external=WRENCH, checks=CLOSURE),
+    _formula(closure.constraint, (Q,), lambda m: (constraints(m),), timed=True),
+    _formula(closure.constraint_jacobian, (Q,), lambda m: (constraints(m), m.nv), timed=True),
+)  # fmt: skip
+
+
+def _wrenches(m: Model) -> Shape:
     return (len(m.joints) + len(m.loops), 6)
 
 
-def _couplings(m: Model) -> tuple[int, ...]:
+def _couplings(m: Model) -> Shape:
     return (len(m.couplings),)
 
 
 # The same questions asked of a mechanism with loops, and those that only loops raise.
-CLOSED = {
-    formula.name: formula
-    for formula in (
-        _formula("inverse_dynamics", "loops", "q v a", lambda m: (m.nu,), WEIGHTED, True, CLOSURE),
-        _formula(
-            "forward_dynamics", "loops", "q v tau", lambda m: (m.nv,), SOLVED, True, CLOSURE, "of_forward_dynamics"
-        ),
-        _formula(
-            "inverse_dynamics_derivatives",
-            "derivatives",
-            "q v a",
-            FORCES_BY,
-            WEIGHTED,
-            True,
-            CLOSURE,
-            function="closed_force_derivatives",
-        ),
-        _formula(
-            "forward_dynamics_derivatives",
-            "derivatives",
-            "q v tau",
-            ACCELERATIONS_BY,
-            {"partition": None},
-            True,
-            CLOSURE,
-            function="acceleration_derivatives",
-        ),
-        _formula("reactions", "loops", "q v a", _wrenches, SOLVED, True, CLOSURE),
-        _formula("reactions_under_forces", "loops", "q v tau", _wrenches, SOLVED, True, CLOSURE),
-        _formula("coupling_forces", "loops", "q v a", _couplings, SOLVED, True, CLOSURE),
-        _formula("coupling_forces_under_forces", "loops", "q v tau", _couplings, SOLVED, True, CLOSURE),
-    )
-}
+CLOSED = _table(
+    _formula(loops.inverse_dynamics, (Q, V, A), _nu, WEIGHTED, external=WRENCH, checks=CLOSURE),
+    _formula(
+        loops.forward_dynamics, (Q, V, TAU), _nv, SOLVED, external=WRENCH, checks=CLOSURE,
+        derivative=derivatives.of_forward_dynamics,
+    ),
+    _formula(
+        derivatives.closed_force_derivatives, (Q, V, A), FORCES_BY, WEIGHTED, name="inverse_dynamics_derivatives",
+        external=WRENCH, checks=CLOSURE,
+    ),
+    _formula(
+        derivatives.acceleration_derivatives, (Q, V, TAU), ACCELERATIONS_BY, PARTITION,
+        name="forward_dynamics_derivatives", external=WRENCH, checks=CLOSURE,
+    ),
+    _formula(loops.reactions, (Q, V, A), _wrenches, SOLVED, external=WRENCH, checks=CLOSURE),
+    _formula(loops.reactions_under_forces, (Q, V, TAU), _wrenches, SOLVED, external=WRENCH, checks=CLOSURE),
+    _formula(loops.coupling_forces, (Q, V, A), _couplings, SOLVED, external=WRENCH, checks=CLOSURE),
+    _formula(loops.coupling_forces_under_forces, (Q, V, TAU), _couplings, SOLVED, external=WRENCH, checks=CLOSURE),
+)  # fmt: skip
 
 
 # What follows a parameter along the closed configuration, and is given elsewhere.
-FOLLOWING = {
-    formula.name: formula
-    for formula in (
-        _formula("configuration", "frames", "q", lambda m: (m.nq,)),
-        _formula("velocities", "frames", "q v", lambda m: (m.nv,), function="velocities_of_joints"),
-        _formula("accelerations", "frames", "q v a", lambda m: (m.nv,), function="accelerations_of_joints"),
-    )
-}
+FOLLOWING = _table(
+    _formula(frames.configuration, (Q,), lambda m: (m.nq,)),
+    _formula(frames.velocities_of_joints, (Q, V), _nv, name="velocities"),
+    _formula(frames.accelerations_of_joints, (Q, V, A), _nv, name="accelerations"),
+)
 
 
 # What has derivatives by parameters, and is no formula: it is found from singular vectors, or from the vectors of poles.
@@ -227,10 +219,10 @@ def along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: 
 
 @per_model
 def _along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: Any) -> Formula:
-    values = _by_several(of, parameter)
+    function, checks = partial(closed_derivatives.along_closed, of=of), (CLOSURE[0], OPENING, CLOSURE[1])
     return replace(
-        of, name=f"{of.name}_along_closed", function=_derived("along_closed", of), outputs=values,
-        prepare=structure_of, checks=(CLOSURE[0], OPENING, CLOSURE[1]), options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
+        of, name=f"{of.name}_along_closed", function=function, outputs=_by_several(of, parameter), prepare=structure_of,
+        checks=checks, options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
     )  # fmt: skip
 
 
@@ -242,21 +234,9 @@ def along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
 @per_model
 def _along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
     return replace(
-        of, name=f"{of.name}_along_frozen", function=_derived("along_frozen", of),
+        of, name=f"{of.name}_along_frozen", function=partial(closed_derivatives.along_frozen, of=of),
         outputs=_by_several(of, parameter), options={**of.options, "parameter": parameter}, derivative=None,
     )  # fmt: skip
-
-
-def _derived(name: str, of: Formula) -> Callable[..., Any]:
-    """A function of `dynamics.closed_derivatives` for a formula."""
-
-    def function(*arguments: Any, **options: Any) -> Any:
-        from eslabon.dynamics import closed_derivatives
-
-        return getattr(closed_derivatives, name)(*arguments, of=of, **options)
-
-    function.__qualname__ = f"{name}.{of.name}"  # which is part of the key
-    return function
 
 
 def _by_several(of: Formula, parameter: str | tuple[str, ...]) -> tuple[Argument, ...]:
@@ -266,8 +246,3 @@ def _by_several(of: Formula, parameter: str | tuple[str, ...]) -> tuple[Argument
     return tuple(
         replace(x, shape=lambda m, shape=x.shape, **more: (*shape(m, **more), len(parameter))) for x in of.outputs
     )
-
-
-def evaluate(m: Model, name: str, **options: Any) -> Callable[..., Any]:
-    """The native function of a quantity."""
-    return evaluator.evaluate(m, quantity(m, name), **options)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula

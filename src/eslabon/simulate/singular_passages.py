@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Formula

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
