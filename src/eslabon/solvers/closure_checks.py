@@ -22,6 +22,7 @@ from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
+from eslabon.dynamics.loops import equations_of_all_rows
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.quantities import OPENED, POOR, constraints
@@ -50,16 +51,9 @@ OF_MASS = (
 )  # what needs the inverse of the mass matrix
 
 
-def all_equations(*arguments: Any, **options: Any) -> list[Any]:
-    """M, the forces, J and gamma with every row of the constraints."""
-    from eslabon.dynamics.loops import equations_of_all_rows
-
-    return equations_of_all_rows(*arguments, **options)
-
-
 EQUATIONS = Formula(
     "all_equations",
-    all_equations,
+    equations_of_all_rows,
     (Q, V, TAU),
     (
         Argument("M", lambda m, **_: (m.nv, m.nv)),
