@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eslabon.compiler import GraphError, native
-from eslabon.compiler.function import Batched
+from eslabon.compiler.function import GeneralCall
 from eslabon.errors import EslabonError
 
 
@@ -21,7 +21,7 @@ def quick(monkeypatch) -> None:
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("the general call was reached")
 
-    monkeypatch.setattr(Batched, "__call__", refused)
+    monkeypatch.setattr(GeneralCall, "__call__", refused)
 
 
 def scaled() -> Any:
@@ -110,8 +110,8 @@ def test_what_does_not_fit_is_refused_as_ever() -> None:
 
 def test_no_reference_is_lost_or_left() -> None:
     f, out = scaled(), np.empty(3)
-    guarded, small = guarded_root(), np.array(-1.0)
-    guarded.__self__.on_violation = lambda arrays, results: results[1:2]
+    small = np.array(-1.0)
+    guarded = guarded_root().with_checks({}, lambda arrays, results: results[1:2])
     place = np.array(0.0)
     before = [sys.getrefcount(x) for x in (X, out, small, place)]
     for _ in range(50):
@@ -217,13 +217,13 @@ def test_a_violated_bound_is_named(x: Any, sentence: str) -> None:
 
 
 def test_whoever_set_the_bound_may_look_closer() -> None:
-    f, seen = guarded_root(), []
+    seen = []
 
     def closer(arrays: list[Any], results: list[Any]) -> list[Any]:
         seen.append((arrays, results))
         return [np.where(results[1] > 0, results[1], 7.0)]
 
-    f.__self__.on_violation = closer
+    f = guarded_root().with_checks({}, closer)
     out = np.array(0.0)
     assert f(-1.0, out=out, threads=1) is out
     assert out == 7.0
@@ -235,13 +235,13 @@ def test_whoever_set_the_bound_may_look_closer() -> None:
 
 def test_limits_are_data_of_the_same_code() -> None:
     f = guarded_root()
-    loose, tight = (f.__self__.bounded({"residual": limit}) for limit in (2.0, -1.0))
+    loose, tight = (f.with_checks({"residual": limit}) for limit in (2.0, -1.0))
     for x in (-1.0, np.array([-1.0, 4.0])):
         np.testing.assert_array_equal(loose(x), np.sqrt(np.maximum(x, 0)))
     for call, x in ((f, -1.0), (loose, -3.0), (loose, -5.0), (tight, 4.0), (tight, np.array([4.0]))):
         with pytest.raises(EslabonError, match="is not valid here"):
             call(x)
-    residual, root, size = f.__self__.unchecked([-3.0, 4.0])
+    residual, root, size = f.all_outputs([-3.0, 4.0])
     np.testing.assert_array_equal([residual, root, size], [[3.0, 0.0], [0.0, 2.0], [-3.0, 4.0]])
 
 
@@ -254,7 +254,7 @@ def test_an_input_that_is_also_out_is_whole_when_a_bound_is_violated() -> None:
         with pytest.raises(EslabonError, match="its good is -1"):
             f(many, out=many)
         np.testing.assert_array_equal(many, np.broadcast_to([-1.0, 5.0], many.shape))
-    f.__self__.on_violation = lambda arrays, results: [results[0] + arrays[0]]
+    f = f.with_checks({}, lambda arrays, results: [results[0] + arrays[0]])
     np.testing.assert_array_equal(f(state, out=state), [-3.0, 15.0])
 
 
@@ -286,4 +286,4 @@ def test_bounds_that_make_no_sense_are_refused() -> None:
     with pytest.raises(GraphError, match="nothing is left"):
         native.compile(ca.Function("f", [x], [x[0]]), outputs=[native.Argument("a", bound=("<", 1.0))])
     with pytest.raises(GraphError, match="bound"):
-        native.iterate(f, outputs=[native.Argument("a"), native.Argument("b", bound=("<", 1.0))])
+        native.compile(f, states=1, outputs=[native.Argument("a"), native.Argument("b", bound=("<", 1.0))])

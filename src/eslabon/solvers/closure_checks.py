@@ -83,10 +83,7 @@ def checked(
     looking = SecondLook(
         m, in_family(m, request), CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error"
     )
-    if tolerance is not None or looking.singular != "error":
-        call = call.__self__.bounded({"residual": looking.tolerance})
-    call.__self__.on_violation = looking
-    return call
+    return call.with_checks({"residual": looking.tolerance}, looking)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +260,7 @@ class SecondLook:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
             call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
-            found = call.__self__.unchecked(*(x[waiting] for x in states))
+            found = call.all_outputs(*(x[waiting] for x in states))
             condition = found[len(self.request.formula.outputs) - 1]
             better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be
             conditions[waiting[better]] = condition[better]

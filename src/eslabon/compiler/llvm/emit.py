@@ -287,7 +287,8 @@ class _Function:
 
 
 def _define(name: str, lines: list[str]) -> str:
-    return "\n".join([f"define internal void {name}{_PARAMETERS} nounwind {{", *lines, "  ret void\n}\n"])
+    linkage = "" if name == "@kernel" else "internal "
+    return "\n".join([f"define {linkage}void {name}{_PARAMETERS} nounwind {{", *lines, "  ret void\n}\n"])
 
 
 class _Piece:

@@ -89,6 +89,19 @@ def assemble(text: str, instructions: int = 0) -> bytes:
     return code
 
 
+def optimized(text: str) -> bytes:
+    """Object code of a module with loops and calls of its own, by all passes of LLVM's level 3: for what is made once."""
+    binding: Any = llvm()
+    target = _target_machine(3)
+    module = binding.parse_assembly(
+        f'target triple = "{target.triple}"\ntarget datalayout = "{target.target_data}"\n{text}'
+    )
+    passes = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(speed_level=3))
+    passes.getModulePassManager().run(module, passes)
+    code: bytes = target.emit_object(module)
+    return code
+
+
 class Loaded:
     """Object code in memory; it stays there as long as this object lives."""
 
