@@ -187,7 +187,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         function = self._made.get(asked)
         if function is None:
             function = self._made[asked] = self._function(*asked)
-        if call.tolerance is call.singular is None:  # which native code knows nothing of
+        if call.tolerance is None and call.singular is None:  # which native code knows nothing of
             self[key] = function.entry(partial(self.careful, key))
         return function.general(*arrays, *call.values, out=call.out, threads=call.threads)
 

@@ -126,7 +126,8 @@ class NativeCode:
     def _kernels(self) -> Any:
         from eslabon.compiler.llvm.cpython import Kernels
 
-        return Kernels(machine.Loaded(self._kept.code), *self._kept.facts["scratch"], self.states, self.varying)
+        scratch, alone = self._kept.facts["scratch"]
+        return Kernels(machine.Loaded(self._kept.code), scratch, alone, self.states, self.varying)
 
     @cached_property
     def _descriptor(self) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eslabon.compiler.evaluator import Formula, Request, evaluate, in_family, native, refuse_guards
+from eslabon.compiler.function import Function
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
@@ -72,14 +73,14 @@ EQUATIONS = Formula(
 
 def checked(
     m: Model, request: Request, tolerance: float | None = None, singular: str | None = None
-) -> Callable[..., Floats]:
+) -> Function:
     """The request as a call, with the tolerance and what is to become of singular configurations as the caller asked."""
     name = request.formula.name
     if tolerance is not None and not m.closed:
         raise ModelError(f"{m.name} has no loops that {name} could violate; leave tolerance out.")
     if singular not in (None, "error") and not (m.closed and name in MINIMUM_NORM and request.by is None):
         raise ModelError(f"{name} of {m.name} has no answer at a singular configuration; leave singular out.")
-    call: Any = native(m, request)
+    call: Function = native(m, request)
     looking = SecondLook(
         m, in_family(m, request), CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error"
     )

@@ -206,7 +206,9 @@ def _operands(
     """The table of operands, and after it the strides that it points to."""
     first = len(arrays) * len(runtime.OPERAND)
     table = (ctypes.c_int64 * (first + sum(map(len, cores))))()
-    begin, words, strides = ctypes.addressof(table), [], []
+    words: list[int] = []
+    strides: list[int] = []
+    begin = ctypes.addressof(table)
     for k, array in enumerate(arrays):
         steps = array.strides
         outer, inner = (0, 0, *steps[:leading])[-2:]
@@ -277,7 +279,7 @@ def layout_is_known() -> bool:
         return kind.from_address(id(thing) + offset).value or 0
 
     def pair(address: int) -> tuple[int, int]:
-        return tuple((ctypes.c_int64 * 2).from_address(address))  # type: ignore[return-value]
+        return tuple((ctypes.c_int64 * 2).from_address(address))
 
     word, half, real = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
     wanted = runtime.CONTIGUOUS | runtime.ALIGNED | runtime.WRITEABLE

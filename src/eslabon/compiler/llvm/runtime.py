@@ -690,9 +690,9 @@ def _keywords(width: int) -> str:
         b.require(known)
         with b.when(b.both(given, is_threads)):
             b.require(b.is_service(b.member(value, TYPE), "int_type"))
-            number = b.ask("i64", "as_long", f"ptr {value}, ptr {overflow}")
-            b.require(b.let(f"icmp sgt i64 {number}, 0"))
-            b.store("i64", number, "%threads")
+            many = b.ask("i64", "as_long", f"ptr {value}, ptr {overflow}")
+            b.require(b.let(f"icmp sgt i64 {many}, 0"))
+            b.store("i64", many, "%threads")
     b.do("ret i1 true")
     b.start("otherwise")
     b.do("ret i1 false")
