@@ -112,8 +112,7 @@ def _assembled(program: Any, signature: Signature) -> bytes:
     ways_in = loops.DECLARED + loops.batch(code, signature.input_shapes, signature.output_shapes, here.width)
     ways_in += single.definitions(alone, signature)
     kernels = code.text if alone is code else _declared_once(code.text + alone.text)
-    length = program.length * (1 if alone is code else 2)
-    return machine.assemble(kernels + packing.definitions(here.width, alone.width) + ways_in, length)
+    return machine.assemble(kernels + packing.definitions(here.width, alone.width) + ways_in, program.length)
 
 
 def _declared_once(text: str) -> str:
