@@ -95,23 +95,15 @@ def _function(kept: store.Entry) -> Function | RepeatedStep:
 
 
 def _assembled(program: Program, repeated: bool) -> tuple[dict[str, Any], bytes]:
-    """The sizes of the kernels' scratch arrays, and their object code."""
-    from eslabon.compiler.llvm.emit import has_loops, kernel, single_kernel
+    """The sizes of the kernels' scratch arrays, and their machine code."""
+    from eslabon.compiler.llvm.assembly import assembled_batch, assembled_single
+    from eslabon.compiler.llvm.emit import has_loops
 
-    here = machine.host()
-    code = kernel(program, here.width, here.fused)
+    batch = assembled_batch(program)
     if repeated or not has_loops(program):
-        return {"scratch": [code.scratch_size, None]}, machine.assemble(code.text, program.length)
-    alone = single_kernel(program, here.width, here.fused)
-    text = _declared_once(code.text + alone.text)
-    return {"scratch": [code.scratch_size, alone.scratch_size]}, machine.assemble(text, 2 * program.length)
-
-
-def _declared_once(text: str) -> str:
-    """Both kernels may declare the same functions of the C library."""
-    lines = text.splitlines(keepends=True)
-    declared = dict.fromkeys(x for x in lines if x.startswith("declare"))
-    return "".join([*declared, *(x for x in lines if x not in declared)])
+        return {"scratch": [batch.scratch_size, None]}, batch.code
+    alone = assembled_single(program)
+    return {"scratch": [batch.scratch_size, alone.scratch_size]}, batch.code + alone.code
 
 
 class NativeCode:
