@@ -22,7 +22,7 @@ def pivoted(A: np.ndarray) -> tuple[list[int], np.ndarray]:
     sizes = np.zeros(min(R.shape))
     for k in range(len(sizes)):
         left = np.linalg.norm(R[k:, k:], axis=0)
-        tied = k + np.flatnonzero(left >= (1 - TIE) * left.max())
+        tied = [k + int(j) for j in np.flatnonzero(left >= (1 - TIE) * left.max())]
         taken = min(tied, key=order.__getitem__)
         R[:, [k, taken]] = R[:, [taken, k]]
         order[k], order[taken] = order[taken], order[k]
