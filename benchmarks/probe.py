@@ -64,12 +64,14 @@ def kernel(
 ) -> Any:
     """The native function that a verb calls."""
     try:
-        from eslabon.compiler.evaluator import evaluate
+        from eslabon.compiler.evaluate import evaluate
+        from eslabon.formulas.quantities import quantity
     except ImportError:  # a base from before there was a compiler
         from eslabon.graph.evaluator import evaluate
-    from eslabon.quantities import quantity
+        from eslabon.quantities import quantity
 
-    return evaluate(m, quantity(m, verb), parameters, by=by, **options)
+    made = evaluate(m, quantity(m, verb), parameters, by=by, **options)
+    return getattr(made, "native", made)
 
 
 @cache

@@ -20,9 +20,9 @@ from eslabon import model, read
 from eslabon.arguments import known_options
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
+from eslabon.formulas.quantities import SPECTRAL
+from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
-from eslabon.quantities import SPECTRAL
-from eslabon.quantities import quantity as quantity_of
 from eslabon.verbs import (
     CallOptions,
     NativeVerbs,
@@ -98,7 +98,7 @@ class Mechanism(model.Model):
         ...     es.load(m.save(f"{folder}/elbow.toml")) == m
         True
         """
-        from eslabon.files import write
+        from eslabon.atomic_files import write
         from eslabon.write.toml import to_toml
         from eslabon.write.urdf import not_written, to_urdf
 

@@ -11,14 +11,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from eslabon.arguments import flag, names, text
-from eslabon.compiler.evaluator import NOTHING, Formula, requested, trace
+from eslabon.compiler.formula import NOTHING, Formula, requested
 from eslabon.compiler.signature import Argument
+from eslabon.compiler.trace import trace
 from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError
+from eslabon.formulas.inputs import STATE, TAU, Q, V
+from eslabon.formulas.quantities import FORMULATION, quantity
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.quantities import FORMULATION, quantity
 from eslabon.verbs import options_of
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ def _formulas(m: Model, name: str) -> list[Formula]:
     """What is asked for, last, and the formulas it is written in."""
     if name == MOTION:
         closed = ("Phi", "J", "gamma", *(["Phi_t"] * m.rheonomic)) if m.closed else ()
-        return [_terms(m, MOTION, ("q", "v", "tau"), ("M", "h", "Q", *closed), FORMULATION)]
+        return [_terms(m, MOTION, (Q, V, TAU), ("M", "h", "Q", *closed), FORMULATION)]
     if name not in INDEPENDENT:
         return [quantity(m, name)]
     if not m.closed:
@@ -80,9 +82,9 @@ def _formulas(m: Model, name: str) -> list[Formula]:
     rows = [Argument(name, (e,)) for name in ("gamma", *(["Phi_t"] * m.rheonomic))]
     coefficients = [Argument("K", (e, i)), Argument("d", (e,))]
     made = [
-        _terms(m, "independent_rows", ("q", "v"), tuple(x.name for x in rows)),
-        _terms(m, "dependent_velocities", ("q", *rows), ("K", "d", *(["K_t"] * m.rheonomic))),
-        _terms(m, "reduced_equations", ("q", "v", "tau", *coefficients), ("M_r", "h_r", "Q_r"), FORMULATION),
+        _terms(m, "independent_rows", (Q, V), tuple(x.name for x in rows)),
+        _terms(m, "dependent_velocities", (Q, *rows), ("K", "d", *(["K_t"] * m.rheonomic))),
+        _terms(m, "reduced_equations", (Q, V, TAU, *coefficients), ("M_r", "h_r", "Q_r"), FORMULATION),
     ]
     return made[: 2 + INDEPENDENT.index(name)]
 
@@ -90,7 +92,7 @@ def _formulas(m: Model, name: str) -> list[Formula]:
 def _terms(
     m: Model,
     name: str,
-    inputs: tuple[str | Argument, ...],
+    inputs: tuple[Argument, ...],
     outputs: tuple[str, ...],
     options: Mapping[str, Any] = NOTHING,
 ) -> Formula:
@@ -105,7 +107,7 @@ def _terms(
 
 def _results_in(formula: Formula) -> dict[int, str]:
     """Which inputs are results of earlier formulas."""
-    return {k: x.name for k, x in enumerate(formula.inputs) if isinstance(x, Argument)}
+    return {k: x.name for k, x in enumerate(formula.inputs) if x not in STATE}
 
 
 def _partition(m: Model) -> Partition:

@@ -17,12 +17,14 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import choice, finite, floats, mapping, positive
-from eslabon.compiler.evaluator import Formula, expression, native, requested
+from eslabon.compiler.evaluate import native
+from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.function import Function
+from eslabon.compiler.trace import expression
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
+from eslabon.formulas.quantities import CLOSED, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSED, quantity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Key = tuple[Any, ...]  # the name of a quantity, and the values of the options of its verb

@@ -10,10 +10,10 @@ import pytest
 
 import eslabon as es
 from eslabon.compiler import store as cache
-from eslabon.compiler.evaluator import MANY, evaluate
+from eslabon.compiler.evaluate import MANY, evaluate
 from eslabon.compiler.llvm import machine
 from eslabon.coordinates.closing import CLOSURE
-from eslabon.quantities import QUANTITIES
+from eslabon.formulas.quantities import QUANTITIES
 
 SWITCH = "ESLABON_OPTIMIZATION"
 # Joints of every kind, trees, loops in the plane and in space, springs, motors with rotors.

@@ -277,13 +277,16 @@ def test_links_are_followed_to_what_they_lead_to(folder, compilations, spoken) -
 
 def test_a_folder_that_is_read_only_gives_what_is_in_it(folder, monkeypatch, compilations, spoken) -> None:
     import errno
-    import tempfile
+
+    opened = os.open
 
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     native.compile(graph(), key="arm")
-    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(
+        os, "open", lambda path, flags, *mode: (refuse if flags & os.O_CREAT else opened)(path, flags, *mode)
+    )
     monkeypatch.setattr(os, "utime", refuse)
     assert native.load("arm") is not None
     for k in (2.0, 3.0):
@@ -449,7 +452,7 @@ ENERGY = """
 import sys
 sys.dont_write_bytecode = True
 import eslabon as es
-from eslabon.compiler import evaluator
+from eslabon.compiler import evaluate as evaluator
 from eslabon.compiler.llvm import machine
 assemble, trace, made = machine.assemble, evaluator.trace, []
 machine.assemble = lambda text, *more: ("@services" in text or made.append("compiled")) and None or assemble(text, *more)
@@ -507,7 +510,7 @@ OWN = """
 import sys
 sys.dont_write_bytecode = True
 import eslabon as es
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.llvm import machine
 from spring import SPRING
 assemble, made = machine.assemble, []
@@ -516,11 +519,12 @@ print(float(evaluate(es.load("elbow"), SPRING)([2.0, 0.0])), *made)
 """
 
 SPRING = """
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.native import Argument
+from eslabon.formulas.inputs import Q
 from laws import stiffness
 def force(m, q): return stiffness() * q[0]
-SPRING = Formula("spring", force, ("q",), (Argument("force", ()),))
+SPRING = Formula("spring", force, (Q,), (Argument("force", ()),))
 """
 
 

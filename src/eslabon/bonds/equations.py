@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.evaluation import Evaluation, stacked
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, Element
 from eslabon.bonds.junctions import junction_structure
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError
 
@@ -206,18 +205,18 @@ def _by(rows: Any, columns: Any) -> Any:
 
 X, U, T = Argument("x", _n, "states"), Argument("u", _nu, "inputs"), Argument("t", ())
 SOLVED = Argument("algebraic_loop", (), bound=("<=", UNSOLVED))
-RATES = Formula("bond_graph_rates", rates, (X, U, T), (Argument("rates", _n), SOLVED), checks=1)
-OUTPUTS = Formula("bond_graph_outputs", outputs, (X, U, T), (Argument("y", _ny), SOLVED), checks=1, seldom=True)
+RATES = Formula("bond_graph_rates", rates, (X, U, T), (Argument("rates", _n),), checks=(SOLVED,))
+OUTPUTS = Formula("bond_graph_outputs", outputs, (X, U, T), (Argument("y", _ny),), checks=(SOLVED,), seldom=True)
 BOND_VARIABLES = Formula(
-    "bond_variables", bond_variables, (X, U, T), (Argument("e", _nb), Argument("f", _nb), SOLVED), checks=1, seldom=True
+    "bond_variables", bond_variables, (X, U, T), (Argument("e", _nb), Argument("f", _nb)), checks=(SOLVED,), seldom=True
 )  # fmt: skip
 ENERGIES = Formula(
     "stored_energies", energies, (X, U, T), (Argument("energies", lambda g, **_: (len(storages(g)),)),), seldom=True
 )
 LINEARIZATION = Formula(
     "bond_graph_linearization", linearization, (X, U, T),
-    (Argument("A", _by(_n, _n)), Argument("B", _by(_n, _nu)), Argument("C", _by(_ny, _n)), Argument("D", _by(_ny, _nu)), SOLVED),
-    checks=1, seldom=True,
+    (Argument("A", _by(_n, _n)), Argument("B", _by(_n, _nu)), Argument("C", _by(_ny, _n)), Argument("D", _by(_ny, _nu))),
+    checks=(SOLVED,), seldom=True,
 )  # fmt: skip
 JACOBIAN = Formula("bond_graph_jacobian", jacobian, (X, U, T), (Argument("A", _by(_n, _n)),))
 ALL = Argument("X", _nX, "energy variables")

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-import casadi
 import networkx as nx
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
@@ -22,7 +22,7 @@ from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, EFFORT_SINK, FLOW_SINK, RESISTOR, STORAGES, Element, Traced
 from eslabon.bonds.junctions import OTHER, Derivation, Variable
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError
 from eslabon.model.expressions import Expression

@@ -135,9 +135,7 @@ class GeneralCall:
             for o in outs
         ]
         shapes = [batch + s for s in self.signature.output_shapes]
-        results = [
-            o if o is not None and mine else np.empty(s) for o, mine, s in zip(outs, apart, shapes, strict=True)
-        ]
+        results = [o if o is not None and mine else np.empty(s) for o, mine, s in zip(outs, apart, shapes, strict=True)]
         self._computed(arrays, results, batch, threads)
         return self._returned(arrays, outs, results)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,25 @@ Floats = NDArray[np.float64]
 Bound = tuple[str, float]  # one of the comparisons below, and a limit
 GROUPS = ("external", "parameters", "t")  # keywords by which inputs may be given: two dictionaries and a value
 COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-__all__ = ["COMPARISONS", "GROUPS", "Argument", "Bound", "Floats", "InputError", "Signature", "as_floats", "check"]
+__all__ = [
+    "COMPARISONS",
+    "GROUPS",
+    "Argument",
+    "Bound",
+    "Floats",
+    "InputError",
+    "Signature",
+    "Tangent",
+    "as_floats",
+    "check",
+]
+
+
+class Tangent(NamedTuple):
+    """Directions in which an input may change: how many an owner has, and the matrix of them for symbols of the input."""
+
+    count: Callable[[Any], int]
+    rates: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -29,14 +47,16 @@ class Argument:
     The shape is filled with the CasADi matrix row by row, so that a 12x4 matrix may be seen as (3, 4, 4). None means
     the matrix as it is, a column being a vector. An output may have a bound, such as ("<=", 1e-9), that says whether the
     other outputs mean anything; it is a single number, and NaN keeps no bound. An input of a group, "parameters" or
-    "external", follows those of none, and may also be given by name: f(q, parameters={"a1": 0.5}).
+    "external", follows those of none, and may also be given by name: f(q, parameters={"a1": 0.5}). A formula's input may
+    have tangents, along which derivatives by it are taken; compiled code knows nothing of them.
     """
 
     name: str
-    shape: Any = None  # a tuple, None, or for a formula a function of the model and the options that gives one
+    shape: Any = None  # a tuple, None, or for a formula a function of its owner and the options that gives one
     noun: str = "values"
     bound: Bound | None = None
     group: str = ""
+    tangent: Tangent | None = None
 
 
 @dataclass(frozen=True)

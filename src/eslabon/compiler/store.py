@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eslabon.atomic_files import moved_into_place
 from eslabon.compiler.llvm.machine import host, optimization
 from eslabon.compiler.source_digest import source_digest
 
@@ -189,17 +190,8 @@ def store(key: str, entry: Entry) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     """A file that is whole or not there, and that this user alone can read and write."""
-    import tempfile  # not needed by those who only read
-
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with moved_into_place(path, 0o600) as file:
+        file.write(data)
     if path.name < SELDOM:
         prune(path.parent)
 

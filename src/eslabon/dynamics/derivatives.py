@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlining
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.dynamics.loops import residual, violation
 from eslabon.dynamics.trees import actuation, equations_of_motion
 from eslabon.formulations.constrained import Square, joint_condition

@@ -23,8 +23,7 @@ from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlining
 from eslabon.dynamics.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from eslabon.dynamics.eliminated import Change, eliminated

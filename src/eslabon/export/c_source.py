@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eslabon.atomic_files import write
 from eslabon.compiler.calls import Composed
 from eslabon.compiler.linking import linked
 from eslabon.compiler.lookup import Lookup
 from eslabon.compiler.program import GraphError, Instruction, Program, read
 from eslabon.displays import displayed
-from eslabon.files import write
 from eslabon.pages.notebook import folded, source_text
 
 LINE = 72  # characters; what is longer than half of it gets a name before it goes into something else

@@ -20,7 +20,7 @@ from eslabon.pages.notebook import linear_system
 from eslabon.plotting import saved
 
 if TYPE_CHECKING:
-    from eslabon.compiler.evaluator import Formula
+    from eslabon.compiler.formula import Formula
     from eslabon.linear.contributions import Contributions
     from eslabon.linear.modes import Modes
 

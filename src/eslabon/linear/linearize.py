@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, floats, mapping, names, positive, states, text
-from eslabon.compiler.evaluator import Formula, native, requested
+from eslabon.compiler.evaluate import native
+from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
+from eslabon.formulas.guards import INPUT_GUARDS
+from eslabon.formulas.inputs import TAU, WRENCH, A, Q, V
+from eslabon.formulas.quantities import CLOSURE, MASS, structure_of
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import Layout, LinearModel
 from eslabon.linear.measured import actuator_names, measured, state_names
@@ -25,7 +29,6 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSURE, MASS, structure_of
 from eslabon.solvers.closure_checks import checked
 
 MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")
@@ -57,27 +60,27 @@ def _shape(name: str) -> Any:
 
 
 def _formula(
-    name: str, inputs: tuple[Any, ...], values: tuple[str, ...], checks: tuple[Argument, ...] = CLOSURE, **options: Any
+    name: str, inputs: tuple[Argument, ...], values: tuple[str, ...], checks: tuple[Argument, ...] = CLOSURE, **options: Any
 ) -> Formula:  # fmt: skip
-    outputs = (*(Argument(x, _shape(x)) for x in values), *checks)
+    outputs = tuple(Argument(x, _shape(x)) for x in values)
     return Formula(
-        name, _traced(name), inputs, outputs, {"partition": None, **options}, True, structure_of, len(checks), True,
+        name, _traced(name), inputs, outputs, {"partition": None, **options}, WRENCH, structure_of, checks, INPUT_GUARDS,
         timed=checks == CLOSURE,
     )  # fmt: skip
 
 
 MEASURED, TERMS = ("C", "D"), ("U", "V", "W", "F", "position_map", "velocity_map")
-CLOSED = _formula("linearized", ("q", "v", "tau"), ("A", "B", "a", *MEASURED, *TERMS, "needed"), outputs=())
+CLOSED = _formula("linearized", (Q, V, TAU), ("A", "B", "a", *MEASURED, *TERMS, "needed"), outputs=())
 # The matrices of trees are larger than what they are made of: what is the same in every state is left out, and U, V and W wait
 # until somebody asks.
-TREE = _formula("linearized_tree", ("q", "v", "tau"), ("A", "B", "a", *MEASURED, "needed"), MASS, outputs=())
-PLAIN_TREE = _formula("linearized_plain_tree", ("q", "v", "tau"), ("a_by_x", "a_by_u", "a", "needed"), MASS, outputs=())
-TREE_TERMS = _formula("tree_terms", ("q", "v", "a"), ("U", "V", "W"), ())
-HOLDING = _formula("holding", ("q", "v", "a"), ("F", "needed"))
+TREE = _formula("linearized_tree", (Q, V, TAU), ("A", "B", "a", *MEASURED, "needed"), MASS, outputs=())
+PLAIN_TREE = _formula("linearized_plain_tree", (Q, V, TAU), ("a_by_x", "a_by_u", "a", "needed"), MASS, outputs=())
+TREE_TERMS = _formula("tree_terms", (Q, V, A), ("U", "V", "W"), ())
+HOLDING = _formula("holding", (Q, V, A), ("F", "needed"))
 SENSITIVITY = _formula(
     "linear_sensitivity",
     (
-        "q", "v", "tau", Argument("value", ()), Argument("moved", _shape("needed")), Argument("sped", _shape("needed")),
+        Q, V, TAU, Argument("value", ()), Argument("moved", _shape("needed")), Argument("sped", _shape("needed")),
         Argument("forced", lambda m, **_: (m.nu,)),
     ),
     (*MATRICES, "a"), outputs=(), parameter=None,
@@ -281,7 +284,7 @@ def _layout(m: Model, p: Partition, outputs: Any) -> tuple[tuple[Output, ...], L
             C[row, i.index(y.place) + y.order * n] = 1.0
         constant, asked = {**constant, "C": C, "D": np.zeros((len(named), m.nu))}, ()
     formula = _formula_of(m, asked)
-    values = tuple(x.name for x in formula.outputs if x.bound is None)
+    values = tuple(x.name for x in formula.outputs)
     layout = Layout(
         m, p, tuple(velocity_names(m)[k] for k in i), state_names(m, i), actuator_names(m),
         tuple(name for name, _ in named), formula, values, constant, later, None,

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.partition import RANK
+from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
@@ -49,21 +51,21 @@ def _rows(m: Model) -> int:
 
 
 FORCES = Formula(
-    "steady_forces", _steady("steady_forces"), ("q", "v", "tau"),
+    "steady_forces", _steady("steady_forces"), (Q, V, TAU),
     (Argument("g", lambda m: (m.nv,)), Argument("phi", lambda m: (_rows(m),)), Argument("J", lambda m: (_rows(m), m.nv))),
-    external=True, seldom=True,
+    external=WRENCH, seldom=True,
 )  # fmt: skip
 STIFFNESS = Formula(
-    "steady_stiffness", _steady("steady_stiffness"), ("q", "v", Argument("multipliers", lambda m: (_rows(m),))),
-    (Argument("K", lambda m: (m.nv, m.nv)),), external=True, seldom=True,
+    "steady_stiffness", _steady("steady_stiffness"), (Q, V, Argument("multipliers", lambda m: (_rows(m),))),
+    (Argument("K", lambda m: (m.nv, m.nv)),), external=WRENCH, seldom=True,
 )  # fmt: skip
 TERMS = Formula(
-    "steady_terms", _steady("steady_terms"), ("q", "v"),
+    "steady_terms", _steady("steady_terms"), (Q, V),
     (
         Argument("M", lambda m: (m.nv, m.nv)), Argument("D", lambda m: (m.nv, m.nv)),
         Argument("G", lambda m: (_rows(m), m.nv)), Argument("T", lambda m: (m.nv, m.nv)), Argument("potential", ()),
     ),
-    external=True, seldom=True,
+    external=WRENCH, seldom=True,
 )  # fmt: skip
 
 

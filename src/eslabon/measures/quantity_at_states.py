@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, choice, finite, text
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.errors import InputError, ModelError, shown
+from eslabon.formulas.quantities import quantity as formula_of
 from eslabon.measures.along_motion import filled, mean_in_time
 from eslabon.measures.assembled_designs import States, assembled
 from eslabon.measures.given_motion import given_motion
@@ -18,7 +19,6 @@ from eslabon.measures.measure import Measure, Measured
 from eslabon.measures.native_batches import Designs, in_blocks, number_of, threads
 from eslabon.measures.quantity_columns import Part, parts_of
 from eslabon.mechanism import Mechanism
-from eslabon.quantities import quantity as formula_of
 from eslabon.verbs import CallOptions, options_of
 
 REDUCTIONS = ("peak", "rms", "mean", "least", "greatest")

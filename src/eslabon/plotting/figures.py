@@ -11,8 +11,8 @@ from textwrap import wrap
 from typing import Any
 
 from eslabon.arguments import choice, flag
+from eslabon.atomic_files import write
 from eslabon.errors import MissingDependencyError, ReadError
-from eslabon.files import write
 from eslabon.plotting.axes import plain
 from eslabon.plotting.themes import Theme, theme_of
 

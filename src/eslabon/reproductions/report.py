@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from eslabon.atomic_files import write
 from eslabon.displays import displayed
-from eslabon.files import write
 from eslabon.language import checked, phrase, translated
 from eslabon.reproductions.comparison import Exhibit, Row, Section, Verdict, counted
 from eslabon.reproductions.document import Document

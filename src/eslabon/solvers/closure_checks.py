@@ -9,24 +9,25 @@ the minimum-norm solution and a warning.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 
-from eslabon.compiler.evaluator import Formula, Request, evaluate, in_family, native, refuse_guards
+from eslabon.compiler.evaluate import evaluate, native, refuse_guards
+from eslabon.compiler.formula import Formula, Request, in_family
 from eslabon.compiler.function import Function
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
+from eslabon.formulas.inputs import TAU, WRENCH, Q, V
+from eslabon.formulas.quantities import OPENED, POOR, constraints
 from eslabon.kinematics.closure import HeldMotion, Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
-from eslabon.quantities import OPENED, POOR, constraints
 from eslabon.solvers.held_motion import held_at
 
 Floats = np.ndarray
@@ -59,21 +60,19 @@ def all_equations(*arguments: Any, **options: Any) -> list[Any]:
 EQUATIONS = Formula(
     "all_equations",
     all_equations,
-    ("q", "v", "tau"),
+    (Q, V, TAU),
     (
         Argument("M", lambda m, **_: (m.nv, m.nv)),
         Argument("force", lambda m, **_: (m.nv,)),
         Argument("J", lambda m, **_: (constraints(m), m.nv)),
         Argument("gamma", lambda m, **_: (constraints(m),)),
     ),
-    external=True,
+    external=WRENCH,
     seldom=True,
 )
 
 
-def checked(
-    m: Model, request: Request, tolerance: float | None = None, singular: str | None = None
-) -> Function:
+def checked(m: Model, request: Request, tolerance: float | None = None, singular: str | None = None) -> Function:
     """The request as a call, with the tolerance and what is to become of singular configurations as the caller asked."""
     name = request.formula.name
     if tolerance is not None and not m.closed:
@@ -260,9 +259,9 @@ class SecondLook:
             if options is None:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
-            call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
+            call: Any = native(self.m, replace(self.request, options=tuple(options.items())))
             found = call.all_outputs(*(x[waiting] for x in states))
-            condition = found[len(self.request.formula.outputs) - 1]
+            condition = found[self.request.values + len(self.request.formula.checks) - 1]
             better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be
             conditions[waiting[better]] = condition[better]
             for value, made in zip(values, found, strict=False):
@@ -287,7 +286,7 @@ class SecondLook:
 
     def _equations(self, state: list[Floats]) -> tuple[Floats, ...]:
         numbers = evaluate(self.m, EQUATIONS, self.request.parameters, self.request.external)
-        forces = state[2] if "tau" in self.request.formula.inputs else np.zeros(self.m.nu)
+        forces = state[2] if TAU in self.request.formula.inputs else np.zeros(self.m.nu)
         return numbers(*state[:2], forces, *state[3:])
 
     def _minimum_norm(self, state: list[Floats]) -> Floats:

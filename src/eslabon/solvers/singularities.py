@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import choice, positive, states, text
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import (
@@ -29,11 +30,11 @@ from eslabon.coordinates.partition import (
 )
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.quantities import quantity
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales, sizes
 from eslabon.solvers.batches import flattened
 
@@ -265,7 +266,9 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
 
 def scaled_twists(m: Model, q: Floats, frame: str, designs: Designs = DESCRIBED, length: Any = None) -> Floats:
     """The frame's Jacobian in the ground's axes at its origin, lengths in units of the characteristic length."""
-    J = np.array(evaluate(m, "jacobian", parameters=designs.names, frame=frame, axes="aligned")(q, *designs.inputs))
+    J = np.array(
+        evaluate(m, quantity(m, "jacobian"), parameters=designs.names, frame=frame, axes="aligned")(q, *designs.inputs)
+    )
     J[..., 3:, :] /= lengths_of_units(m, designs, length)[..., None, None]
     return J
 

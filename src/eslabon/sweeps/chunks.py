@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import settled_evaluation
+from eslabon.compiler.evaluate import settled_evaluation
 from eslabon.compiler.llvm.machine import optimization
 from eslabon.measures import Measure, Measured
 from eslabon.measures.native_batches import reason_of

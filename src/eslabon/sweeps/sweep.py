@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, count, flag
-from eslabon.compiler.evaluator import settled_evaluation
+from eslabon.compiler.evaluate import settled_evaluation
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown
 from eslabon.measures import Measure, measure_of
 from eslabon.mechanism import Mechanism

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats, text
+from eslabon.atomic_files import replacing
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError, ReadError, suggest
-from eslabon.files import replacing
 from eslabon.sheets import inert
 from eslabon.sweeps.table_contents import Contents, contents
 from eslabon.sweeps.table_display import described, shown_pieces

@@ -217,7 +217,7 @@ def _operands(
             row, own = own[0], own[1:]
         words += [array.__array_interface__["data"][0], outer, inner, row, begin + 8 * (first + len(strides)), 0, 0]
         strides += own
-    table[:] = words + strides
+    table[:] = [*words, *strides]
     return table
 
 

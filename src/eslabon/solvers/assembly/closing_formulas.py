@@ -10,11 +10,13 @@ import numpy as np
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula, Seldom, evaluate, settled_apart
+from eslabon.compiler.evaluate import Seldom, evaluate, settled_apart
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition, redundancy_is_constant
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import chosen_frame, jacobian, placement
 from eslabon.kinematics.tree import relative
@@ -22,7 +24,7 @@ from eslabon.least_squares import descent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
-from eslabon.model.memory import family_of, per_model
+from eslabon.model.memory import per_model
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
 from eslabon.solvers.ranges import SLACK, Ranges
@@ -223,7 +225,7 @@ COORDINATES, X = Argument("q", lambda m, given, **_: (m.nq,)), Argument("x", _va
 CLOSING = Formula(
     "closing_step",
     closing_step,
-    ("q", Argument("damping", ()), Argument("pose", (4, 4)), *LIMITS),
+    (Q, Argument("damping", ()), Argument("pose", (4, 4)), *LIMITS),
     (COORDINATES, *(Argument(name, ()) for name in ("error", "motion", "pivot"))),
     {"given": Prescription()},
     seldom=True,
@@ -231,7 +233,7 @@ CLOSING = Formula(
 ADVANCE = Formula(
     "advance",
     advance,
-    ("q", X, Argument("dx", displacement_shape), Argument("whole", ())),
+    (Q, X, Argument("dx", displacement_shape), Argument("whole", ())),
     (COORDINATES, *(Argument(name, ()) for name in ("good", "bent", "pivot", "change"))),
     {"given": Prescription()},
     seldom=True,
@@ -246,9 +248,10 @@ ADVANCE_DESIGN = replace(
 NEAR_CLOSURE = Formula(
     "near_closure",
     near_closure,
-    ("q", X, *LIMITS),
-    (COORDINATES, Argument("sound", (), bound=(">", 0.5))),
+    (Q, X, *LIMITS),
+    (COORDINATES,),
     {"given": Prescription()},
+    checks=(Argument("sound", (), bound=(">", 0.5)),),
     seldom=True,
 )
 
@@ -281,7 +284,7 @@ class NearClosure:
 
     def __init__(self, m: Model, given: Prescription) -> None:
         self._m = m
-        suited = m.closed and given.plain(m) and family_of(m) is None  # of a variant one call is not worth the code
+        suited = m.closed and given.plain(m) and m.variant_of is None  # of a variant one call is not worth the code
         self._call: Any = evaluate(m, NEAR_CLOSURE, given=given) if suited else None
         self._ready, self._shapes, ranges = False, ((m.nq,), _values(m, given)), Ranges.of(m)
         self._limits = {True: (ranges.lower, ranges.upper), False: (ranges.unlimited.lower, ranges.unlimited.upper)}
@@ -294,7 +297,7 @@ class NearClosure:
         if not self._ready:
             if self._call is None or (isinstance(self._call, Seldom) and not self._call.pays(WORTH)):
                 return None
-            made = self._call.native if isinstance(self._call, Seldom) else self._call
+            made: Any = self._call.native if isinstance(self._call, Seldom) else self._call
             self._call, self._ready = made.with_checks({}, lambda *_: [None]).native, True
         found: Floats | None = self._call(q, x, *self._limits[limits])
         return found

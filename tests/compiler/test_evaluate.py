@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import eslabon as es
-from eslabon.compiler.evaluator import MANY, Seldom, evaluate
+from eslabon.compiler.evaluate import MANY, Seldom, evaluate
 from eslabon.coordinates.closing import CLOSURE
 
 
