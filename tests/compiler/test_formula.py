@@ -127,7 +127,7 @@ def test_memory_dies_with_the_mechanism() -> None:
     q = m.assemble([2.0, 1.0])
     m.derivative("pose", "L2", q, along="closed")
     m.variant(L2=0.05).pose(q)
-    dead = [weakref.ref(m), weakref.ref(evaluate(m, quantity(m, "pose")).__self__)]
+    dead = [weakref.ref(m), weakref.ref(evaluate(m, quantity(m, "pose")))]
     del m
     gc.collect()
     assert [x() for x in dead] == [None, None]

@@ -41,11 +41,12 @@ def value(m: es.Mechanism, name: str, states: dict[str, np.ndarray], options: di
     if name in FOLLOWING:
         return states[{"configuration": "q", "velocities": "v", "accelerations": "a"}[name]]
     from eslabon.formulas.quantities import quantity
-    from eslabon.verbs import Verbs
+    from eslabon.verbs import NativeVerbs
 
     formula = quantity(m, name)
     arrays = tuple(states[x] for x in formula.input_names)
-    return Verbs(m).call((name,), name, arrays, {**options, "parameters": {"s": states["s"]}})
+    verbs = NativeVerbs(m, lambda _, __: [])
+    return verbs.careful((name,), *arrays, **options, parameters={"s": states["s"]})
 
 
 @pytest.mark.parametrize(("k", "name"), [(k % len(CASES), name) for k, name in enumerate(NAMES)])

@@ -45,7 +45,7 @@ def evaluate(
     return native(m, requested(m, formula, options, parameters, external, by))
 
 
-def native(m: Owner, request: Request) -> Callable[..., Any]:
+def native(m: Owner, request: Request) -> Any:
     """The native function of a request."""
     level = optimization()
     return remembered(m, ("function", request.identity, level), lambda: _native(m, request, level))
@@ -58,30 +58,25 @@ def _native(m: Owner, request: Request, level: int) -> Callable[..., Any]:
     if m.variant_of is not None:
         return _of_variant(m, request, m.variant_of)
     formula, key = request.formula, request.key(m)
-    found: Any = native.load_iteration(key) if formula.states else native.load(key)
+    found: Any = native.load(key)
     if formula.seldom:
         found = Seldom(m, request, level, found)
     elif found is None:
         found = _compiled(m, request)
     if request.guards(m):
-        found.__self__.on_violation = partial(refuse_guards, m, request)
+        found = found.with_checks({}, partial(refuse_guards, m, request))
     return found
 
 
 def _of_variant(m: Owner, request: Request, base: Owner) -> Callable[..., Any]:
     """The native function of a variant: that of its base, with the variant's own values put in."""
-    from eslabon.compiler.function import Batched, Completed
-
     whole = in_family(m, request)
     values = {name: m.parameters[name] for name in whole.parameters[len(request.parameters) :]}
     found: Any = native(base, whole)
-    general = getattr(found, "__self__", None)
-    if not isinstance(general, Batched):  # seldom asked for, or a step that is repeated
+    if isinstance(found, Seldom):
         return lambda *arrays, **words: found(*arrays, *values.values(), **words)
-    made = Completed(general, values)
-    if whole.guards(m):
-        made.on_violation = partial(refuse_guards, m, whole)
-    return made
+    made = found.bind(values)
+    return made.with_checks({}, partial(refuse_guards, m, whole)) if whole.guards(m) else made
 
 
 def _compiled(m: Owner, request: Request) -> Callable[..., Any]:
@@ -92,9 +87,7 @@ def _compiled(m: Owner, request: Request) -> Callable[..., Any]:
         "inputs": request.inputs(m), "outputs": request.outputs(m), "name": formula.name, "owner": m.name, "key": key
     }  # fmt: skip
     graph = trace(m, request, record=True)
-    if formula.states:
-        return native.iterate(graph, states=formula.states, varying=formula.varying, **described)
-    return native.compile(graph, **described)
+    return native.compile(graph, states=formula.states, varying=formula.varying, **described)
 
 
 _SETTLED: ContextVar[Owner | None] = ContextVar("settled", default=None)
@@ -143,14 +136,14 @@ class Seldom:
 
     @cached_property
     def _interpreted(self) -> Callable[..., Any]:
-        from eslabon.compiler.interpreted import callable_of
+        from eslabon.compiler.function import Function
+        from eslabon.compiler.interpreted import Evaluator
         from eslabon.compiler.signature import Signature
 
         m, request = self.m, self.request
         graph = trace(m, request, share=False)  # to find what is common takes longer than a few evaluations
-        return callable_of(
-            Signature.of_graph(graph, request.inputs(m), request.outputs(m), request.formula.name, m.name), graph
-        )
+        signature = Signature.of_graph(graph, request.inputs(m), request.outputs(m), request.formula.name, m.name)
+        return Function.of(signature, Evaluator(graph, signature))
 
     @property
     def native(self) -> Callable[..., Any]:

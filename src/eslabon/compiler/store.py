@@ -196,12 +196,16 @@ def _write(path: Path, data: bytes) -> None:
         prune(path.parent)
 
 
-def code(key: str, facts: dict[str, Any], make: Callable[[], bytes], use: bool = True) -> bytes:
-    """The code kept under a key if it is that of these facts' identity; else it is made, and kept unless `use` is off."""
+def entry(key: str, facts: dict[str, Any], make: Callable[[], tuple[dict[str, Any], bytes]], use: bool = True) -> Entry:
+    """The entry kept under a key if it is that of these facts' identity; else it is made, with more facts, and kept unless `use` is off."""
     kept = fetch(key) if use else None
-    made = kept.code if kept is not None and kept.facts["identity"] == facts["identity"] else make()
-    if use and (kept is None or kept.facts != facts):
-        store(key, Entry(facts, made))
+    if kept is not None and kept.facts["identity"] == facts["identity"]:
+        made = Entry({**kept.facts, **facts}, kept.code)
+    else:
+        more, code = make()
+        made = Entry({**facts, **more}, code)
+    if use and (kept is None or kept.facts != made.facts):
+        store(key, made)
     return made
 
 

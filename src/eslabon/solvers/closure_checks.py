@@ -9,7 +9,6 @@ the minimum-norm solution and a warning.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -18,6 +17,7 @@ import numpy as np
 
 from eslabon.compiler.evaluate import evaluate, native, refuse_guards
 from eslabon.compiler.formula import Formula, Request, in_family
+from eslabon.compiler.function import Function
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
@@ -66,23 +66,18 @@ EQUATIONS = Formula(
 )
 
 
-def checked(
-    m: Model, request: Request, tolerance: float | None = None, singular: str | None = None
-) -> Callable[..., Floats]:
+def checked(m: Model, request: Request, tolerance: float | None = None, singular: str | None = None) -> Function:
     """The request as a call, with the tolerance and what is to become of singular configurations as the caller asked."""
     name = request.formula.name
     if tolerance is not None and not m.closed:
         raise ModelError(f"{m.name} has no loops that {name} could violate; leave tolerance out.")
     if singular not in (None, "error") and not (m.closed and name in MINIMUM_NORM and request.by is None):
         raise ModelError(f"{name} of {m.name} has no answer at a singular configuration; leave singular out.")
-    call: Any = native(m, request)
+    call: Function = native(m, request)
     looking = SecondLook(
         m, in_family(m, request), CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error"
     )
-    if tolerance is not None or looking.singular != "error":
-        call = call.__self__.bounded({"residual": looking.tolerance})
-    call.__self__.on_violation = looking
-    return call
+    return call.with_checks({"residual": looking.tolerance}, looking)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +254,7 @@ class SecondLook:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
             call: Any = native(self.m, replace(self.request, options=tuple(options.items())))
-            found = call.__self__.unchecked(*(x[waiting] for x in states))
+            found = call.all_outputs(*(x[waiting] for x in states))
             condition = found[self.request.values + len(self.request.formula.checks) - 1]
             better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be
             conditions[waiting[better]] = condition[better]

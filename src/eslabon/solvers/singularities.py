@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import choice, positive, renamed, states, text
+from eslabon.arguments import choice, positive, states, text
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
@@ -73,12 +73,6 @@ class Conditions:
             return f"<Conditions: parallel {self.parallel:.2g}, serial {self.serial:.2g}, mobility {self.mobility}>"
         least = f"parallel from {np.min(self.parallel, initial=1.0):.2g}, serial from {np.min(self.serial, initial=1.0):.2g}"
         return f"<Conditions of {np.size(self.parallel):,} configurations: {least}>"
-
-    @property
-    def side(self) -> Floats:
-        """The old name of `sign`."""
-        renamed("Conditions.side", "Conditions.sign")
-        return self.sign
 
     @property
     def singular(self) -> Floats:

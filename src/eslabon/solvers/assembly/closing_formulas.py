@@ -297,8 +297,8 @@ class NearClosure:
         if not self._ready:
             if self._call is None or (isinstance(self._call, Seldom) and not self._call.pays(WORTH)):
                 return None
-            self._call, self._ready = getattr(self._call, "native", self._call), True
-            self._call.__self__.on_violation = lambda *_: [None]
+            made: Any = self._call.native if isinstance(self._call, Seldom) else self._call
+            self._call, self._ready = made.with_checks({}, lambda *_: [None]).native, True
         found: Floats | None = self._call(q, x, *self._limits[limits])
         return found
 

@@ -107,8 +107,8 @@ class Arm:
     def near_solution(self) -> Callable[..., Any]:
         """One configuration from one that is near, a tuple; or else a list of the same, where the steps have ended."""
         call: Any = evaluate(self.m, NEAR_SOLUTION, task=self.task)
-        call.__self__.on_violation = lambda _, results: [results]
-        return call
+        native: Callable[..., Any] = call.with_checks({}, lambda _, results: [results]).native
+        return native
 
     def equations(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
         """The task's equations f and their Jacobian over the velocities that move the frame."""
