@@ -43,11 +43,11 @@ def _rows(m: Model) -> int:
 FORCES = Formula(
     "steady_forces", steady.steady_forces, (Q, V, TAU),
     (Argument("g", lambda m: (m.nv,)), Argument("phi", lambda m: (_rows(m),)), Argument("J", lambda m: (_rows(m), m.nv))),
-    external=WRENCH, seldom=True,
+    external=WRENCH, rare=True,
 )  # fmt: skip
 STIFFNESS = Formula(
     "steady_stiffness", steady.steady_stiffness, (Q, V, Argument("multipliers", lambda m: (_rows(m),))),
-    (Argument("K", lambda m: (m.nv, m.nv)),), external=WRENCH, seldom=True,
+    (Argument("K", lambda m: (m.nv, m.nv)),), external=WRENCH, rare=True,
 )  # fmt: skip
 TERMS = Formula(
     "steady_terms", steady.steady_terms, (Q, V),
@@ -55,7 +55,7 @@ TERMS = Formula(
         Argument("M", lambda m: (m.nv, m.nv)), Argument("D", lambda m: (m.nv, m.nv)),
         Argument("G", lambda m: (_rows(m), m.nv)), Argument("T", lambda m: (m.nv, m.nv)), Argument("potential", ()),
     ),
-    external=WRENCH, seldom=True,
+    external=WRENCH, rare=True,
 )  # fmt: skip
 
 

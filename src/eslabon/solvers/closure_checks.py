@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from eslabon.compiler.evaluate import evaluate, native, refuse_guards
+from eslabon.compiler.evaluate import evaluate, function_of, refuse_guards
 from eslabon.compiler.formula import Formula, Request, in_family
 from eslabon.compiler.function import Function
 from eslabon.compiler.signature import Argument
@@ -62,7 +62,7 @@ EQUATIONS = Formula(
         Argument("gamma", lambda m, **_: (constraints(m),)),
     ),
     external=WRENCH,
-    seldom=True,
+    rare=True,
 )
 
 
@@ -73,7 +73,7 @@ def checked(m: Model, request: Request, tolerance: float | None = None, singular
         raise ModelError(f"{m.name} has no loops that {name} could violate; leave tolerance out.")
     if singular not in (None, "error") and not (m.closed and name in MINIMUM_NORM and request.by is None):
         raise ModelError(f"{name} of {m.name} has no answer at a singular configuration; leave singular out.")
-    call: Function = native(m, request)
+    call: Function = function_of(m, request)
     looking = SecondLook(
         m, in_family(m, request), CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error"
     )
@@ -253,7 +253,7 @@ class SecondLook:
             if options is None:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
-            call: Any = native(self.m, replace(self.request, options=tuple(options.items())))
+            call: Any = function_of(self.m, replace(self.request, options=tuple(options.items())))
             found = call.all_outputs(*(x[waiting] for x in states))
             condition = found[self.request.values + len(self.request.formula.checks) - 1]
             better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be
