@@ -384,7 +384,7 @@ def python(text: str, source: Path = PACKAGE.parent, **more: Any) -> subprocess.
     return subprocess.Popen([sys.executable, "-c", text], env=environment, text=True, **pipes, **more)
 
 
-RUNTIME = "from eslabon.compiler.llvm import cpython, machine; cpython.shared(machine.host().width)"
+RUNTIME = "from eslabon.compiler.llvm import cpython; cpython.here()"
 
 
 def test_a_second_process_neither_compiles_nor_imports_casadi(folder: Path) -> None:

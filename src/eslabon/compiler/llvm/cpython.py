@@ -21,7 +21,7 @@ import numpy as np
 
 from eslabon.compiler import store
 from eslabon.compiler import threads as pools
-from eslabon.compiler.llvm import machine, runtime
+from eslabon.compiler.llvm import machine, runtime, vector_math
 from eslabon.compiler.llvm import runtime_tables as tables
 from eslabon.compiler.program import Shape
 from eslabon.compiler.signature import Floats, Signature
@@ -46,19 +46,28 @@ class Runtime:
 
 
 @cache
-def shared(width: int) -> Runtime:
-    """The runtime, made once for a processor and loaded once in a process."""
+def shared(width: int, fused: bool) -> Runtime:
+    """The runtime, made once for a processor and loaded once in a process; its elementary functions are there for kernels."""
 
     def make() -> tuple[dict[str, str], bytes]:
-        return {}, machine.optimized(runtime.definitions(width))
+        return {}, machine.optimized(runtime.definitions(width, fused))
 
-    loaded = machine.Loaded(store.entry(f"runtime {width}", {"identity": "runtime"}, make).code)
+    loaded = machine.Loaded(store.entry(f"runtime {width} {fused}", {"identity": "runtime"}, make).code)
+    for w in sorted({width, 1}):
+        for name in vector_math.names(w, fused):
+            machine.publish(name.removeprefix("@"), loaded)
     services = (ctypes.c_void_p * len(tables.SERVICES)).from_address(loaded.variable("services"))
     services[:] = [_services()[name] for name in tables.SERVICES]
     word, address = ctypes.c_int64, ctypes.c_void_p
     batch = ctypes.CFUNCTYPE(word, address, address, word, word)(loaded.function("batch"))
     repeat = ctypes.CFUNCTYPE(None, address, address, word, word, word, word)(loaded.function("repeat"))
     return Runtime(loaded, loaded.function("call"), batch, repeat)
+
+
+def here() -> Runtime:
+    """The runtime for this processor."""
+    host = machine.host()
+    return shared(host.width, host.fused)
 
 
 # -- one function -----------------------------------------------------------------------------------------------------
@@ -113,7 +122,7 @@ def described(signature: Signature, kernels: Kernels, bound: Mapping[str, float]
         "varying": kernels.varying,
     }
     made[:] = [words[name] for name in tables.DESCRIPTOR]
-    made.runtime, made.kept = shared(machine.host().width), (kernels, inputs, outputs, kept, more, numbers, otherwise)
+    made.runtime, made.kept = here(), (kernels, inputs, outputs, kept, more, numbers, otherwise)
     return made
 
 

@@ -168,6 +168,12 @@ def optimized(text: str) -> bytes:
     return _framed(target.emit_object(module))
 
 
+def publish(name: str, loaded: Loaded) -> None:
+    """Let code that is loaded from now on call a function of another module by its name. That module must stay loaded."""
+    binding: Any = llvm()
+    binding.add_symbol(name, loaded.function(name))
+
+
 class Loaded:
     """Machine code in memory; it stays there as long as this object lives."""
 

@@ -8,12 +8,13 @@ for a batch an OPERAND for each of them.
   doubles in any memory order; arrays of floats or integers, lists and tuples of numbers, or a number as one state's worth. Anything
   else, and a batch that threads should share, goes unchanged to `otherwise`, the Python object that broadcasts, converts, looks closer
   and complains. So does a call in which an output with a bound does not keep it.
+* Elementary functions of vectors (`vector_math`), which kernels call by name.
 * `@batch` runs a kernel over two leading axes, `@repeat` lets a kernel follow itself step by step.
 """
 
 from __future__ import annotations
 
-from eslabon.compiler.llvm import runtime_blocks, runtime_call
+from eslabon.compiler.llvm import runtime_blocks, runtime_call, vector_math
 from eslabon.compiler.llvm.packing import definitions as packing
 from eslabon.compiler.llvm.runtime_tables import SERVICES
 
@@ -24,8 +25,9 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 
-def definitions(width: int) -> str:
-    """The module for registers of `width` doubles."""
+def definitions(width: int, fused: bool) -> str:
+    """The module for registers of `width` doubles; `fused` says that the processor multiplies and adds in one rounding."""
     services = f"@services = global [{len(SERVICES)} x ptr] zeroinitializer\n"
     parts = packing(width) + runtime_call.definitions(width) + runtime_blocks.definitions(width)
-    return services + _DECLARED + parts
+    elementary = [vector_math.definitions(w, fused) for w in sorted({width, 1})]
+    return "".join([services, _DECLARED, parts, vector_math.library(), *elementary])
