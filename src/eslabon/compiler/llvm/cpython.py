@@ -50,7 +50,8 @@ def shared(width: int, fused: bool) -> Runtime:
     """The runtime, made once for a processor and loaded once in a process; its elementary functions are there for kernels."""
 
     def make() -> tuple[dict[str, str], bytes]:
-        return {}, machine.optimized(runtime.definitions(width, fused))
+        code = machine.tidied(runtime.definitions(width))
+        return {}, code + machine.assemble(runtime.elementary(width, fused))
 
     loaded = machine.Loaded(store.entry(f"runtime {width} {fused}", {"identity": "runtime"}, make).code)
     for w in sorted({width, 1}):

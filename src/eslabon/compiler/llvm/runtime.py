@@ -25,9 +25,13 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 
-def definitions(width: int, fused: bool) -> str:
-    """The module for registers of `width` doubles; `fused` says that the processor multiplies and adds in one rounding."""
+def definitions(width: int) -> str:
+    """The module for registers of `width` doubles."""
     services = f"@services = global [{len(SERVICES)} x ptr] zeroinitializer\n"
     parts = packing(width) + runtime_call.definitions(width) + runtime_blocks.definitions(width)
-    elementary = [vector_math.definitions(w, fused) for w in sorted({width, 1})]
-    return "".join([services, _DECLARED, parts, vector_math.library(), *elementary])
+    return services + _DECLARED + parts
+
+
+def elementary(width: int, fused: bool) -> str:
+    """The module of elementary functions; `fused` says that the processor multiplies and adds in one rounding."""
+    return "".join([vector_math.library(), *(vector_math.definitions(w, fused) for w in sorted({width, 1}))])
