@@ -16,10 +16,10 @@ from eslabon.compiler.llvm.ir import STRAIGHT, splat, vector_type
 from eslabon.compiler.lookup import Lookup
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, starts
 
-# Instructions in one LLVM function. Measured on chains of 10,000 to 100,000 operations: compile time per operation
-# doubles from 1,000 to 4,000 and the code gets less than a tenth faster; from 400 to 1,000 it grows by a seventh and the
-# code gets no faster. What fits into one function stays whole all the same, since cutting it would cost a little.
-PIECE = 400
+# Instructions in one LLVM function. Measured on 4,000 to 10,000 of them without LLVM's scheduler: from 200 to 400 compile
+# time grows by a sixth to a third, and the code runs up to a sixth slower; below 200 neither gets better. What fits into
+# one function stays whole all the same: up to 1,000 it takes no longer, and runs as fast.
+PIECE = 200
 WHOLE = 1000
 
 # No flag of LLVM's fast arithmetic: every operation rounds once, as it is written here and in `products`.
