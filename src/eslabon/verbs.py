@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
 from eslabon.arguments import choice, finite, floats, mapping, positive
-from eslabon.compiler.evaluate import native
+from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.function import Function
 from eslabon.compiler.trace import expression
@@ -234,7 +234,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         elif tolerance is not None or singular is not None:
             raise ModelError(f"{formula.name} of {m.name} checks nothing; leave tolerance and singular out.")
         else:
-            found = native(m, request)
+            found = function_of(m, request)
         return found.by_keyword(TIME) if TIME in parameters else found
 
 

@@ -167,5 +167,5 @@ def _lengths(m: Model, q: Any) -> Any:
 LENGTHS = Formula(
     "spring_lengths", _lengths, (Q,),
     (Argument("lengths", lambda m, **_: (sum(not (isinstance(s.stiffness, float) and s.stiffness == 0.0) for s in m.springs),)),),
-    seldom=True,
+    rare=True,
 )  # fmt: skip

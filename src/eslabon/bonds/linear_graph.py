@@ -73,7 +73,7 @@ def _size(g: Graph, **_: Any) -> tuple[int]:
 
 
 COEFFICIENTS = Formula(
-    "linear_graph_coefficients", coefficients, (X, U, T), (Argument("coefficients", _size),), seldom=True
+    "linear_graph_coefficients", coefficients, (X, U, T), (Argument("coefficients", _size),), rare=True
 )
 
 

@@ -125,5 +125,5 @@ MOTION_TERMS = Formula(
         Argument("C", _by(lambda g: len(momenta(g)))), Argument("D", _by(lambda g: len(momenta(g)))), Argument("G", _n),
         Argument("Q", _by(lambda g: len(input_names(g)))),
     ),
-    seldom=True,
+    rare=True,
 )  # fmt: skip

@@ -255,5 +255,5 @@ def _edges(g: Graph, preference: str) -> tuple[int]:
 
 
 FACTORS = Formula(
-    "signal_flow_factors", factors, (X, U, T), (Argument("factors", _edges),), {"preference": "integral"}, seldom=True
+    "signal_flow_factors", factors, (X, U, T), (Argument("factors", _edges),), {"preference": "integral"}, rare=True
 )

@@ -91,8 +91,7 @@ class Formula:
     prepare : more options that the owner alone determines, found only when the formula is traced.
     checks : further outputs with bounds that say whether the others mean anything.
     guards : what looks at the inputs.
-    seldom : whether it is mostly asked for a few states only; CasADi evaluates the graph then, and it is compiled as soon
-        as it is asked for more.
+    rare : whether it is mostly asked for a few states only, so that it is compiled quickly rather than well.
     timed : whether it depends on the time where its owner does.
     states, varying : for a step that is repeated in native code, as in `native.iterate`.
     derivative : called as `derivative(owner, by, *inputs, **options)`, with the name of an input or the symbol of a
@@ -108,7 +107,7 @@ class Formula:
     prepare: Callable[[Any], Mapping[str, Any]] | None = None
     checks: tuple[Argument, ...] = ()
     guards: tuple[Guard, ...] = ()
-    seldom: bool = False
+    rare: bool = False
     timed: bool = False
     states: int = 0
     varying: int = 0

@@ -221,6 +221,6 @@ _X = Argument("x", _sizes)
 _U = Argument("u", lambda m, **_: (m.nu + m.nq + m.nv,))
 FIRST = Formula(
     "extended_kalman_first", first_step, (Argument("x", lambda m, design: (design.size(m),)), _U), (_X,), {"design": None},
-    seldom=True,
+    rare=True,
 )  # fmt: skip
 RECORDED = Formula("extended_kalman", recorded_step, (_X, _U), (_X,), {"design": None}, states=1, varying=1)

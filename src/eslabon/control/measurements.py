@@ -74,5 +74,5 @@ def _count(m: Model, outputs: tuple[Output, ...]) -> tuple[int]:
 DISPLACEMENT = Formula(
     "output_displacement", displacement,
     (Q, V, Argument("q0", lambda m, **_: (m.nq,)), Argument("v0", lambda m, **_: (m.nv,))),
-    (Argument("y", _count),), {"outputs": ()}, seldom=True,
+    (Argument("y", _count),), {"outputs": ()}, rare=True,
 )  # fmt: skip

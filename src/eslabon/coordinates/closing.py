@@ -39,7 +39,7 @@ CLOSURE = Formula(
     closure,
     (Q,),
     (Argument("residual", lambda m: (_rows(m),)), Argument("J", lambda m: (_rows(m), m.nv))),
-    seldom=True,
+    rare=True,
 )
 
 

@@ -158,7 +158,7 @@ def margins(m: Model) -> Any:
     return margin(m)
 
 
-MARGINS = Formula("margins", margins, (), (Argument("margin", ()),), seldom=True)
+MARGINS = Formula("margins", margins, (), (Argument("margin", ()),), rare=True)
 
 
 @per_model

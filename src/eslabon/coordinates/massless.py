@@ -31,7 +31,7 @@ def tree_masses(m: Model, q: Any) -> Any:
     return mass_matrix(m, q)
 
 
-MASSES = Formula("tree_masses", tree_masses, (Q,), (Argument("M", lambda m: (m.nv, m.nv)),), seldom=True)
+MASSES = Formula("tree_masses", tree_masses, (Q,), (Argument("M", lambda m: (m.nv, m.nv)),), rare=True)
 
 
 @per_model

@@ -135,7 +135,7 @@ ACTUATOR_REGRESSOR = Formula(
 )  # fmt: skip
 INDEPENDENT_MOTION = Formula(
     "independent_motion", independent_motion, (Q, VI, AI),
-    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,)), CONDITION), prepare=_structure, seldom=True,
+    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,)), CONDITION), prepare=_structure, rare=True,
 )  # fmt: skip
 EXCITATION_GRADIENT = Formula(
     "excitation_gradient", excitation_gradient, (Q, VI, AI, Argument("weight", _table)),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite
-from eslabon.compiler.evaluate import evaluate, native
+from eslabon.compiler.evaluate import evaluate, function_of
 from eslabon.compiler.formula import requested
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
@@ -73,7 +73,7 @@ def equations_of(m: Model, base: BaseParameters, s: Sampled, terms: Terms, noise
 def model_forces(m: Model, q: Any, v: Any, a: Any) -> Floats:
     """The actuators' forces by the model, for motions that keep the loops closed."""
     request = requested(m, quantity(m, "inverse_dynamics"))
-    f = checked(m, request) if request.formula.checks else native(m, request)
+    f = checked(m, request) if request.formula.checks else function_of(m, request)
     forces: Floats = f(q, v, a)
     return forces
 

@@ -13,6 +13,7 @@ from eslabon.arguments import Floats
 from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
+from eslabon.dynamics.sources import linear_contributions
 from eslabon.errors import InputError, ModelError, suggest
 from eslabon.formulas.guards import INPUT_GUARDS
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
@@ -147,12 +148,6 @@ def _sources(m: Model, p: Partition, external: Iterable[str]) -> tuple[str, ...]
     return tuple(name for name, here in there.items() if here)
 
 
-def _traced(*arguments: Any, **options: Any) -> list[Any]:
-    from eslabon.dynamics.sources import linear_contributions  # which loads CasADi
-
-    return linear_contributions(*arguments, **options)
-
-
 def _shape(m: Model, partition: Partition, sources: tuple[str, ...], **_: Any) -> tuple[int, ...]:
     n = len(partition.independent)
     return (len(m.bodies) + len(sources), n, n)
@@ -164,7 +159,7 @@ def _weight_shape(m: Model, partition: Partition, **_: Any) -> tuple[int, ...]:
 
 
 CONTRIBUTIONS = Formula(
-    "linear_contributions", _traced, (Q, V, TAU),
+    "linear_contributions", linear_contributions, (Q, V, TAU),
     (*(Argument(x, _shape) for x in MATRICES), Argument("weight", _weight_shape)),
     {"partition": None, "sources": ()}, WRENCH, structure_of, CLOSURE, INPUT_GUARDS, timed=True,
 )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, floats, mapping, names, positive, states, text
-from eslabon.compiler.evaluate import native
+from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import jacobian_at
@@ -205,7 +205,7 @@ def _native(
     external: tuple[str, ...], tolerance: float | None,
 ) -> Any:  # fmt: skip
     request = requested(m, formula, dict(options), parameters, external)
-    return checked(m, request, tolerance) if formula.checks else native(m, request)
+    return checked(m, request, tolerance) if formula.checks else function_of(m, request)
 
 
 def _partitions(call: _Call, chosen: Partition | None, q: Floats) -> Iterator[Partition]:

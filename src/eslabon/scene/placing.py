@@ -34,7 +34,7 @@ BODY_POSES = Formula(
     _poses,
     (Q,),
     (Argument("poses", lambda m, **_: (len(m.bodies) + 1, 4, 4)),),
-    seldom=True,
+    rare=True,
 )
 
 

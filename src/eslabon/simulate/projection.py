@@ -86,8 +86,8 @@ def violations(m: Model, x: SX) -> list[SX]:
 
 
 _X = Argument("x", lambda m: (m.nq + m.nv,))
-PROJECTED = Formula("projected", projected, (_X,), (_X,), seldom=True)
-VIOLATIONS = Formula("violations", violations, (_X,), (Argument("position", ()), Argument("velocity", ())), seldom=True)
+PROJECTED = Formula("projected", projected, (_X,), (_X,), rare=True)
+VIOLATIONS = Formula("violations", violations, (_X,), (Argument("position", ()), Argument("velocity", ())), rare=True)
 
 
 def at_time(m: Model, formula: Formula, t: Any, *arrays: Floats, designs: Designs = DESCRIBED, **options: Any) -> Any:

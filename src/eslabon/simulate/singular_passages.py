@@ -46,7 +46,7 @@ def turn(m: Model, before: SX, after: SX) -> SX:
 
 
 _ENDS = tuple(Argument(name, lambda m: (m.nq,)) for name in ("before", "after"))
-TURN = Formula("turn", turn, _ENDS, (Argument("turn", ()),), seldom=True)
+TURN = Formula("turn", turn, _ENDS, (Argument("turn", ()),), rare=True)
 
 
 class Passages:

@@ -15,13 +15,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from eslabon.compiler.evaluate import evaluate, native, refuse_guards
+from eslabon.compiler.evaluate import evaluate, function_of, refuse_guards
 from eslabon.compiler.formula import Formula, Request, in_family
 from eslabon.compiler.function import Function
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
+from eslabon.dynamics.loops import equations_of_all_rows
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.quantities import OPENED, POOR, constraints
@@ -50,16 +51,9 @@ OF_MASS = (
 )  # what needs the inverse of the mass matrix
 
 
-def all_equations(*arguments: Any, **options: Any) -> list[Any]:
-    """M, the forces, J and gamma with every row of the constraints."""
-    from eslabon.dynamics.loops import equations_of_all_rows
-
-    return equations_of_all_rows(*arguments, **options)
-
-
 EQUATIONS = Formula(
     "all_equations",
-    all_equations,
+    equations_of_all_rows,
     (Q, V, TAU),
     (
         Argument("M", lambda m, **_: (m.nv, m.nv)),
@@ -68,7 +62,7 @@ EQUATIONS = Formula(
         Argument("gamma", lambda m, **_: (constraints(m),)),
     ),
     external=WRENCH,
-    seldom=True,
+    rare=True,
 )
 
 
@@ -79,7 +73,7 @@ def checked(m: Model, request: Request, tolerance: float | None = None, singular
         raise ModelError(f"{m.name} has no loops that {name} could violate; leave tolerance out.")
     if singular not in (None, "error") and not (m.closed and name in MINIMUM_NORM and request.by is None):
         raise ModelError(f"{name} of {m.name} has no answer at a singular configuration; leave singular out.")
-    call: Function = native(m, request)
+    call: Function = function_of(m, request)
     looking = SecondLook(
         m, in_family(m, request), CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error"
     )
@@ -259,7 +253,7 @@ class SecondLook:
             if options is None:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
-            call: Any = native(self.m, replace(self.request, options=tuple(options.items())))
+            call: Any = function_of(self.m, replace(self.request, options=tuple(options.items())))
             found = call.all_outputs(*(x[waiting] for x in states))
             condition = found[self.request.values + len(self.request.formula.checks) - 1]
             better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be

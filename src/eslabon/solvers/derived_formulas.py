@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eslabon.arguments import choice, names, text
-from eslabon.compiler.evaluate import native
+from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, requested
 from eslabon.errors import ModelError, shown
 from eslabon.formulas.quantities import along_closed, along_frozen, quantity
@@ -63,5 +63,5 @@ def derivative_at(
     """The numbers of a derivative at states, and for values of parameters."""
     formula, left = derived(m, quantity(m, name, following=along == "closed"), by, along, held)
     request = requested(m, formula, options, tuple(parameters), (), left)
-    f = checked(m, request) if formula.checks else native(m, request)
+    f = checked(m, request) if formula.checks else function_of(m, request)
     return f(*arrays, *parameters.values())

@@ -84,14 +84,14 @@ def _target_machine(level: int = 1) -> Any:
     return target.create_target_machine(cpu=here.cpu, features=here.features, opt=level, jit=True)
 
 
-def assemble(text: str, instructions: int = 0) -> bytes:
+def assemble(text: str, instructions: int = 0, quick: bool = False) -> bytes:
     """Machine code of a module given as LLVM text, of a kernel with so many instructions; `Loaded` reads it.
 
-    It is one object, or two where a long kernel's straight code is made at another level than its loops. No optimisation
-    passes: CasADi has already shared what can be shared.
+    It is one object, or two where the straight code of a long kernel, or of one to be made quickly, is made at another
+    level than its loops. No optimisation passes: CasADi has already shared what can be shared.
     """
     level = optimization()
-    if level == 0 or instructions <= LONG:
+    if level == 0 or (instructions <= LONG and not quick):
         return _framed(_object(text, level))
     loops, straight = _parted(text)
     return _framed(_object(loops, level)) + _framed(_object(straight, 0))

@@ -140,7 +140,7 @@ COMPLETING = Formula(
         Argument("condition", ()),
     ),
     {"given": Prescription()},
-    seldom=True,
+    rare=True,
 )
 
 
@@ -172,7 +172,7 @@ def all_rows(m: Model, q: Any, v: Any) -> list[Any]:
 
 ALL_ROWS = Formula(
     "all_rows", all_rows, (Q, V),
-    (Argument("J", lambda m: (len(row_names(m)), m.nv)), Argument("gamma", lambda m: (len(row_names(m)),))), seldom=True)  # fmt: skip
+    (Argument("J", lambda m: (len(row_names(m)), m.nv)), Argument("gamma", lambda m: (len(row_names(m)),))), rare=True)  # fmt: skip
 
 
 def project(

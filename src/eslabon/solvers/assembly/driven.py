@@ -185,5 +185,5 @@ RATES = Formula(
         Argument("J", lambda m: (len(row_names(m)), m.nv)), Argument("gamma", lambda m: (len(row_names(m)),)),
         Argument("ahead", lambda m: (len(row_names(m)),)),
     ),
-    seldom=True,
+    rare=True,
 )  # fmt: skip

@@ -132,7 +132,7 @@ def symbolic_size(m: Model) -> Any:
     return casadi.if_else(longest > 0, longest, 1.0)
 
 
-SIZE = Formula("mechanism_size", symbolic_size, (), (Argument("size", ()),), seldom=True)
+SIZE = Formula("mechanism_size", symbolic_size, (), (Argument("size", ()),), rare=True)
 
 
 def design_scales(m: Model, designs: Designs) -> Floats:

@@ -97,7 +97,7 @@ CONDITIONS = Formula(
         *(Argument(name, ()) for name in Judged._fields[1:]),
     ),
     {"driving": Driving((), (), (), "", "all", False)},
-    seldom=True,
+    rare=True,
 )
 
 

@@ -145,14 +145,14 @@ def features(m: Model, q: Any) -> Any:
 X = Argument("x", lambda m, asked, **_: (len(asked.pose) + len(asked.joints),))
 NOTHING = Asked("", (), ())
 SLOPES = Formula(
-    "map_slopes", slopes, (Q, X), (Argument("A", None), Argument("by_values", None)), {"asked": NOTHING}, seldom=True
+    "map_slopes", slopes, (Q, X), (Argument("A", None), Argument("by_values", None)), {"asked": NOTHING}, rare=True
 )
 NEWTON = Formula(
     "map_newton", newton, (Q, X),
     (Argument("q", lambda m, asked, blocks: (m.nq,)), *(Argument(y, ()) for y in ("left", "last", "moved", "first", "code"))),
-    {"asked": NOTHING, "blocks": Blocks((), ())}, seldom=True,
+    {"asked": NOTHING, "blocks": Blocks((), ())}, rare=True,
 )  # fmt: skip
-FEATURES = Formula("map_features", features, (Q,), (Argument("features", None),), seldom=True)
+FEATURES = Formula("map_features", features, (Q,), (Argument("features", None),), rare=True)
 
 
 # -- which rows, which blocks -------------------------------------------------------------------------------------------------

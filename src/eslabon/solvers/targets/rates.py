@@ -167,16 +167,16 @@ TWISTS = tuple(Argument(name, (6,), "components of a twist") for name in ("twist
 ASKED = Formula(
     "target_rates", asked, (Q,),
     (Argument("A", lambda m, parts: (rate_rows(m, parts) + len(row_names(m)), m.nv)), Argument("ahead", _closure)),
-    OPTIONS, seldom=True,
+    OPTIONS, rare=True,
 )  # fmt: skip
 DRIFT = Formula(
-    "target_drift", drift, (Q, V), (Argument("drift", _rates), Argument("gamma", _closure)), OPTIONS, seldom=True
+    "target_drift", drift, (Q, V), (Argument("drift", _rates), Argument("gamma", _closure)), OPTIONS, rare=True
 )
 TURNING = Formula(
     "target_turning", turning, (Q, V, Argument("mu", lambda m, parts: (rate_rows(m, parts) + len(row_names(m)),))),
-    (Argument("turned", lambda m, parts: (m.nv,)),), OPTIONS, seldom=True,
+    (Argument("turned", lambda m, parts: (m.nv,)),), OPTIONS, rare=True,
 )  # fmt: skip
 OF_TWISTS = Formula(
     "rates_of_twists", of_twists, (Q, *TWISTS), (Argument("first", _rates), Argument("second", _rates)), OPTIONS,
-    seldom=True,
+    rare=True,
 )  # fmt: skip

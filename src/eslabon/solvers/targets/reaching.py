@@ -429,10 +429,10 @@ TERMS = Formula(
         Argument("phi", lambda m, parts: (len(row_names(m)),)), Argument("J", lambda m, parts: (len(row_names(m)), m.nv)),
         Argument("multipliers", lambda m, parts: (len(row_names(m)),)), Argument("H", lambda m, parts: (m.nv, m.nv)),
     ),
-    {"parts": ()}, seldom=True,
+    {"parts": ()}, rare=True,
 )  # fmt: skip
 MISSED = Formula(
-    "target_missed", missed, (Q, _X), (Argument("distance", ()), Argument("angle", ())), {"parts": ()}, seldom=True
+    "target_missed", missed, (Q, _X), (Argument("distance", ()), Argument("angle", ())), {"parts": ()}, rare=True
 )
 
 
