@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import model, read
-from eslabon.arguments import known_options, renamed
+from eslabon.arguments import UNHASHABLE, known_options, number, renamed
 from eslabon.displays import displayed
-from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
+from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, file_name, shown
 from eslabon.model import changes, clearances, free_numbers
 from eslabon.quantities import SPECTRAL
 from eslabon.quantities import quantity as quantity_of
@@ -95,7 +95,9 @@ class Mechanism(model.Model):
 
         suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
         if suffix not in (".toml", ".urdf"):
-            raise ReadError(f"{path}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf.")
+            raise ReadError(
+                f"{file_name(path)}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf."
+            )
         if suffix == ".toml":
             return write(path, to_toml(self.description, Path(path).parent))
         if lost := "; ".join(not_written(self)):
@@ -545,7 +547,8 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.assembly.driven import at_time, instants
 
-        return at_time(self, float(instants(self, t)))
+        instants(self, t)  # or a sentence
+        return at_time(self, number(t, "t"))
 
     # -- loops --------------------------------------------------------------------------------------------------
 
@@ -635,7 +638,7 @@ class Mechanism(model.Model):
 
         if idle is not None:
             renamed("idle='rest'", "passive='minimum_norm'")
-            passive = {"rest": "minimum_norm"}.get(idle, idle)
+            passive = "minimum_norm" if isinstance(idle, str) and idle == "rest" else idle
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
         rates = {"twist": twist, "velocity": velocity, "acceleration": acceleration}
         return complete(self, (qa, va, aa), guess, joints, pose, frame, words, rates, t, passive=passive, singular=singular,
@@ -1245,7 +1248,7 @@ class Mechanism(model.Model):
                 return self._derivatives[key](*arrays)
             key = (*key, *more.items(), "given")
             return self._derivatives[key](*arrays, parameters=parameters, out=out, threads=threads)
-        except (KeyError, TypeError):
+        except (KeyError, *UNHASHABLE):
             pass
         own = {"frame": frame, "axes": axes, "formulation": formulation}
         given = {**more, **{name: value for name, value in own.items() if value is not None}}

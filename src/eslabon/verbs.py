@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import choice, finite, floats, mapping, positive, renamed
+from eslabon.arguments import UNHASHABLE, choice, finite, floats, mapping, positive, renamed
 from eslabon.compiler.evaluator import STATE, Formula, expression, native, requested
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
 from eslabon.model import Model
@@ -66,7 +66,7 @@ def {name}(
         key = ({key}, tolerance, singular)
         if not unknown:
             return self._verbs[key]({arrays}, parameters=parameters, external=external, out=out, threads=threads)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, NotImplementedError):  # the latter from a CasADi symbol in place of an option
         pass
     more = dict(
         unknown, parameters=parameters, external=external, out=out, threads=threads, tolerance=tolerance, singular=singular
@@ -154,7 +154,7 @@ class Verbs(dict[Key, Any]):
         if f is None:
             f = self[asked] = self._function(*asked)
         if given.get("axes") != OLD_AXES:  # of which every call is told
-            with suppress(TypeError):  # weights may be an array
+            with suppress(*UNHASHABLE):  # weights may be an array
                 self[key] = f
         return f(*arrays, *external.values(), *parameters.values(), out=more["out"], threads=more["threads"])
 
@@ -233,7 +233,7 @@ def _plain(value: Any, name: str) -> Any:
     """What can tell one native function from another."""
     try:
         hash(value)
-    except TypeError:
+    except UNHASHABLE:
         raise ModelError(f"{name} is a text, a number or left out; it is {shown(value)}.") from None
     return value
 
