@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.errors import ReadError
+from eslabon.errors import ReadError, shown
 from eslabon.files import write
 from eslabon.model.configuration import Column
 from eslabon.sheets import from_inert, inert
@@ -35,7 +35,7 @@ def as_path(path: Any) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise ReadError(f"a motion is saved and loaded by the path of a file; it is {path!r}.") from None
+        raise ReadError(f"a motion is saved and loaded by the path of a file; it is {shown(path)}.") from None
 
 
 def save(motion: Motion, path: Path) -> Path:

@@ -15,7 +15,7 @@ from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluator import Formula, evaluate
 from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
-from eslabon.errors import EslabonError, InputError
+from eslabon.errors import EslabonError, InputError, shown
 from eslabon.model import Model
 from eslabon.simulate.called import frozen, pair
 
@@ -143,7 +143,7 @@ def traced(law: Callable[..., Any], state: ArrayLike | None = None) -> Traced:
     array([0.5, 0.5])
     """
     if not callable(law):
-        raise InputError(f"a control law is a function of t, q and v; it is {law!r}.")
+        raise InputError(f"a control law is a function of t, q and v; it is {shown(law)}.")
     if isinstance(law, Traced):
         return law if state is None else traced(law.law, state)
     return Traced(law, None if state is None else states_at_start(state))
