@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from eslabon.errors import ReadError
+from eslabon.errors import ReadError, file_name
 
 
 def write(path: str | Path, content: str | bytes) -> Path:
@@ -88,7 +88,9 @@ def _beside(target: Path) -> Path:
 
 
 def _refusal(path: str | Path, error: OSError) -> ReadError:
-    return ReadError(f"{path}: it cannot be written ({error.strerror or error}); choose another place or name.")
+    return ReadError(
+        f"{file_name(path)}: it cannot be written ({error.strerror or error}); choose another place or name."
+    )
 
 
 def _target(path: str | Path) -> tuple[Path, int | None]:
@@ -98,7 +100,7 @@ def _target(path: str | Path) -> tuple[Path, int | None]:
         mode = target.stat().st_mode
     except FileNotFoundError:
         return target, None
-    except ValueError as error:  # a NUL, or half a character, in the name
+    except (ValueError, TypeError) as error:  # a NUL, or half a character, in the name; or no name
         raise OSError(str(error)) from None
     if stat.S_ISDIR(mode):
         raise OSError("it is a folder, not a file")

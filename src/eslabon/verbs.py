@@ -6,7 +6,7 @@ function does not take by itself, goes the careful way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, Signature, signature
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import choice, finite, floats, mapping, positive
+from eslabon.arguments import UNHASHABLE, choice, finite, floats, mapping, positive
 from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.function import Function
@@ -90,7 +90,11 @@ def hashable(value: Any) -> Any:
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if isinstance(value, list | tuple):
         return tuple(map(hashable, value))
-    return value if isinstance(value, Hashable) else Strange(value)
+    try:
+        hash(value)
+    except UNHASHABLE:
+        return Strange(value)
+    return value
 
 
 def _given(value: Any) -> Any:
@@ -107,7 +111,7 @@ def unhashable(**options: Any) -> ModelError:
     for name, value in options.items():
         try:
             hash(value)
-        except TypeError:
+        except UNHASHABLE:
             return ModelError(f"{name} is a text, a number or left out; it is {shown(value)}.")
     raise AssertionError("all options can stand in a key")
 
@@ -172,6 +176,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         super().__init__()
         self.m, self._names = m, names
         self._made: dict[Key, Function] = {}
+        self._entries: dict[Key, Callable[..., Any]] = {}
 
     def __missing__(self, key: Key) -> Callable[..., Any]:
         return partial(self.careful, key)
@@ -190,7 +195,9 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         if function is None:
             function = self._made[asked] = self._function(*asked)
         if call.tolerance is None and call.singular is None:  # which native code knows nothing of
-            self[key] = function.entry(partial(self.careful, key))
+            if (entry := self._entries.get((key, asked))) is None:
+                entry = self._entries[key, asked] = function.entry(partial(self.careful, key))
+            self[key] = entry
         return function.general(*arrays, *call.values, out=call.out, threads=call.threads)
 
     def _derived(self, name: str, by: Any, given: dict[str, Any]) -> tuple[Formula, str | None]:

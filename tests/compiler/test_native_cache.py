@@ -384,7 +384,7 @@ def python(text: str, source: Path = PACKAGE.parent, **more: Any) -> subprocess.
     return subprocess.Popen([sys.executable, "-c", text], env=environment, text=True, **pipes, **more)
 
 
-RUNTIME = "from eslabon.compiler.llvm import cpython, machine; cpython.shared(machine.host().width)"
+RUNTIME = "from eslabon.compiler.llvm import cpython; cpython.here()"
 
 
 def test_a_second_process_neither_compiles_nor_imports_casadi(folder: Path) -> None:
@@ -455,7 +455,7 @@ import eslabon as es
 from eslabon.compiler import evaluate as evaluator
 from eslabon.compiler.llvm import machine
 assemble, trace, made = machine.assemble, evaluator.trace, []
-machine.assemble = lambda text, *more: ("@services" in text or made.append("compiled")) and None or assemble(text, *more)
+machine.assemble = lambda text, *more: ("@kernel" in text and made.append("compiled")) or assemble(text, *more)
 evaluator.trace = lambda *given, **more: made.append("traced") or trace(*given, **more)
 m = es.load("elbow")
 print(float(m.energy([0.1, 0.2], [1.0, 0.5])[0]), *made)
@@ -514,7 +514,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.llvm import machine
 from spring import SPRING
 assemble, made = machine.assemble, []
-machine.assemble = lambda text, *more: ("@services" in text or made.append("compiled")) and None or assemble(text, *more)
+machine.assemble = lambda text, *more: ("@kernel" in text and made.append("compiled")) or assemble(text, *more)
 print(float(evaluate(es.load("elbow"), SPRING)([2.0, 0.0])), *made)
 """
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.errors import RotationError
+from eslabon.arguments import floats
+from eslabon.errors import InputError, RotationError
 
 if TYPE_CHECKING:
     import casadi as casadi  # what an editor and a type checker see
@@ -55,7 +56,7 @@ def has_symbols(*values: Any) -> bool:
 
 def scalar(x: Any) -> Scalar:
     """A scalar of this room from whatever a user writes for a number: 1, [1, 2], numpy.float32(1)."""
-    return x if is_symbolic(x) else np.asarray(x, dtype=float)[()]
+    return x if is_symbolic(x) else floats(x, "a number")[()]
 
 
 def parts(v: Array, n: int) -> tuple[Scalar, ...]:
@@ -66,15 +67,15 @@ def parts(v: Array, n: int) -> tuple[Scalar, ...]:
     """
     if is_symbolic(v):
         if v.numel() != n:
-            raise ValueError(f"a vector of {n} components was expected; this one has {v.numel()}.")
+            raise InputError(f"a vector of {n} components was expected; this one has {v.numel()}.")
         return tuple(v[i] for i in range(n))
     if isinstance(v, (tuple, list)) and is_symbolic(*v):
         if len(v) != n:
-            raise ValueError(f"a vector of {n} components was expected; this one has {len(v)}.")
+            raise InputError(f"a vector of {n} components was expected; this one has {len(v)}.")
         return tuple(v)
-    a = np.asarray(v, dtype=float)
+    a = floats(v, "a vector")
     if a.ndim == 0 or a.shape[-1] != n:
-        raise ValueError(f"a vector of {n} components was expected on the last axis; this array has shape {a.shape}.")
+        raise InputError(f"a vector of {n} components was expected on the last axis; this array has shape {a.shape}.")
     return tuple(a[..., i] if a.ndim > 1 else float(a[i]) for i in range(n))
 
 
@@ -82,11 +83,11 @@ def entries(m: Array, rows: int, columns: int) -> list[list[Scalar]]:
     """The entries of a matrix, row by row, each a scalar."""
     if is_symbolic(m):
         if m.shape != (rows, columns):
-            raise ValueError(f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}.")
+            raise InputError(f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}.")
         return [[m[i, j] for j in range(columns)] for i in range(rows)]
-    a = np.asarray(m, dtype=float)
+    a = floats(m, "a matrix")
     if a.ndim < 2 or a.shape[-2:] != (rows, columns):
-        raise ValueError(
+        raise InputError(
             f"a {rows}x{columns} matrix was expected on the last two axes; this array has shape {a.shape}."
         )
     return [[a[..., i, j] for j in range(columns)] for i in range(rows)]
@@ -152,7 +153,7 @@ def matmul(*factors: Array) -> Array:
 
         symbols = [f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(f)) for f in factors]
         return reduce(casadi.mtimes, symbols)
-    return reduce(np.matmul, (np.asarray(f, dtype=float) for f in factors))
+    return reduce(np.matmul, (floats(f, "a matrix") for f in factors))
 
 
 def times(m: Array, v: Array) -> Array:

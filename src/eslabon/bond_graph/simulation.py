@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, choice, count, finite, known_words, text
+from eslabon.arguments import names as words
 from eslabon.bond_graph.numbers import BondVariables, bond_variables, function, state
 from eslabon.bonds import equations
 from eslabon.bonds.causality import causality
@@ -91,7 +92,7 @@ class Response:
         >>> [ax.get_ylabel() for ax in run.plot("e3", "e23", "f2").axes]
         ['[N m]', 'f2 [rad/s]']
         """
-        shown = names or (*self.states, *self.inputs)
+        shown = words(names, "names") or (*self.states, *self.inputs)
         columns = [(name, self.graph.unit(name) if name in self.graph.signals else "") for name in shown]
         values = np.stack([self[name] for name in shown], axis=-1)
         return saved(time_figure(self.t, by_unit("", columns, values), theme=theme, title=repr(self)[1:-1]), path)

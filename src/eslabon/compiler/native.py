@@ -118,10 +118,11 @@ class NativeCode:
 
     @cached_property
     def _kernels(self) -> Any:
-        from eslabon.compiler.llvm.cpython import Kernels
+        from eslabon.compiler.llvm import cpython
 
+        cpython.here()  # whose elementary functions the kernels call
         scratch, alone = self._kept.facts["scratch"]
-        return Kernels(machine.Loaded(self._kept.code), scratch, alone, self.states, self.varying)
+        return cpython.Kernels(machine.Loaded(self._kept.code), scratch, alone, self.states, self.varying)
 
     @cached_property
     def _descriptor(self) -> Any:

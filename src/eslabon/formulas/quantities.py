@@ -205,7 +205,7 @@ def quantity(m: Model, name: str, following: bool | None = None) -> Formula:
                 'parameter, ..., along="closed").'
             )
         words = [*known, *((*FOLLOWING, *SPECTRAL) if following is not None else ())]
-        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(str(name), words)}")
+        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(name, words)}")
     if name.startswith("coupling_forces") and not m.couplings:
         raise ModelError(f"{m.name} has no couplings; the forces of its loops are among its reactions.")
     return known[name]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from inspect import Parameter, signature
 from typing import Any
 
-from eslabon.arguments import known_words
+from eslabon.arguments import known_words, mapping
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.formulas.quantities import CLOSED, QUANTITIES
 from eslabon.measures.called_function import Called
@@ -43,7 +43,7 @@ def measure_of(quantity: Any, options: Mapping[str, Any] | None = None) -> Measu
     ...
     eslabon.errors.ModelError: there is no measure or quantity 'peak_torqe'; did you mean 'peak_torque'?
     """
-    given = dict(options or {})
+    given = dict(mapping(options, "options"))
     if isinstance(quantity, str):
         return _named(quantity, given)
     made = _as_it_is(quantity)

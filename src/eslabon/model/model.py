@@ -11,7 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from eslabon.arguments import floats, known_words
+from eslabon.arguments import UNHASHABLE, floats, instance, known_words, mapping
+from eslabon.arguments import names as words
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown, suggest
 from eslabon.model.admissible import check_numbers, suspicions
 from eslabon.model.expressions import Expression, dependency_order, number, substitute
@@ -202,8 +203,8 @@ class Model:
         """
         check_name(name, "mode")
         try:
-            values = np.array(q, dtype=float)
-        except (TypeError, ValueError):
+            values = floats(q, "q").copy()
+        except InputError:
             values = np.array(np.nan)
         if values.shape != (self.nq,) or not np.isfinite(values).all():
             raise ModelError(f"the mode '{name}' needs one configuration of {self.nq} finite coordinates.")
@@ -315,7 +316,7 @@ class Model:
         >>> es.load("elbow").with_symbols({"a1": casadi.SX.sym("a1")}).frames[0].body
         'link2'
         """
-        self.check_parameters(symbols)
+        self.check_parameters(mapping(symbols, "symbols"))
         made = type(self)(self.description, symbols)
         if symbols:
             vars(made)["plain"] = self.plain  # with what is already known of it
@@ -386,7 +387,7 @@ class Model:
         eslabon.errors.ModelError: elbow: there is no parameter 'a3' (known: a1, a2, m1, m2, g).
         """
         definitions = dict(self.description.parameters)
-        for name in names:
+        for name in words(names, "names"):
             if name == TIME and self.rheonomic:
                 continue
             if isinstance(definitions.get(name), Expression):
@@ -698,6 +699,17 @@ class Model:
         return f"<Mechanism {self.name}: {', '.join(f'{n} {one if n == 1 else many}' for n, one, many in counts)}>"
 
 
+def as_model(m: Any, name: str = "m") -> Model:
+    """The mechanism itself, or a sentence for whatever else is given in its place.
+
+    >>> as_model("five_bar")
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.ModelError: m is a mechanism, as es.load gives one; it is 'five_bar'.
+    """
+    return instance(m, name, Model, "a mechanism, as es.load gives one")
+
+
 def _variant(base: Model, values: Mapping[str, float]) -> Model:
     """A variant from another process."""
     return base.variant(**values)
@@ -714,5 +726,5 @@ def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
 def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | None = None) -> Any:
     try:
         return items[name]
-    except (KeyError, TypeError):  # the latter for what cannot be a name, such as a list
+    except (KeyError, *UNHASHABLE):  # the latter for what cannot be a name, such as a list
         raise ModelError(f"{refusal} {shown(name)}{suggest(name, items, otherwise)}") from None

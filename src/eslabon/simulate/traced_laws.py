@@ -16,7 +16,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
-from eslabon.errors import EslabonError, InputError
+from eslabon.errors import EslabonError, InputError, shown
 from eslabon.formulas.inputs import Q, V
 from eslabon.model import Model
 from eslabon.simulate.called import frozen, pair
@@ -145,7 +145,7 @@ def traced(law: Callable[..., Any], state: ArrayLike | None = None) -> Traced:
     array([0.5, 0.5])
     """
     if not callable(law):
-        raise InputError(f"a control law is a function of t, q and v; it is {law!r}.")
+        raise InputError(f"a control law is a function of t, q and v; it is {shown(law)}.")
     if isinstance(law, Traced):
         return law if state is None else traced(law.law, state)
     return Traced(law, None if state is None else states_at_start(state))

@@ -84,7 +84,7 @@ def condition_derivatives(
     At a singular configuration, and where singular values meet that part, there is none: an error, or NaN with
     `singular` "warn" or "ignore".
     """
-    how = choice(singular or "error", "singular", SINGULAR_WORDS)
+    how = choice("error" if singular is None else singular, "singular", SINGULAR_WORDS)
     rows, chosen = PARTS[choice(part, "part", PARTS)], frame_if_any(m, frame)
     named = parameters_of(m, by)
     lead, flat, designs = in_designs(m, q, parameters)

@@ -11,7 +11,7 @@ from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.formulas.quantities import quantity
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.pages import table
 from eslabon.sheets import Sheet
@@ -28,7 +28,7 @@ def inertial_parameters(m: Model) -> Floats:
     array([1. , 0.5])
     """
     rows = []
-    for body in m.bodies:
+    for body in as_model(m).bodies:
         c = np.array(body.com, dtype=float)
         J = np.asarray(body.inertia_matrix()) + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
         rows.append([body.mass, *(body.mass * c), J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]])

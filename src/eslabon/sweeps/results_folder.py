@@ -47,7 +47,11 @@ class ResultsFolder:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """The folder made ready, or refused: that of another sweep, or one that another process writes into."""
-        if self.path.exists() and not self.path.is_dir():
+        try:
+            taken = self.path.exists() and not self.path.is_dir()
+        except OSError as error:  # a name too long for any folder
+            raise ReadError(f"{self.path}: it cannot be a folder ({error.strerror}); choose another name.") from None
+        if taken:
             raise InputError(f"{self.path} is a file; the results of a sweep need a folder.")
         file = self.path / MANIFEST
         check_writable(file)

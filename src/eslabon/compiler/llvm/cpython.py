@@ -1,6 +1,6 @@
 """Compiled code as Python objects: the runtime in memory, the tables it reads, and a builtin function around them.
 
-All that is known about CPython's and NumPy's insides stands here and in the offsets of `runtime`. Where objects lie in memory
+All that is known about CPython's and NumPy's insides stands here and in the offsets of `runtime_tables`. Where objects lie in memory
 otherwise than expected, there are no builtins, and the general call of `function` does everything.
 """
 
@@ -21,14 +21,15 @@ import numpy as np
 
 from eslabon.compiler import store
 from eslabon.compiler import threads as pools
-from eslabon.compiler.llvm import machine, runtime
+from eslabon.compiler.llvm import machine, runtime, vector_math
+from eslabon.compiler.llvm import runtime_tables as tables
 from eslabon.compiler.program import Shape
 from eslabon.compiler.signature import Floats, Signature
 
 # Positions in NumPy's tables of C functions, which are part of its ABI.
 ARRAY_TYPE, ARRAY_RETURN, ARRAY_NEW = 2, 76, 93
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-WORDS = [sys.intern(x) for x in ("out", "threads", *runtime.GROUPS)]  # compared by address
+WORDS = [sys.intern(x) for x in ("out", "threads", *tables.GROUPS)]  # compared by address
 
 
 # -- the runtime ------------------------------------------------------------------------------------------------------
@@ -45,19 +46,29 @@ class Runtime:
 
 
 @cache
-def shared(width: int) -> Runtime:
-    """The runtime, made once for a processor and loaded once in a process."""
+def shared(width: int, fused: bool) -> Runtime:
+    """The runtime, made once for a processor and loaded once in a process; its elementary functions are there for kernels."""
 
     def make() -> tuple[dict[str, str], bytes]:
-        return {}, machine.optimized(runtime.definitions(width))
+        code = machine.tidied(runtime.definitions(width))
+        return {}, code + machine.assemble(runtime.elementary(width, fused))
 
-    loaded = machine.Loaded(store.entry(f"runtime {width}", {"identity": "runtime"}, make).code)
-    services = (ctypes.c_void_p * len(runtime.SERVICES)).from_address(loaded.variable("services"))
-    services[:] = [_services()[name] for name in runtime.SERVICES]
+    loaded = machine.Loaded(store.entry(f"runtime {width} {fused}", {"identity": "runtime"}, make).code)
+    for w in sorted({width, 1}):
+        for name in vector_math.names(w, fused):
+            machine.publish(name.removeprefix("@"), loaded)
+    services = (ctypes.c_void_p * len(tables.SERVICES)).from_address(loaded.variable("services"))
+    services[:] = [_services()[name] for name in tables.SERVICES]
     word, address = ctypes.c_int64, ctypes.c_void_p
     batch = ctypes.CFUNCTYPE(word, address, address, word, word)(loaded.function("batch"))
     repeat = ctypes.CFUNCTYPE(None, address, address, word, word, word, word)(loaded.function("repeat"))
     return Runtime(loaded, loaded.function("call"), batch, repeat)
+
+
+def here() -> Runtime:
+    """The runtime for this processor."""
+    host = machine.host()
+    return shared(host.width, host.fused)
 
 
 # -- one function -----------------------------------------------------------------------------------------------------
@@ -74,7 +85,7 @@ class Kernels:
     varying: int = 0  # and inputs with a row for each step
 
 
-class Descriptor(ctypes.c_int64 * len(runtime.DESCRIPTOR)):  # type: ignore[misc]
+class Descriptor(ctypes.c_int64 * len(tables.DESCRIPTOR)):  # type: ignore[misc]
     """What the runtime knows of a function; `kept` lives as long, since addresses stand for it."""
 
     runtime: Runtime
@@ -87,7 +98,7 @@ def described(signature: Signature, kernels: Kernels, bound: Mapping[str, float]
     inputs, kept = _arguments(signature, numbers, output=False)
     outputs, more = _arguments(signature, numbers, output=True)
     free = [a for a in signature.inputs if not _is_bound(a, bound)]
-    counts = {f"count_{g}": sum(a.group == g for a in free) for g in runtime.GROUPS}
+    counts = {f"count_{g}": sum(a.group == g for a in free) for g in tables.GROUPS}
     alone = kernels.single_scratch is not None
     made = Descriptor()
     words = {
@@ -111,8 +122,8 @@ def described(signature: Signature, kernels: Kernels, bound: Mapping[str, float]
         "states": kernels.states,
         "varying": kernels.varying,
     }
-    made[:] = [words[name] for name in runtime.DESCRIPTOR]
-    made.runtime, made.kept = shared(machine.host().width), (kernels, inputs, outputs, kept, more, numbers, otherwise)
+    made[:] = [words[name] for name in tables.DESCRIPTOR]
+    made.runtime, made.kept = here(), (kernels, inputs, outputs, kept, more, numbers, otherwise)
     return made
 
 
@@ -138,12 +149,12 @@ def _arguments(signature: Signature, numbers: Mapping[str, Any], output: bool) -
             "ndim": len(shape),
             "dims": ctypes.addressof(lengths),
             "name": id(names[-1]),
-            "group": 1 + runtime.GROUPS.index(argument.group) if argument.group else 0,
+            "group": 1 + tables.GROUPS.index(argument.group) if argument.group else 0,
             "value": 0 if value is None else ctypes.addressof(value),
-            "comparison": 1 + [*runtime.COMPARISONS].index(comparison) if comparison else 0,
+            "comparison": 1 + [*tables.COMPARISONS].index(comparison) if comparison else 0,
             "limit": struct.unpack("<q", struct.pack("<d", limit))[0],
         }
-        words += [row[name] for name in runtime.ARGUMENT]
+        words += [row[name] for name in tables.ARGUMENT]
     return (ctypes.c_int64 * len(words))(*words), (names, axes)
 
 
@@ -204,7 +215,7 @@ def _operands(
     arrays: Sequence[Floats], cores: Sequence[Shape], leading: int, with_rows: Sequence[bool] = ()
 ) -> ctypes.Array[ctypes.c_int64]:
     """The table of operands, and after it the strides that it points to."""
-    first = len(arrays) * len(runtime.OPERAND)
+    first = len(arrays) * len(tables.OPERAND)
     table = (ctypes.c_int64 * (first + sum(map(len, cores))))()
     words: list[int] = []
     strides: list[int] = []
@@ -269,7 +280,7 @@ def _services() -> dict[str, int]:
 
 @cache
 def layout_is_known() -> bool:
-    """Whether objects lie in memory as `runtime` believes: CPython with a GIL, and an array that reads as expected."""
+    """Whether objects lie in memory as the runtime believes: CPython with a GIL, and an array that reads as expected."""
     if sys.implementation.name != "cpython" or "t" in getattr(sys, "abiflags", ""):
         return False
     array, number, names, listed = np.arange(6.0).reshape(2, 3), 1.5, ("out", "threads"), [number_ := 2.5, 3.5]
@@ -282,19 +293,19 @@ def layout_is_known() -> bool:
         return tuple((ctypes.c_int64 * 2).from_address(address))
 
     word, half, real = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
-    wanted = runtime.CONTIGUOUS | runtime.ALIGNED | runtime.WRITEABLE
+    wanted = tables.CONTIGUOUS | tables.ALIGNED | tables.WRITEABLE
     return bool(
-        read(array, runtime.TYPE, word) == id(np.ndarray) == _services()["array_type"]
-        and read(array, runtime.DATA, word) == array.ctypes.data
-        and read(array, runtime.NDIM, half) == 2
-        and pair(read(array, runtime.DIMENSIONS, word)) == (2, 3)
-        and pair(read(array, runtime.STRIDES, word)) == (24, 8)
-        and read(array, runtime.DTYPE, word) == id(np.dtype(np.float64))
-        and read(array, runtime.FLAGS, half) & wanted == wanted
-        and read(number, runtime.NUMBER, real) == number == read(np.float64(number), runtime.NUMBER, real)
-        and read(names, runtime.LENGTH, word) == len(names)
-        and read(names, runtime.ITEMS, word) == id(names[0])
-        and read(listed, runtime.LENGTH, word) == len(listed)
-        and word.from_address(read(listed, runtime.ITEMS, word)).value == id(number_)
-        and pair(read(words, runtime.TABLE, word)) == (7, 8)
+        read(array, tables.TYPE, word) == id(np.ndarray) == _services()["array_type"]
+        and read(array, tables.DATA, word) == array.ctypes.data
+        and read(array, tables.NDIM, half) == 2
+        and pair(read(array, tables.DIMENSIONS, word)) == (2, 3)
+        and pair(read(array, tables.STRIDES, word)) == (24, 8)
+        and read(array, tables.DTYPE, word) == id(np.dtype(np.float64))
+        and read(array, tables.FLAGS, half) & wanted == wanted
+        and read(number, tables.NUMBER, real) == number == read(np.float64(number), tables.NUMBER, real)
+        and read(names, tables.LENGTH, word) == len(names)
+        and read(names, tables.ITEMS, word) == id(names[0])
+        and read(listed, tables.LENGTH, word) == len(listed)
+        and word.from_address(read(listed, tables.ITEMS, word)).value == id(number_)
+        and pair(read(words, tables.TABLE, word)) == (7, 8)
     )

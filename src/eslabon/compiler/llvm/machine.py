@@ -156,16 +156,24 @@ def _objects(code: bytes) -> list[bytes]:
     return found
 
 
-def optimized(text: str) -> bytes:
-    """Machine code of a module with loops and calls of its own, by all passes of LLVM's level 3: for what is made once."""
+def tidied(text: str) -> bytes:
+    """Machine code of a module with loops and calls of its own: variables go into registers, and what is loaded twice is kept."""
     binding: Any = llvm()
-    target = _target_machine(3)
+    target = _target_machine()
     module = binding.parse_assembly(
         f'target triple = "{target.triple}"\ntarget datalayout = "{target.target_data}"\n{text}'
     )
-    passes = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(speed_level=3))
-    passes.getModulePassManager().run(module, passes)
+    passes = binding.create_new_module_pass_manager()
+    for name in ("always_inliner", "sroa", "new_gvn", "instruction_combine", "simplify_cfg"):
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(module, binding.create_pass_builder(target, binding.create_pipeline_tuning_options()))
     return _framed(target.emit_object(module))
+
+
+def publish(name: str, loaded: Loaded) -> None:
+    """Let code that is loaded from now on call a function of another module by its name. That module must stay loaded."""
+    binding: Any = llvm()
+    binding.add_symbol(name, loaded.function(name))
 
 
 class Loaded:

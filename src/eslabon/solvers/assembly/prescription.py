@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
-from eslabon.arguments import finite, states, text
+from eslabon.arguments import finite, names, states, text
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
@@ -198,12 +197,10 @@ def by_joints(m: Model, joints: tuple[str, ...] | str | None) -> Prescription:
     """The joints that are prescribed: the actuated ones unless others are named."""
     if joints is None:
         return _actuated(m)
-    if isinstance(joints, bytes) or not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints):
-        raise ModelError(f"joints names the prescribed joints, as in joints=('q1', 'q2'); it is {joints!r}.")
-    names = (joints,) if isinstance(joints, str) else tuple(joints)
-    if len(set(names)) != len(names):
-        raise ModelError(f"joints names a joint twice: {', '.join(names)}.")
-    return Prescription(tuple(m.joint(name).name for name in names))
+    chosen = names(joints, "joints")
+    if len(set(chosen)) != len(chosen):
+        raise ModelError(f"joints names a joint twice: {', '.join(chosen)}.")
+    return Prescription(tuple(m.joint(name).name for name in chosen))
 
 
 @per_model

@@ -80,7 +80,7 @@ def rates_at(
     made = rates(m, parts, q, first, second, designs=designs)
     v, a = made.v.reshape(*lead, m.nv), made.a.reshape(*lead, m.nv)
     shaped = Rates(v, a, made.slip.reshape(lead), made.condition.reshape(lead))
-    return shaped, np.broadcast_to(first, (len(q), first.shape[-1])).reshape(*lead, -1)
+    return shaped, np.broadcast_to(first, (len(q), first.shape[-1])).reshape(*lead, first.shape[-1])
 
 
 def _rate(x: Any, name: str, count: int) -> Floats:
