@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from inspect import Parameter, Signature, signature
 from typing import Any, ParamSpec, TypedDict, TypeVar
 
@@ -118,7 +118,12 @@ def unhashable(**options: Any) -> ModelError:
 
 def options_of_verb(m: Model, name: str) -> list[str]:
     """The options of the verb of a quantity: what it takes besides a state and what every verb takes."""
-    declared: Signature = signature(getattr(type(m), name.removesuffix("_under_forces")))
+    return _options_of_method(type(m), name.removesuffix("_under_forces"))
+
+
+@cache
+def _options_of_method(kind: type, name: str) -> list[str]:
+    declared: Signature = signature(getattr(kind, name))
     taken = {"self", "q", "v", "a", "tau", *CallOptions.__annotations__}
     return [x for x in declared.parameters if x not in taken]
 
