@@ -64,7 +64,9 @@ def measure(name: str, verb: str) -> str:
     words = {"frame": m.frames[0].name} if verb == "pose" else {}
     call = getattr(m, verb)
     call(*given, **words)
-    function = max((x for x in m.memory.values() if getattr(x, "__name__", "") == verb), key=lambda x: x.signature.operations)
+    function = max(
+        (x for x in m.memory.values() if getattr(x, "__name__", "") == verb), key=lambda x: x.signature.operations
+    )
     size = len(function.general.code._kept.code)
     best = min(_seconds(lambda: call(*given, **words)) for _ in range(7))
     traced, made, llvm = (1e3 * clock.spent[x] for x in ("trace", "_assembled", "_object"))
