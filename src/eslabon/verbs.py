@@ -209,7 +209,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         """The formula of a derivative, and what it is still to be differentiated by."""
         from eslabon.solvers.derived_formulas import ALONG, derived
 
-        along, held = choice(given.pop("along") or "frozen", "along", ALONG), given.pop("held")
+        along, held = choice(given.pop("along"), "along", ALONG), given.pop("held")
         for option in ("frame", "axes", "formulation"):
             if given[option] is None:
                 del given[option]
