@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from eslabon.errors import EslabonError, InputError, ModelError, ReadError, depth_of_user, shown, suggest
+from eslabon.errors import EslabonError, InputError, ModelError, ReadError, shown, suggest
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 T = TypeVar("T")
@@ -215,10 +214,3 @@ def known_options(
     code = function.__code__  # inspect.signature takes many a solution's time
     known = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     known_words(options, known, f"{verb} has no option", error)
-
-
-def renamed(old: str, new: str) -> None:
-    """Tell, once a place, that a word has another name now."""
-    warnings.warn(
-        f"{old} is now {new}; the old word goes with the next release.", DeprecationWarning, stacklevel=depth_of_user()
-    )

@@ -168,7 +168,7 @@ def test_what_has_no_answer_itself_is_refused() -> None:
 
 
 def test_variants_share_the_code_of_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
-    from eslabon.compiler import evaluator
+    from eslabon.compiler import evaluate as evaluator
 
     m = es.load("five_bar")
 

@@ -11,12 +11,30 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eslabon.arguments import floats
 from eslabon.errors import InputError, RotationError
+
+if TYPE_CHECKING:
+    import casadi as casadi  # what an editor and a type checker see
+else:
+
+    class _LazyModule(ModuleType):
+        """A module that is imported when somebody first asks for a name in it."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)  # those who look at modules need not load them
+            module = import_module(self.__name__)
+            vars(self).update(vars(module))  # from now on it is as quick as the module
+            return getattr(module, name)
+
+    casadi = _LazyModule("casadi")  # for formulas, which are read in every process and traced in few
 
 Scalar = Any  # float, numpy.ndarray of batch shape, or casadi.SX of shape (1, 1)
 Array = Any  # numpy.ndarray with its own axes last, or casadi.SX

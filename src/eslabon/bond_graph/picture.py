@@ -359,8 +359,8 @@ def draw(
     g: Graph, path: str | Path, preference: str | None, values: bool, paths: Any, theme: str | None = None
 ) -> Path:  # fmt: skip
     """See `BondGraph.draw`."""
+    from eslabon.atomic_files import write
     from eslabon.bond_graph.picture_files import figure, svg
-    from eslabon.files import write
     from eslabon.plotting import save_figure, theme_of
 
     if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (".svg", ".png", ".pdf"):

@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import casadi
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, choice, count, finite, known_words, text
 from eslabon.arguments import names as words
 from eslabon.bond_graph.numbers import BondVariables, bond_variables, function, state
@@ -22,7 +22,8 @@ from eslabon.bonds.equations import JACOBIAN, RATES, X, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest

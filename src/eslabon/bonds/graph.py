@@ -252,6 +252,36 @@ class Graph:
         """
         return self if not self._symbols else Graph(self.description)
 
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What was found out about the graph, native code too; it is forgotten with the graph.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").memory
+        {}
+        """
+        return {}
+
+    @property
+    def variant_of(self) -> None:
+        """Graphs have no variants that share native code.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").variant_of is None
+        True
+        """
+        return None
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """The parameters in which a variant may differ: none.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").varied
+        ()
+        """
+        return ()
+
     def check_parameters(self, names: Iterable[str]) -> None:
         """Refuse names that are not free parameters of this graph.
 

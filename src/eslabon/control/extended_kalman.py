@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive, states
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.control.covariances import covariance as covariance_of
 from eslabon.control.estimates import SENSING, Estimates, at_samples, positions, state_units
 from eslabon.control.kalman_formulas import packed, unpacked

@@ -56,7 +56,7 @@ class Animation:
 
     def save(self, path: str | Path, progress: bool | None = None) -> Path:
         """Write it as .mp4, .gif or .html, by the ending of the name."""
-        from eslabon.files import check_writable, write
+        from eslabon.atomic_files import check_writable, write
 
         ending = _ending(path)
         check_writable(path)

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from eslabon.arguments import file_path
+from eslabon.atomic_files import write
 from eslabon.compiler.calls import Composed
 from eslabon.compiler.linking import linked
 from eslabon.compiler.lookup import Lookup
 from eslabon.compiler.program import GraphError, Instruction, Program, read
 from eslabon.displays import displayed
-from eslabon.files import write
 from eslabon.pages.notebook import folded, source_text
 
 LINE = 72  # characters; what is longer than half of it gets a name before it goes into something else

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eslabon.arguments import Floats, count, instance
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.partition import beside, generic
 from eslabon.errors import ModelError
 from eslabon.identification.equations import INDEPENDENT_MOTION, LINEAR_EQUATIONS, independent

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import MOST_SEED, Floats, choice, count, finite, flag, known_words, positive
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
 from eslabon.displays import displayed

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, flag, positive
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.identification.base_parameters import base_parameters

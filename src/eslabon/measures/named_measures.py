@@ -8,6 +8,7 @@ from typing import Any
 
 from eslabon.arguments import known_words, mapping
 from eslabon.errors import ModelError, shown, suggest
+from eslabon.formulas.quantities import CLOSED, QUANTITIES
 from eslabon.measures.called_function import Called
 from eslabon.measures.closed_loop_damping import ClosedLoopDamping
 from eslabon.measures.condition import Condition
@@ -22,7 +23,6 @@ from eslabon.measures.reachable_workspace import ReachableWorkspace
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several
 from eslabon.measures.tracking_error import TrackingError
-from eslabon.quantities import CLOSED, QUANTITIES
 
 MEASURES: Mapping[str, type[Measure]] = {
     own.name: own

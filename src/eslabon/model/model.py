@@ -29,7 +29,7 @@ from eslabon.model.items import (
     Spring,
     Wrench,
 )
-from eslabon.model.memory import Family, Table, family_of
+from eslabon.model.memory import Table
 from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
 
 
@@ -273,9 +273,40 @@ class Model:
         >>> [round(float(m.variant(L2=L).assemble([2.0, 1.0])[1]), 3) for L in (0.03, 0.04, 0.05)]
         [-1.118, -1.212, -1.308]
         """
-        made, family = self.with_parameters(**values), family_of(self) or Family(self, ())
-        vars(made)["family"] = Family(family.base, tuple(sorted({*family.names, *values})))
+        made = self.with_parameters(**values)
+        vars(made).update(variant_of=self.variant_of or self, varied=tuple(sorted({*self.varied, *values})))
         return made
+
+    @cached_property
+    def variant_of(self) -> Model | None:
+        """The mechanism whose native code this one shares, as `variant` makes it; None of any other.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> m.variant(L2=0.05).variant_of is m
+        True
+        """
+        return None
+
+    @cached_property
+    def varied(self) -> tuple[str, ...]:
+        """The parameters in which a variant may differ from the mechanism that it is a variant of.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").variant(L2=0.05).varied
+        ('L2',)
+        """
+        return ()
+
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What was found out about the mechanism, native code too; it is forgotten with the mechanism.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").memory
+        {}
+        """
+        return {}
 
     def with_symbols(self, symbols: Mapping[str, Any]) -> Self:
         """The mechanism with CasADi symbols in place of some parameters' values: what the graphs are traced with.
@@ -654,8 +685,8 @@ class Model:
         return hashlib.sha256(repr(replace(self.description, shapes=())).encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if (family := family_of(self)) is not None:
-            return _variant, (family.base, {name: self.parameters[name] for name in family.names})
+        if self.variant_of is not None:
+            return _variant, (self.variant_of, {name: self.parameters[name] for name in self.varied})
         return type(self), (self.description, self._symbols or None)  # compiled code stays behind
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from eslabon.arguments import file_path
+from eslabon.atomic_files import write
 from eslabon.displays import displayed
-from eslabon.files import write
 from eslabon.language import checked, phrase, translated
 from eslabon.reproductions.comparison import Exhibit, Row, Section, Verdict, counted
 from eslabon.reproductions.document import Document

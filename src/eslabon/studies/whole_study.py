@@ -12,8 +12,8 @@ from typing import Any
 
 from eslabon import pages
 from eslabon.arguments import text
+from eslabon.atomic_files import check_writable, write
 from eslabon.errors import EslabonError, ModelError, ModelWarning, ReadError, SingularityWarning, shown
-from eslabon.files import check_writable, write
 from eslabon.language import phrase, translated
 from eslabon.mechanism import Mechanism, load
 from eslabon.pages.notebook import framed

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eslabon.atomic_files import check_writable, replacing, write
 from eslabon.errors import InputError, ReadError, shown
-from eslabon.files import check_writable, replacing, write
 from eslabon.sweeps.chunks import Chunk
 from eslabon.sweeps.sweep_table import REASON, Column, SweepTable, arrow, schema_of
 

@@ -159,7 +159,7 @@ class View:
 
     def save(self, path: str | Path) -> Path:
         """Write the scene as it stands as one HTML file, or, from a page that is open in a browser, a picture as PNG."""
-        from eslabon.files import write
+        from eslabon.atomic_files import write
 
         suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
         if suffix not in (".html", ".png"):

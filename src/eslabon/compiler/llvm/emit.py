@@ -8,30 +8,29 @@ function; what one piece computes for a later one waits in a scratch array, as d
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
-from eslabon.compiler.llvm import lookup_loops, matrix_loops, tables, vector_math
-from eslabon.compiler.llvm.ir import splat, vector_type
+from eslabon.compiler.llvm import lookup_loops, matrix_loops, products, tables, vector_math
+from eslabon.compiler.llvm.ir import STRAIGHT, splat, vector_type
 from eslabon.compiler.lookup import Lookup
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, starts
 
-# Instructions in one LLVM function. Measured on chains of 10,000 to 100,000 operations: compile time per operation
-# doubles from 1,000 to 4,000 and the code gets less than a tenth faster; from 400 to 1,000 it grows by a seventh and the
-# code gets no faster. What fits into one function stays whole all the same, since cutting it would cost a little.
-PIECE = 400
+# Instructions in one LLVM function. Measured on 4,000 to 10,000 of them without LLVM's scheduler: from 200 to 400 compile
+# time grows by a sixth to a third, and the code runs up to a sixth slower; below 200 neither gets better. What fits into
+# one function stays whole all the same: up to 1,000 it takes no longer, and runs as fast.
+PIECE = 200
 WHOLE = 1000
-SHARED = 3  # numbers divided by the same one, from which on its inverse is taken: CasADi writes x / y for x * (1 / y)
 
-# Only `contract` is allowed to LLVM (a*b + c in one rounding): the faster flags assume that NaN and infinity never occur.
+# No flag of LLVM's fast arithmetic: every operation rounds once, as it is written here and in `products`.
 _ONE_LINE = {
-    "add": "fadd contract {V} {a}, {b}",
-    "sub": "fsub contract {V} {a}, {b}",
-    "mul": "fmul contract {V} {a}, {b}",
+    "add": "fadd {V} {a}, {b}",
+    "sub": "fsub {V} {a}, {b}",
+    "mul": "fmul {V} {a}, {b}",
+    "div": "fdiv {V} {a}, {b}",
     "neg": "fneg {V} {a}",
-    "sq": "fmul contract {V} {a}, {a}",
-    "twice": "fadd contract {V} {a}, {a}",
+    "sq": "fmul {V} {a}, {a}",
+    "twice": "fadd {V} {a}, {a}",
     "inv": "fdiv {V} {one}, {a}",
     "sqrt": "call {V} @llvm.sqrt.{m}({V} {a})",
     "fabs": "call {V} @llvm.fabs.{m}({V} {a})",
@@ -40,10 +39,13 @@ _ONE_LINE = {
     "fmin": "call {V} @llvm.minnum.{m}({V} {a}, {V} {b})",
     "fmax": "call {V} @llvm.maxnum.{m}({V} {a}, {V} {b})",
     "copysign": "call {V} @llvm.copysign.{m}({V} {a}, {V} {b})",
+    products.PLUS: "call {V} @llvm.fma.{m}({V} {a}, {V} {b}, {V} {c})",
 }
 _TRUTH = "{r} = select {B} {r}.t, {V} {one}, {V} {zero}"
 _BOTH = ("{r}.x = fcmp une {V} {a}, {zero}", "{r}.y = fcmp une {V} {b}, {zero}")
 _SEVERAL_LINES = {
+    products.MINUS: ("{r}.n = fneg {V} {c}", "{r} = call {V} @llvm.fma.{m}({V} {a}, {V} {b}, {V} {r}.n)"),
+    products.FROM: ("{r}.n = fneg {V} {a}", "{r} = call {V} @llvm.fma.{m}({V} {r}.n, {V} {b}, {V} {c})"),
     "lt": ("{r}.t = fcmp olt {V} {a}, {b}", _TRUTH),
     "le": ("{r}.t = fcmp ole {V} {a}, {b}", _TRUTH),
     "eq": ("{r}.t = fcmp oeq {V} {a}, {b}", _TRUTH),
@@ -61,7 +63,6 @@ _SEVERAL_LINES = {
     ),
 }
 _CALLED = {"constpow": "pow"}
-_INTRINSICS = {"sqrt": 1, "fabs": 1, "floor": 1, "ceil": 1, "minnum": 2, "maxnum": 2, "copysign": 2, "fma": 3}
 _PARAMETERS = "(ptr noalias %source, ptr noalias %scratch, ptr noalias %target)"
 
 
@@ -106,51 +107,65 @@ def has_loops(program: Program) -> bool:
 def single_kernel(program: Program, width: int, fused: bool) -> Kernel:
     """The same for one state alone, @one.kernel; only operators on matrices use vectors of this width."""
     made = _kernel(program, 1, width, fused, None)
-    text = re.sub(r"@(?=(kernel|f[0-9]+|vector|lanes)\b)", "@one.", made.text)
+    text = re.sub(r"@(?=(kernel|f[0-9]+)\b)", "@one.", made.text)
     return replace(made, text=text, name="@one.kernel", width=1)
 
 
 def _kernel(program: Program, width: int, across: int, fused: bool, piece: int | None) -> Kernel:
-    V = vector_type(width)
-    declared = [
-        f"declare {V} @llvm.{name}.v{width}f64({', '.join([V] * arity)})\n" for name, arity in _INTRINSICS.items()
-    ]
-    family = program.family()
-    names = {p.digest: f"@f{k}" for k, p in enumerate(family[:-1])} | {program.digest: "@kernel"}
-    words, texts, size = _Words(width), [], 0
-    for p in family:
-        if p.operator is not None:
-            if isinstance(p.operator, Lookup):
-                texts.append(lookup_loops.definition(names[p.digest], p.operator, width))
-                continue
-            texts.append(matrix_loops.definition(names[p.digest], p.operator, across, size, width == 1))
+    family, words = _Family(program, fused), _Words(width, fused)
+    texts, size = [], 0
+    for p in program.family():
+        name = family.names[p.digest]
+        if isinstance(p.operator, Lookup):
+            texts.append(lookup_loops.definition(name, p.operator, width))
+        elif p.operator is not None:
+            texts.append(matrix_loops.definition(name, p.operator, across, size, width == 1, fused))
             size += matrix_loops.scratch_size(p.operator, across, width == 1)
-            continue
-        code = _Function(p, names, words, size, piece or (PIECE if len(p.instructions) > WHOLE else WHOLE))
-        texts.append(code.text())
-        size = code.frame.end
-    text = "".join([*declared, vector_math.definitions(words.called, width, fused), *texts])
+        else:
+            own = family.written(p)
+            limit = piece or (PIECE if len(own.instructions) > WHOLE else WHOLE)
+            code = _Function(name, own, family, words, size, limit)
+            texts.append(code.text())
+            size = code.frame.end
+    text = "".join([vector_math.declarations(words.called, width, fused), *texts])
     return Kernel(text, Layout.of(program), size, "@kernel", width)
+
+
+class _Family:
+    """A program and all that it calls: their names in the module, and their instructions as they are carried out."""
+
+    def __init__(self, program: Program, fused: bool) -> None:
+        self._fused = fused
+        self._written: dict[str, Program] = {}
+        *callees, own = program.family()
+        self.names = {p.digest: f"@f{k}" for k, p in enumerate(callees)} | {own.digest: "@kernel"}
+
+    def written(self, program: Program) -> Program:
+        """The program with its products fused, wherever its code will stand."""
+        if program.digest not in self._written:
+            steps = products.arithmetic(program.instructions, self._fused)
+            self._written[program.digest] = replace(program, instructions=tuple(steps))
+        return self._written[program.digest]
 
 
 class _Words:
     """LLVM's words for vectors of one width, and the elementary functions that were called."""
 
-    def __init__(self, width: int) -> None:
-        self.width, self.V = width, vector_type(width)
+    def __init__(self, width: int, fused: bool) -> None:
+        self.width, self.fused, self.V = width, fused, vector_type(width)
         self.called: set[str] = set()
-        self.align, self.one = f"align {8 * width}", splat(width, 1.0)
+        self.align = f"align {8 * width}"
         words = {
             "V": self.V,
             "B": vector_type(width, "i1"),
             "m": f"v{width}f64",
             "zero": "zeroinitializer",
-            "one": self.one,
+            "one": splat(width, 1.0),
             "minus": splat(width, -1.0),
         }
 
         def filled(line: str) -> str:
-            return f"  {line}".format(r="{r}", a="{a}", b="{b}", **words)
+            return f"  {line}".format(r="{r}", a="{0}", b="{1}", c="{2}", **words)
 
         self.lines = {name: filled("{r} = " + line) for name, line in _ONE_LINE.items()}
         self.lines |= {name: "\n".join(map(filled, lines)) for name, lines in _SEVERAL_LINES.items()}
@@ -171,7 +186,6 @@ class _Frame:
         for k, i in enumerate(program.instructions):
             for a in i.args:
                 self._last[a] = k
-        self.divides = Counter(i.args[1] for i in program.instructions if i.name == "div")
         layouts = [Layout.of(f) for f in program.functions]
         own = {r.call: r for r in program.repeated}
         self.one = [self._taken(layout.input_size) for layout in layouts]
@@ -227,14 +241,14 @@ class _Frame:
 class _Function:
     """A program as LLVM functions: pieces, and one under its own name that runs through them."""
 
-    def __init__(self, program: Program, names: dict[str, str], words: _Words, start: int, piece: int) -> None:
-        self._program, self._names, self._words, self._piece = program, names, words, piece
+    def __init__(
+        self, name: str, program: Program, family: _Family, words: _Words, start: int, piece: int
+    ) -> None:  # fmt: skip
+        self._own, self._program, self._family, self._words, self._piece = name, program, family, words, piece
         self._layout, self.frame = Layout.of(program), _Frame(program, start, piece)
-        self._own = names[program.digest]
 
     def text(self) -> str:
-        steps = self._program.instructions
-        firsts = range(0, len(steps), self._piece)
+        firsts = range(0, len(self._program.instructions), self._piece)
         pieces = [self._text_of_piece(n, first) for n, first in enumerate(firsts)]
         calls = [f"  call void {self._own}.{n}{_PARAMETERS}" for n in range(len(pieces))]
         moves = self._moves()
@@ -244,7 +258,7 @@ class _Function:
             tables.moves(f"{self._own}.moves{call if call >= 0 else ''}", table, self._words.width)
             for call, table in moves.items()
         ]
-        return "".join(self._repetitions() + loops + pieces) + _define(self._own, calls)
+        return "".join([*self._repetitions(), *loops, STRAIGHT, *pieces, STRAIGHT, _define(self._own, calls)])
 
     def _moves(self) -> dict[int, list[tuple[int, int]]]:
         """From where to where results go, by the call whose arguments they are; -1 is for outputs."""
@@ -271,15 +285,16 @@ class _Function:
     def _repeated_body(self, callee: Program) -> list[str]:
         """The callee's own instructions, if they are one piece, or a call."""
         if callee.functions or len(callee.instructions) > WHOLE:
-            return tables.call_body(self._names[callee.digest], starts(callee.input_shapes), self._words.width)
-        frame = _Frame(callee, 0, len(callee.instructions))
-        code = _Piece(callee, Layout.of(callee), frame, self._words, self._names, apart=True)
-        for k in range(len(callee.instructions)):
+            return tables.call_body(self._family.names[callee.digest], starts(callee.input_shapes), self._words.width)
+        own = self._family.written(callee)
+        frame = _Frame(own, 0, len(own.instructions))
+        code = _Piece("", own, Layout.of(own), frame, self._words, self._family.names, apart=True)
+        for k in range(len(own.instructions)):
             code.instruction(k)
         return code.lines
 
     def _text_of_piece(self, number: int, first: int) -> str:
-        code = _Piece(self._program, self._layout, self.frame, self._words, self._names)
+        code = _Piece(self._own, self._program, self._layout, self.frame, self._words, self._family.names)
         for k in range(first, min(first + self._piece, len(self._program.instructions))):
             code.instruction(k)
         self.frame.finished(number)
@@ -287,27 +302,22 @@ class _Function:
 
 
 def _define(name: str, lines: list[str]) -> str:
-    return "\n".join([f"define internal void {name}{_PARAMETERS} nounwind {{", *lines, "  ret void\n}\n"])
+    linkage = "" if name == "@kernel" else "internal "  # the kernel itself is called from elsewhere
+    return "\n".join([f"define {linkage}void {name}{_PARAMETERS} nounwind {{", *lines, "  ret void\n}\n"])
 
 
 class _Piece:
     """One stretch of instructions as one LLVM function; `names` are the values at hand in it."""
 
     def __init__(
-        self, program: Program, layout: Layout, frame: _Frame, words: _Words, functions: dict[str, str],
+        self, own: str, program: Program, layout: Layout, frame: _Frame, words: _Words, functions: dict[str, str],
         apart: bool = False,
     ) -> None:  # fmt: skip
         self._apart = apart  # each input at an address of its own
-        self._program, self._layout, self._frame, self._words, self._functions = (
-            program,
-            layout,
-            frame,
-            words,
-            functions,
-        )
+        self._own, self._program, self._layout = own, program, layout
+        self._frame, self._words, self._functions = frame, words, functions
         self._names: dict[int, str] = {}
         self._turned: set[int] = set()
-        self._inverted: set[int] = set()
         self._handed = {x.target for x in program.moves}
         self.lines: list[str] = []
 
@@ -323,9 +333,7 @@ class _Piece:
             return
         line = self._words.lines.get(i.name)
         if line is not None:
-            self.lines.append(line.format(r=f"%r{k}", a=arguments[0], b=arguments[-1]))
-        elif i.name == "div":
-            self._divide(k, i, arguments)
+            self.lines.append(line.format(*arguments, r=f"%r{k}"))
         elif i.name in ("sin", "cos"):
             self._turn(k, i)
         else:
@@ -348,7 +356,7 @@ class _Piece:
         places = {"s": self._frame.arguments[call], "t": self._frame.results[call], "u": self._frame.one[f]}
         for name, place in places.items():
             self.lines.append(f"  %{name}{k} = getelementptr {self._words.V}, ptr %scratch, i64 {place}")
-        callee, own = self._functions[self._program.functions[f].digest], self._functions[self._program.digest]
+        callee, own = self._functions[self._program.functions[f].digest], self._own
         if call in self._handed:
             self.lines.append(f"  call void {own}.moves{call}(ptr %scratch, ptr %scratch)")
         given = f"ptr %s{k}, ptr %scratch, ptr %t{k}"
@@ -362,27 +370,19 @@ class _Piece:
             raise GraphError(f"{self._program.name} uses {i.name!r}, which native code does not know.")
         self._words.called.add(called)
         text = ", ".join(f"{V} {a}" for a in arguments)
-        self.lines.append(f"  %r{k} = call {V} {vector_math.function_name(called)}({text})")
-
-    def _divide(self, k: int, i: Instruction, arguments: list[str]) -> None:
-        """By what divides several numbers only once: the inverse serves them all."""
-        V, (above, below) = self._words.V, arguments
-        if self._frame.divides[i.args[1]] < SHARED:
-            self.lines.append(f"  %r{k} = fdiv {V} {above}, {below}")
-            return
-        if i.args[1] not in self._inverted:
-            self._inverted.add(i.args[1])
-            self.lines.append(f"  %i{i.args[1]} = fdiv {V} {self._words.one}, {below}")
-        self.lines.append(f"  %r{k} = fmul contract {V} {above}, %i{i.args[1]}")
+        self.lines.append(
+            f"  %r{k} = call {V} {vector_math.function_name(called, self._words.width, self._words.fused)}({text})"
+        )
 
     def _turn(self, k: int, i: Instruction) -> None:
         """Sine and cosine of one angle share a call."""
         V = self._words.V
-        self._words.called.add(i.name)
+        self._words.called.add("sincos")
+        sincos = vector_math.function_name("sincos", self._words.width, self._words.fused)
         angle, pair = i.args[0], f"{{{V}, {V}}}"
         if angle not in self._turned:
             self._turned.add(angle)
-            self.lines.append(f"  %t{angle} = call {pair} @vector.sincos({V} {self._names[angle]})")
+            self.lines.append(f"  %t{angle} = call {pair} {sincos}({V} {self._names[angle]})")
         self.lines.append(f"  %r{k} = extractvalue {pair} %t{angle}, {int(i.name == 'cos')}")
 
     def _fetched(self, a: int) -> str:

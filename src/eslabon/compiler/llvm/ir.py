@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+# A line before and after functions without loops, of which a long program has most: `machine` may compile these apart.
+STRAIGHT = "; straight code\n"
+
 
 def bits(x: float) -> str:
     """A double as LLVM writes it exactly.

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
+from eslabon.compiler.llvm.ir import STRAIGHT
 from eslabon.errors import InputError
 
 
@@ -54,9 +59,10 @@ def host() -> Host:
     return Host(triple, binding.get_host_cpu_name(), present.flatten(), width, fused, compiler)
 
 
-# Instructions of a program beyond which its code is made at LLVM's level 0. Measured on 40,000 to 130,000 of them: made
-# three to four times as fast, it runs a fifth to a half slower, so that a hundred thousand calls go by before level 1 pays.
-LONG = 25_000
+# Instructions of a kernel beyond which its straight code is made at LLVM's level 0, and only its loops at level 1.
+# Measured on 10,000 to 25,000 of them: straight code is made three times as fast and runs a twentieth to a sixth slower,
+# so that some hundred thousand calls go by before level 1 pays; loops would run five times slower.
+LONG = 20_000
 
 
 def optimization() -> int:
@@ -78,24 +84,106 @@ def _target_machine(level: int = 1) -> Any:
     return target.create_target_machine(cpu=here.cpu, features=here.features, opt=level, jit=True)
 
 
-def assemble(text: str, instructions: int = 0) -> bytes:
-    """Object code of a module given as LLVM text, of a program with so many instructions.
+def assemble(text: str, instructions: int = 0, quick: bool = False) -> bytes:
+    """Machine code of a module given as LLVM text, of a kernel with so many instructions; `Loaded` reads it.
 
-    No optimisation passes: CasADi has already shared what can be shared.
+    It is one object, or two where the straight code of a long kernel, or of one to be made quickly, is made at another
+    level than its loops. No optimisation passes: CasADi has already shared what can be shared.
     """
+    level = optimization()
+    if level == 0 or (instructions <= LONG and not quick):
+        return _framed(_object(text, level))
+    loops, straight = _parted(text)
+    return _framed(_object(loops, level)) + _framed(_object(straight, 0))
+
+
+def _object(text: str, level: int) -> bytes:
+    """The object code of one module."""
     binding: Any = llvm()
-    target = _target_machine(0 if instructions > LONG else optimization())
-    code: bytes = target.emit_object(binding.parse_assembly(f'target triple = "{target.triple}"\n{text}'))
+    target = _target_machine(level)
+    module = binding.parse_assembly(f'target triple = "{target.triple}"\n{text}')
+    with _unscheduled():
+        code: bytes = target.emit_object(module)
     return code
 
 
+_SCHEDULING = Lock()
+
+
+@contextmanager
+def _unscheduled() -> Iterator[None]:
+    """Without LLVM's second scheduling of instructions, which takes a quarter of its time and finds nothing here: the
+    order of a program is good already. The switch is one for the whole process, where others may use LLVM too."""
+    binding: Any = llvm()
+    with _SCHEDULING:
+        binding.set_option("eslabon", "-enable-misched=false")
+        try:
+            yield
+        finally:
+            binding.set_option("eslabon", "-enable-misched=true")
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """A module as two that call each other's functions: loops and whatever else there is, and straight code."""
+    parts = text.replace("define internal ", "define ").split(STRAIGHT)
+    loops, straight = "".join(parts[::2]), "".join(parts[1::2])
+    declared = "".join(re.findall("declare .*\n", loops))
+    return _declarations(straight) + loops, declared + _declarations(loops) + straight
+
+
+def _declarations(text: str) -> str:
+    """What another module must know of the functions in a text."""
+    return "".join([f"declare {header}\n" for header in re.findall(r"define (.*\)).* {\n", text)])
+
+
+# Objects stand one after the other, each behind this mark and its length in eight bytes.
+_MARK = b"object\r\n"
+
+
+def _framed(code: bytes) -> bytes:
+    return _MARK + len(code).to_bytes(8, "little") + code
+
+
+def _objects(code: bytes) -> list[bytes]:
+    """The objects in what `assemble` made; LLVM would crash on anything else."""
+    found = []
+    while code:
+        end = 16 + int.from_bytes(code[8:16], "little")
+        if not code.startswith(_MARK) or len(code) < end:
+            raise ValueError("this is no machine code made by machine.assemble.")
+        found.append(code[16:end])
+        code = code[end:]
+    return found
+
+
+def tidied(text: str) -> bytes:
+    """Machine code of a module with loops and calls of its own: variables go into registers, and what is loaded twice is kept."""
+    binding: Any = llvm()
+    target = _target_machine()
+    module = binding.parse_assembly(
+        f'target triple = "{target.triple}"\ntarget datalayout = "{target.target_data}"\n{text}'
+    )
+    passes = binding.create_new_module_pass_manager()
+    for name in ("always_inliner", "sroa", "new_gvn", "instruction_combine", "simplify_cfg"):
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(module, binding.create_pass_builder(target, binding.create_pipeline_tuning_options()))
+    return _framed(target.emit_object(module))
+
+
+def publish(name: str, loaded: Loaded) -> None:
+    """Let code that is loaded from now on call a function of another module by its name. That module must stay loaded."""
+    binding: Any = llvm()
+    binding.add_symbol(name, loaded.function(name))
+
+
 class Loaded:
-    """Object code in memory; it stays there as long as this object lives."""
+    """Machine code in memory; it stays there as long as this object lives."""
 
     def __init__(self, code: bytes) -> None:
         binding: Any = llvm()
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine())
-        self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
+        for part in _objects(code):
+            self._engine.add_object_file(binding.ObjectFileRef.from_data(part))
         self._engine.finalize_object()
 
     def function(self, name: str) -> int:

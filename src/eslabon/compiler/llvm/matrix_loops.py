@@ -34,12 +34,12 @@ def _whole(count: int, width: int) -> int:
     return -(-count // width) * width
 
 
-def definition(name: str, f: Operator, width: int, place: int, single: bool) -> str:
+def definition(name: str, f: Operator, width: int, place: int, single: bool, fused: bool) -> str:
     """@name(source, scratch, target), whose own part of the scratch array begins at `place`, for a block of states or for
-    one alone."""
+    one alone; `fused` says that the processor multiplies and adds in one rounding."""
     b = Body(width)
     kinds: dict[str, type[_Operation]] = {"factor": _Factor, "solve": _Solve, "multiply": _Multiply}
-    code = kinds[f.kind](name, f, b, single)
+    code = kinds[f.kind](name, f, b, single, fused)
     if single:
         code.one_state(b.offset("%scratch", place, "double"))
     else:
@@ -60,8 +60,8 @@ class Matrix:
 class _Operation(ABC):
     """An operator under construction: tables, and loops for either way."""
 
-    def __init__(self, name: str, f: Operator, b: Body, single: bool) -> None:
-        self.name, self.f, self.rows, self.b, self.single = name, f, f.rows, b, single
+    def __init__(self, name: str, f: Operator, b: Body, single: bool, fused: bool) -> None:
+        self.name, self.f, self.rows, self.b, self.single, self.fused = name, f, f.rows, b, single, fused
         self.V, self.align = vector_type(b.width), "align 8" if single else f"align {8 * b.width}"
         self.tables: list[str] = []
         self.starts = self.table("starts", f.rows.starts)
@@ -108,10 +108,15 @@ class _Operation(ABC):
         """A packed entry."""
         return self.everywhere(at, place) if self.single else self.load(at, place)
 
-    def less(self, x: str, factor: str, y: str) -> str:
-        """x - factor y."""
-        product = self.b.let(f"fmul contract {self.V} {factor}, {y}")
-        return self.b.let(f"fsub contract {self.V} {x}, {product}")
+    def negative(self, x: str) -> str:
+        return self.b.let(f"fneg {self.V} {x}")
+
+    def plus(self, x: str, factor: str, y: str) -> str:
+        """x + factor y, rounded once where the processor can."""
+        b, V = self.b, self.V
+        if self.fused:
+            return b.vector(factor).fma(b.vector(y), b.vector(x)).name
+        return b.let(f"fadd {V} {x}, {b.let(f'fmul {V} {factor}, {y}')}")
 
     def padded(self, first: int, rows: int, columns: int, into: str) -> Matrix:
         """Rows of %source, from a place on, in whole vectors: what follows a row comes along."""
@@ -151,8 +156,8 @@ class _Operation(ABC):
         b = self.b
         with b.fold(entries[1], begin, entries[0]) as (e, sums):
             row = b.offset(x.at, self.add(self.times(self.number(index, e), x.stride), column), self.V)
-            value = self.factor("%source", self.number(place, e) if place else e)
-            sums.following = [self.less(s, value, self.load(row, k)) for k, s in enumerate(sums.values)]
+            less = self.negative(self.factor("%source", self.number(place, e) if place else e))
+            sums.following = [self.plus(s, less, self.load(row, k)) for k, s in enumerate(sums.values)]
         return sums.values
 
     def in_tiles(self, stride: int) -> list[tuple[int, int, int]]:
@@ -212,13 +217,13 @@ class _Factor(_Operation):
             inverse = b.let(f"fdiv {V} {splat(b.width, 1.0)}, {entry(self.add(row, count))}")
             with b.loop(count) as j:
                 other = self.number(starts, self.number(self.index, self.add(first, j)))
-                share = b.let(f"fmul contract {V} {entry(self.add(row, j))}, {inverse}")
+                less = self.negative(b.let(f"fmul {V} {entry(self.add(row, j))}, {inverse}"))
                 with b.loop(self.add(j, 1), step=step) as a:
                     place = self.add(other, a)
-                    stored(self.less(loaded(place), share, loaded(self.add(row, a))), place)
+                    stored(self.plus(loaded(place), less, loaded(self.add(row, a))), place)
             with b.loop(count, step=step) as a:
                 place = self.add(row, a)
-                stored(b.let(f"fmul contract {V} {loaded(place)}, {inverse}"), place)
+                stored(b.let(f"fmul {V} {loaded(place)}, {inverse}"), place)
             if step > 1:
                 number = b.let(f"extractelement {V} {inverse}, i32 0")
                 b.do(f"store double {number}, ptr {b.offset(at, self.add(row, count), 'double')}, align 8")
@@ -227,8 +232,8 @@ class _Factor(_Operation):
 
 
 class _Solve(_Operation):
-    def __init__(self, name: str, f: Operator, b: Body, single: bool) -> None:
-        super().__init__(name, f, b, single)
+    def __init__(self, name: str, f: Operator, b: Body, single: bool, fused: bool) -> None:
+        super().__init__(name, f, b, single, fused)
         below: list[list[tuple[int, int]]] = [[] for _ in f.rows.columns]  # by column: row, and place among the entries
         for k, row in enumerate(f.rows.columns):
             for a, i in enumerate(row[:-1]):
@@ -268,8 +273,8 @@ class _Solve(_Operation):
                     start, last = self.number(self.starts, i), self.add(self.number(self.starts, self.add(i, 1)), -1)
                     inverse = self.factor("%source", last)
                     if self.f.negative:
-                        inverse = b.let(f"fneg {self.V} {inverse}")
-                    begin = [b.let(f"fmul contract {self.V} {inverse}, {self.load(line, t)}") for t in range(tile)]
+                        inverse = self.negative(inverse)
+                    begin = [b.let(f"fmul {self.V} {inverse}, {self.load(line, t)}") for t in range(tile)]
                     sums = self.accumulated(begin, x, (start, last), self.index, column)
                     for t, value in enumerate(sums):
                         self.store(value, line, t)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import choice, finite, flag, positive
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import residuals_at
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (

@@ -1,0 +1,40 @@
+"""The machine code of a program's kernels, each apart: whoever calls one of the two need not wait for the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eslabon.compiler.llvm import machine
+from eslabon.compiler.llvm.emit import Kernel, Layout, has_loops, kernel, single_kernel
+from eslabon.compiler.program import Program
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A kernel as machine code, and the memory that it works on: packed inputs, scratch array and packed outputs, in vectors
+    of `width` numbers, aligned to 64 bytes. Outputs that are zero by structure are never written."""
+
+    code: bytes  # machine.Loaded(code).function(name) is the address of void (source, scratch, target)
+    name: str
+    width: int
+    layout: Layout
+    scratch_size: int
+
+
+def assembled_batch(program: Program, quick: bool = False) -> Assembled:
+    """The code for a block of states, one in each lane; a quick one is made sooner and runs slower."""
+    here = machine.host()
+    return _assembled(kernel(program, here.width, here.fused), program.length, quick)
+
+
+def assembled_single(program: Program, quick: bool = False) -> Assembled:
+    """The code for one state alone. Without loops it is that for a block, whose lanes are then all the same."""
+    here = machine.host()
+    if not has_loops(program):
+        return assembled_batch(program, quick)
+    return _assembled(single_kernel(program, here.width, here.fused), program.length, quick)
+
+
+def _assembled(made: Kernel, length: int, quick: bool) -> Assembled:
+    code = machine.assemble(made.text, length, quick)
+    return Assembled(code, made.name.removeprefix("@"), made.width, made.layout, made.scratch_size)
