@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import model, read
-from eslabon.formulas.quantities import quantity as quantity_of
-from eslabon.arguments import known_options, number
+from eslabon.arguments import UNHASHABLE, known_options, number
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, file_name, shown
 from eslabon.formulas.quantities import SPECTRAL
+from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
 from eslabon.verbs import (
     CallOptions,
@@ -363,7 +363,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["pose", frame]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(frame=frame) from None
         return native(q, **more) if more else native(q)
 
@@ -384,7 +384,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["jacobian", frame, axes]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(frame=frame, axes=axes) from None
         return native(q, **more) if more else native(q)
 
@@ -400,7 +400,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["velocity", frame, axes]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(frame=frame, axes=axes) from None
         return native(q, v, **more) if more else native(q, v)
 
@@ -422,7 +422,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["acceleration", frame, axes]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(frame=frame, axes=axes) from None
         return native(q, v, a, **more) if more else native(q, v, a)
 
@@ -437,7 +437,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["position_hessian", frame]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(frame=frame) from None
         return native(q, **more) if more else native(q)
 
@@ -885,7 +885,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["inverse_dynamics", formulation, constraints, weights, independent]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         return native(q, v, a, **more) if more else native(q, v, a)
 
@@ -908,7 +908,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["forward_dynamics", formulation, constraints, independent]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         return native(q, v, tau, **more) if more else native(q, v, tau)
 
@@ -963,7 +963,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["hybrid_dynamics", formulation, constraints, independent]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         return native(q, v, a, **more) if more else native(q, v, a)
 
@@ -1037,7 +1037,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         return native(q, v, given, **more) if more else native(q, v, given)
 
@@ -1060,7 +1060,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except TypeError:
+        except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         return native(q, v, given, **more) if more else native(q, v, given)
 
@@ -1333,7 +1333,7 @@ class Mechanism(model.Model):
         by, held = hashable(by), hashable(held)
         try:
             native = self._derivatives[quantity, by, frame, axes, formulation, along, held]
-        except TypeError:
+        except UNHASHABLE:
             options = {"by": by, "frame": frame, "axes": axes, "formulation": formulation, "along": along, "held": held}
             raise unhashable(quantity=quantity, **options) from None
         return native(*arrays, **more)

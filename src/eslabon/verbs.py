@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import choice, finite, floats, mapping, positive
+from eslabon.arguments import UNHASHABLE, choice, finite, floats, mapping, positive
 from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.function import Function
@@ -107,7 +107,7 @@ def unhashable(**options: Any) -> ModelError:
     for name, value in options.items():
         try:
             hash(value)
-        except TypeError:
+        except UNHASHABLE:
             return ModelError(f"{name} is a text, a number or left out; it is {shown(value)}.")
     raise AssertionError("all options can stand in a key")
 

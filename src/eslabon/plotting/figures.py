@@ -10,10 +10,10 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from eslabon.arguments import count as checked_count
 from eslabon.arguments import choice, file_path, flag, positive
-from eslabon.errors import InputError, MissingDependencyError, ReadError, shown
+from eslabon.arguments import count as checked_count
 from eslabon.atomic_files import write
+from eslabon.errors import InputError, MissingDependencyError, ReadError, shown
 from eslabon.plotting.axes import plain
 from eslabon.plotting.themes import Theme, theme_of
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.errors import ReadError, shown
 from eslabon.atomic_files import write
+from eslabon.errors import ReadError, shown
 from eslabon.model.configuration import Column
 from eslabon.sheets import from_inert, inert
 from eslabon.simulate.simulated_motion import Motion, Occurrences, Statistics

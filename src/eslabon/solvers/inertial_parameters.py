@@ -10,8 +10,8 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
-from eslabon.model import Model, as_model
 from eslabon.formulas.quantities import quantity
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.pages import table
 from eslabon.sheets import Sheet

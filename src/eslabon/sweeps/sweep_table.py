@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.arguments import names as words
 from eslabon.arguments import Floats, file_path, known_words, text
+from eslabon.arguments import names as words
+from eslabon.atomic_files import replacing
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError, ReadError, shown, suggest
-from eslabon.atomic_files import replacing
 from eslabon.sheets import inert
 from eslabon.sweeps.table_contents import Contents, contents
 from eslabon.sweeps.table_display import described, shown_pieces

@@ -9,7 +9,6 @@ import numpy as np
 
 from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
-from eslabon.compiler.evaluator import evaluate as evaluated
 from eslabon.arguments import finite, names, states, text
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula
