@@ -105,11 +105,11 @@ def finding(call: Callable[[], Any], folder: Path) -> Finding | None:
                 _used(call())
         except es.EslabonError as error:
             trouble = _trouble(str(error))
-            return Finding(_wing(error), f"message {trouble}", str(error)) if trouble else None
+            return Finding(_wing(error) or "eslabon", f"message {trouble}", str(error)) if trouble else None
         except (Exception, SystemExit, Endless) as error:
-            if isinstance(error, TypeError) and MISFIT.search(str(error)):
-                return None
-            return Finding(_wing(error), type(error).__name__, str(error))
+            wing = _wing(error)
+            by_python = isinstance(error, TypeError) and (not wing or MISFIT.search(str(error)))
+            return None if by_python else Finding(wing or "eslabon", type(error).__name__, str(error))
     return None
 
 
@@ -155,11 +155,12 @@ def _trouble(message: str) -> str:
 
 
 def _wing(error: BaseException) -> str:
-    """The wing that a call went into: of the first frame of ours that is not the one-line method of a mechanism."""
+    """The wing that a call went into: of the first frame of ours that is not the one-line method of a mechanism. It is empty
+    where Python refused the call."""
     trace, wing = error.__traceback__, ""
     while trace is not None and wing in ("", "mechanism"):
         _, *rooms = trace.tb_frame.f_globals.get("__name__", "").split(".")
         if trace.tb_frame.f_globals.get("__package__", "").split(".")[0] == "eslabon":
             wing = rooms[0] if rooms else "eslabon"
         trace = trace.tb_next
-    return wing or "eslabon"
+    return wing
