@@ -118,11 +118,12 @@ def unhashable(**options: Any) -> ModelError:
 
 def options_of_verb(m: Model, name: str) -> list[str]:
     """The options of the verb of a quantity: what it takes besides a state and what every verb takes."""
-    return _options_of_method(type(m), name.removesuffix("_under_forces"))
+    kind: Any = type(m)
+    return _options_of_method(kind, name.removesuffix("_under_forces"))
 
 
 @cache
-def _options_of_method(kind: type, name: str) -> list[str]:
+def _options_of_method(kind: Any, name: str) -> list[str]:
     declared: Signature = signature(getattr(kind, name))
     taken = {"self", "q", "v", "a", "tau", *CallOptions.__annotations__}
     return [x for x in declared.parameters if x not in taken]
