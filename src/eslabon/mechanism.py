@@ -1292,7 +1292,7 @@ class Mechanism(model.Model):
         frame: str | None = None,
         axes: str | None = None,
         formulation: str | None = None,
-        along: str | None = None,
+        along: str = "frozen",
         held: Any = None,
         **more: Any,
     ) -> Any:
@@ -1327,7 +1327,8 @@ class Mechanism(model.Model):
         if isinstance(quantity, str) and quantity in SPECTRAL:
             from eslabon.linear.spectral_derivatives import spectral_derivative
 
-            own = {"frame": frame, "axes": axes, "formulation": formulation, "along": along, "held": held}
+            followed = None if along == "frozen" else along
+            own = {"frame": frame, "axes": axes, "formulation": formulation, "along": followed, "held": held}
             given = {name: x for name, x in own.items() if x is not None}
             return spectral_derivative(self, quantity, by, arrays, {**more, **given})
         by, held = hashable(by), hashable(held)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from inspect import Parameter, Signature, signature
 from typing import Any, ParamSpec, TypedDict, TypeVar
 
@@ -118,7 +118,13 @@ def unhashable(**options: Any) -> ModelError:
 
 def options_of_verb(m: Model, name: str) -> list[str]:
     """The options of the verb of a quantity: what it takes besides a state and what every verb takes."""
-    declared: Signature = signature(getattr(type(m), name.removesuffix("_under_forces")))
+    kind: Any = type(m)
+    return _options_of_method(kind, name.removesuffix("_under_forces"))
+
+
+@cache
+def _options_of_method(kind: Any, name: str) -> list[str]:
+    declared: Signature = signature(getattr(kind, name))
     taken = {"self", "q", "v", "a", "tau", *CallOptions.__annotations__}
     return [x for x in declared.parameters if x not in taken]
 
@@ -204,7 +210,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         """The formula of a derivative, and what it is still to be differentiated by."""
         from eslabon.solvers.derived_formulas import ALONG, derived
 
-        along, held = choice(given.pop("along") or "frozen", "along", ALONG), given.pop("held")
+        along, held = choice(given.pop("along"), "along", ALONG), given.pop("held")
         for option in ("frame", "axes", "formulation"):
             if given[option] is None:
                 del given[option]

@@ -56,7 +56,11 @@ def has_symbols(*values: Any) -> bool:
 
 def scalar(x: Any) -> Scalar:
     """A scalar of this room from whatever a user writes for a number: 1, [1, 2], numpy.float32(1)."""
-    return x if is_symbolic(x) else floats(x, "a number")[()]
+    if not is_symbolic(x):
+        return floats(x, "a number")[()]
+    if x.numel() != 1:
+        raise InputError(f"one number was expected; this expression has {x.numel()}.")
+    return x
 
 
 def parts(v: Array, n: int) -> tuple[Scalar, ...]:
@@ -153,7 +157,8 @@ def matmul(*factors: Array) -> Array:
 
         symbols = [f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(f)) for f in factors]
         return reduce(casadi.mtimes, symbols)
-    return reduce(np.matmul, (floats(f, "a matrix") for f in factors))
+    with np.errstate(all="ignore"):
+        return reduce(np.matmul, (floats(f, "a matrix") for f in factors))
 
 
 def times(m: Array, v: Array) -> Array:
@@ -183,7 +188,8 @@ def _function(numeric: str, symbolic: str) -> Callable[..., Any]:
             import casadi
 
             return getattr(casadi, symbolic)(*arguments)
-        return getattr(np, numeric)(*arguments)
+        with np.errstate(all="ignore"):  # what is no number in gives none out, without NumPy's warnings
+            return getattr(np, numeric)(*arguments)
 
     apply.__name__ = symbolic
     apply.__doc__ = f"`numpy.{numeric}` on numbers, `casadi.{symbolic}` on symbols."

@@ -232,7 +232,7 @@ class Motion:
         """
         known = list(dict.fromkeys(c.joint for c in self.columns["q"]))
         if not isinstance(name, str) or name not in known:
-            raise ModelError(f"{self.name} has no moving joint {name!r}{suggest(name, known)}")
+            raise ModelError(f"{self.name} has no moving joint {shown(name)}{suggest(name, known)}")
 
         def own(what: str, values: Floats) -> Floats:
             places = [k for k, c in enumerate(self.columns[what]) if c.joint == name]

@@ -49,8 +49,9 @@ class ResultsFolder:
         """The folder made ready, or refused: that of another sweep, or one that another process writes into."""
         try:
             taken = self.path.exists() and not self.path.is_dir()
-        except OSError as error:  # a name too long for any folder
-            raise ReadError(f"{self.path}: it cannot be a folder ({error.strerror}); choose another name.") from None
+        except (OSError, ValueError) as error:  # a name too long for any folder, or with half a character
+            why = getattr(error, "strerror", None) or "no folder has such a name"
+            raise ReadError(f"{shown(str(self.path))}: it cannot be a folder ({why}); choose another one.") from None
         if taken:
             raise InputError(f"{self.path} is a file; the results of a sweep need a folder.")
         file = self.path / MANIFEST
