@@ -1,17 +1,31 @@
 """The first call of a kind: traced and compiled in a new process, with an empty cache folder.
 
 What comes before it (the mechanism read or built, its loops closed) is not counted. The size is that of the instructions in
-the largest piece of machine code it makes, which for RK4 is the step."""
+the largest piece of machine code it makes, which for RK4 is the step.
+
+    python benchmarks/first_calls.py                                        # the tables of docs/benchmarks.md
+    python benchmarks/first_calls.py ../earlier                             # beside an earlier checkout
+    python benchmarks/first_calls.py --everyday linearize,plot --of delta   # the second table alone, some of its calls
+"""
 
 from __future__ import annotations
 
+import argparse
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from versions import cell, in_turns, lines, median, ratio, versions
+from probe import EVERYDAY
+from versions import Version, cell, in_turns, lines, median, ratio, versions
 
 # What is called first, and the goal in seconds.
 FIRST = {("stewart_gough", "rk4"): 2.5, ("delta", "rk4"): None, ("planar_3rrr", "rk4"): None,
     ("chain160", "forward_dynamics"): 4.0, ("chain160", "mass_matrix"): 4.0}  # fmt: skip
+EVERYDAY_GOAL = 2.0  # seconds
+SLOWEST = 3  # named for each verb
+
+Seconds = dict[tuple[str, str], float | str]  # of a mechanism and a verb; a text says why it was refused
 
 
 def text(base: Path | None = None, rounds: int = 3) -> str:
@@ -27,10 +41,80 @@ def text(base: Path | None = None, rounds: int = 3) -> str:
              cell(median(now, "code", 1e-3), ",.0f"), cell(median(before, "code", 1e-3), ",.0f")]
         )  # fmt: skip
     header = "first call | s | base, s | times faster | goal, s | met | machine code, kB | base, kB"
-    return f"{__doc__}\n\n{lines(header, made)}\n"
+    about = (__doc__ or "").partition("\n\n    ")[0]
+    return f"{about}\n\n{lines(header, made)}\n\n{everyday_text(base)}"
+
+
+def everyday_text(
+    base: Path | None = None, verbs: Sequence[str] = tuple(EVERYDAY), names: Sequence[str] = (), rounds: int = 1
+) -> str:
+    """Everyday calls of the library's mechanisms: the slowest of each verb, and all that miss the goal."""
+    found = {v.name: everyday(v, verbs, names or library(), rounds) for v in versions(base)}
+    now, before = found["now"], found.get("base", {})
+    summary = [_slowest(verb, now, before) for verb in verbs]
+    late = sorted((k for k in now if _number(now[k], EVERYDAY_GOAL) > EVERYDAY_GOAL), key=lambda k: -float(now[k]))
+    missed = [[f"{name}: {verb}", _told(now[name, verb]), _told(before.get((name, verb), ""))] for name, verb in late]
+    refused = [f"{name}: {verb}" for (name, verb), x in now.items() if isinstance(x, str)]
+    return (
+        "Everyday calls at home of every mechanism of the library, each in a new process with an empty cache folder: CPU seconds "
+        "from the loaded mechanism to the answer, with all imports, bytecode of the sources at hand.\n\n"
+        + lines("verb | mechanisms | median, s | base, s | slowest, s | base, s", summary)
+        + f"\n\nOver {EVERYDAY_GOAL:g} s: "
+        + (f"\n\n{lines('call | s | base, s', missed)}\n" if missed else "none.\n")
+        + (f"\nRefused: {', '.join(refused)}.\n" if refused else "")
+    )
+
+
+def library() -> list[str]:
+    import eslabon as es
+
+    return es.robots()
+
+
+def everyday(version: Version, verbs: Sequence[str], names: Sequence[str], rounds: int) -> Seconds:
+    """The median over rounds of every call, each in a new process."""
+    found: Seconds = {}
+    with TemporaryDirectory() as bytecode:
+        environment = {"PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
+        version.ask_anew(environment, work="bytecode")
+        for name in names:
+            for verb in verbs:
+                made = [version.ask_anew(environment, work="everyday", name=name, verb=verb) for _ in range(rounds)]
+                found[name, verb] = made[0].get("error") or statistics.median(x["seconds"] for x in made)
+                print(f"{version.name:5} {name:18} {verb:30} {_told(found[name, verb])}", flush=True)
+    return found
+
+
+def _slowest(verb: str, now: Seconds, before: Seconds) -> list[str]:
+    names = sorted((n for n, v in now if v == verb and not isinstance(now[n, v], str)), key=lambda n: -now[n, verb])
+    worst = ", ".join(f"{n} {_told(now[n, verb])}" for n in names[:SLOWEST])
+    earlier = ", ".join(f"{n} {_told(before[n, verb])}" for n in names[:SLOWEST] if (n, verb) in before)
+    numbers = [float(before[n, verb]) for n in names if not isinstance(before.get((n, verb), ""), str)]
+    middle = [f"{statistics.median(x):.2f}" if x else "" for x in ([float(now[n, verb]) for n in names], numbers)]
+    return [verb, str(len(names)), *middle, worst, earlier]
+
+
+def _number(x: float | str, otherwise: float) -> float:
+    return otherwise if isinstance(x, str) else x
+
+
+def _told(x: float | str) -> str:
+    return x if isinstance(x, str) else f"{x:.2f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="First calls, in new processes with empty caches.")
+    parser.add_argument("base", type=Path, nargs="?", help="a checkout of an earlier version to compare with")
+    parser.add_argument("--everyday", help=f"some of {', '.join(EVERYDAY)}, parted by commas, or all")
+    parser.add_argument("--of", help="mechanisms of the library, parted by commas; left out, every one")
+    parser.add_argument("--rounds", type=int, default=1)
+    asked = parser.parse_args()
+    if not asked.everyday and not asked.of:
+        print(text(asked.base))
+        return
+    verbs = list(EVERYDAY) if asked.everyday in (None, "all") else asked.everyday.split(",")
+    print(everyday_text(asked.base, verbs, asked.of.split(",") if asked.of else (), asked.rounds))
 
 
 if __name__ == "__main__":
-    import sys
-
-    print(text(Path(sys.argv[1]) if sys.argv[1:] else None))
+    main()

@@ -7,9 +7,10 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -35,9 +36,9 @@ class Version:
         self._process = self._process or self.start()
         return _answer(self._process, request)
 
-    def ask_anew(self, **request: Any) -> dict[str, Any]:
+    def ask_anew(self, environment: Mapping[str, str] = MappingProxyType({}), **request: Any) -> dict[str, Any]:
         """The answer of a new process with an empty cache."""
-        with TemporaryDirectory() as folder, self.start(ESLABON_CACHE=folder) as process:
+        with TemporaryDirectory() as folder, self.start(ESLABON_CACHE=folder, **environment) as process:
             answer = _answer(process, request)
             process.stdin.close()
             return answer

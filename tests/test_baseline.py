@@ -58,7 +58,7 @@ def test_the_table_names_nothing_that_does_not_exist() -> None:
 
 
 def test_every_quantity_is_evaluated_and_counted() -> None:
-    from eslabon.quantities import CLOSED, QUANTITIES
+    from eslabon.formulas.quantities import CLOSED, QUANTITIES
 
     assert {*calls.QUANTITIES, *calls.UNDER_FORCES.values()} == {*QUANTITIES, *CLOSED}
     counted = {call.name for call in calls.MECHANISM_CALLS if call.where("five_bar")}

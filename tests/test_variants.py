@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.compiler import evaluator
+from eslabon.compiler import evaluate as evaluator
 from randomness import seeded
 
 DESIGN = {

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.compiler.evaluate import evaluate
+from eslabon.formulas.quantities import quantity
 from eslabon.model.memory import Table
-from eslabon.quantities import quantity
-from eslabon.verbs import Verbs
+from eslabon.verbs import NativeVerbs
 from random_mechanisms import random_closed, random_tree
 from randomness import seeded
 
@@ -169,7 +170,7 @@ VERBS = ("pose", "mass_matrix", "inverse_dynamics", "hybrid_dynamics", "reaction
 def verbs_of(m: es.Mechanism) -> dict[str, list[np.ndarray]]:
     """Verbs of every kind with a state."""
     state = a_motion(m)
-    return {name: [state[x] for x in quantity(m, name).inputs] for name in VERBS}
+    return {name: [state[x] for x in quantity(m, name).input_names] for name in VERBS}
 
 
 def flat(found: Any) -> np.ndarray:
@@ -196,7 +197,7 @@ def test_what_was_asked_once_is_found_at_once(name, monkeypatch):
         for f, given, more in calls:
             expected = flat(f(*given, **own, **more))
             with monkeypatch.context() as patch:
-                patch.setattr(Verbs, "call", None)
+                patch.setattr(NativeVerbs, "careful", None)
                 assert np.array_equal(flat(f(*given, **own, **more)), expected)
 
 
@@ -299,3 +300,24 @@ def test_a_violation_with_other_parameters_names_the_mechanism_that_has_them():
     other = m.with_parameters(**longer)
     np.testing.assert_allclose(m.inverse_dynamics(*other.project(s["q"], s["v"], s["a"]), parameters=longer),
         other.inverse_dynamics(*other.project(s["q"], s["v"], s["a"])), rtol=1e-9)  # fmt: skip
+
+
+@pytest.mark.parametrize("first", ["verb", "function", "tolerance", "derivative"])
+def test_the_kind_of_an_error_does_not_depend_on_earlier_calls(first):
+    m = es.load("five_bar")
+    q, v, tau = m.home() + np.array([0.0, 0.3, 0.0, 0.0]), np.zeros(m.nv), np.zeros(m.nu)
+    calls = {
+        "verb": lambda: m.forward_dynamics(q, v, tau),
+        "function": lambda: evaluate(m, quantity(m, "forward_dynamics"))(q, v, tau),
+        "tolerance": lambda: m.forward_dynamics(q, v, tau, tolerance=1e-9),
+        "derivative": lambda: m.derivative("forward_dynamics", "q", q, v, tau),
+    }
+    with pytest.raises(es.EslabonError):
+        calls[first]()
+    with pytest.raises(es.AssemblyError, match="forward_dynamics: the given motion violates loop closure"):
+        calls["verb"]()
+    with pytest.raises(es.AssemblyError, match="1e-09"):
+        calls["tolerance"]()
+    with pytest.raises(es.EslabonError, match="forward_dynamics of five_bar is not valid here: its residual") as found:
+        calls["function"]()
+    assert type(found.value) is es.EslabonError

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+import os
+from collections.abc import Callable, Iterable, Mapping, Set
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
-from eslabon.errors import EslabonError, InputError, ModelError, depth_of_user, shown, suggest
+from eslabon.errors import EslabonError, InputError, ModelError, ReadError, shown, suggest
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+T = TypeVar("T")
+UNHASHABLE = (TypeError, NotImplementedError)  # what a list raises where a name is looked up, and a CasADi symbol
 
 
 def floats(value: Any, name: str) -> Floats:
@@ -25,8 +28,8 @@ def floats(value: Any, name: str) -> Floats:
     """
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{name} is not an array: {str(error).splitlines()[0]}") from None
+    except Exception as error:  # whatever a foreign __array__ does, and integers beyond all floats
+        raise InputError(f"{name} is not an array of numbers: {str(error).splitlines()[0].rstrip('.')}.") from None
     if array.dtype == np.float64:
         return array
     if array.dtype.kind not in "fiub":
@@ -39,12 +42,37 @@ def _kind(array: np.ndarray) -> str:
     return words.get(array.dtype.kind, f"values of type {array.dtype}")
 
 
+LARGEST = 1e150  # of a number that is computed with: its square is still a number
+
+
 def finite(value: Any, name: str) -> Floats:
-    """The same, with every number finite."""
+    """The same, with every number finite.
+
+    >>> finite([0.0, 1e200], "q")
+    Traceback (most recent call last):
+    ...
+    eslabon.errors.InputError: q holds a number beyond 1e+150, too large to compute with.
+    """
     array = floats(value, name)
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} holds a number that is not finite.")
+    if not (np.abs(array) <= LARGEST).all():
+        broken = not np.isfinite(array).all()
+        what = "that is not finite" if broken else f"beyond {LARGEST:g}, too large to compute with"
+        raise InputError(f"{name} holds a number {what}.")
     return array
+
+
+def number(value: Any, name: str) -> float:
+    """One finite number.
+
+    >>> number([1.0, 2.0], "t")
+    Traceback (most recent call last):
+    ...
+    eslabon.errors.InputError: t is one number; it is [1.0, 2.0].
+    """
+    array = finite(value, name)
+    if array.ndim:
+        raise InputError(f"{name} is one number; it is {shown(value)}.")
+    return float(array)
 
 
 def states(
@@ -61,10 +89,18 @@ def states(
     return array
 
 
-def count(value: Any, name: str, least: int = 0) -> int:
+MOST = 10**9  # of anything that is counted, steps, samples or threads: beyond it, no memory and no patience suffice
+
+
+MOST_SEED = 2**128 - 1
+
+
+def count(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     """A whole number, not less than the least."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name} is a whole number, at least {least}; it is {shown(value)}.")
+    if value > most:
+        raise InputError(f"{name} is a whole number, at most {most:g}; it is {shown(value)}.")
     return int(value)
 
 
@@ -73,7 +109,7 @@ def positive(value: Any, name: str, zero: bool = False, infinite: bool = False) 
     if type(value) is float and 0.0 < value < np.inf:
         return value
     try:
-        number = float(value) if isinstance(value, int | float | np.number) and np.isreal(value) else np.nan
+        number = float(value) if isinstance(value, int | float | np.integer | np.floating) else np.nan
     except OverflowError:  # an integer beyond all floats
         number = np.inf
     if isinstance(value, bool) or not (number >= 0 if zero else number > 0) or not (infinite or number < np.inf):
@@ -115,7 +151,7 @@ def names(value: Any, name: str) -> tuple[str, ...]:
     """Names, one or several."""
     if isinstance(value, str):
         return (value,)
-    if not isinstance(value, list | tuple | set | frozenset | dict) or not all(isinstance(x, str) for x in value):
+    if not isinstance(value, list | tuple | Set | Mapping) or not all(isinstance(x, str) for x in value):
         raise ModelError(f"{name} are names, as in {name}=('a', 'b'); it is {shown(value)}.")
     return tuple(value)
 
@@ -126,6 +162,32 @@ def mapping(value: Any, name: str) -> Mapping[str, Any]:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
         raise ModelError(f"{name} gives values by name, as in {name}={{'name': value}}; it is {shown(value)}.")
+    return value
+
+
+def file_path(value: Any, name: str = "path") -> Path:
+    """The path of a file or folder.
+
+    >>> file_path(5)
+    Traceback (most recent call last):
+    ...
+    eslabon.errors.ReadError: path is the path of a file, a text; it is 5.
+    """
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise ReadError(f"{name} is the path of a file, a text; it is {shown(value)}.")
+    return Path(value)
+
+
+def instance(value: Any, name: str, kind: type[T], noun: str) -> T:
+    """An object of a class: what another function of the library gives.
+
+    >>> instance(5, "law", Path, "a path")
+    Traceback (most recent call last):
+    ...
+    eslabon.errors.ModelError: law is a path; it is 5.
+    """
+    if not isinstance(value, kind):
+        raise ModelError(f"{name} is {noun}; it is {shown(value)}.")
     return value
 
 
@@ -141,7 +203,7 @@ def known_words(
     """
     words_known = [*known]
     for word in words:
-        if word not in words_known:
+        if not isinstance(word, str) or word not in words_known:
             raise error(f"{refusal} {shown(word)}{suggest(word, words_known)}")
 
 
@@ -152,10 +214,3 @@ def known_options(
     code = function.__code__  # inspect.signature takes many a solution's time
     known = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     known_words(options, known, f"{verb} has no option", error)
-
-
-def renamed(old: str, new: str) -> None:
-    """Tell, once a place, that a word has another name now."""
-    warnings.warn(
-        f"{old} is now {new}; the old word goes with the next release.", DeprecationWarning, stacklevel=depth_of_user()
-    )

@@ -6,20 +6,37 @@ An error says what is wrong, where, and what to do about it. Readers put the fil
 from __future__ import annotations
 
 import inspect
+import re
 import reprlib
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
+from os import PathLike
 from typing import Any
+
+LONGEST_WORD = 160  # characters of a name or path that a sentence quotes whole
+MOST_LISTED = 16  # known words that a sentence lists
 
 
 class EslabonError(Exception):
-    """The parent of every error this package raises on purpose.
+    """The parent of every error this package raises on purpose. Its sentence quotes endless names shortened.
 
     >>> import eslabon as es
     >>> issubclass(es.AssemblyError, es.EslabonError)
     True
     """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*(_with_short_words(x) if isinstance(x, str) else x for x in arguments))
+
+
+def _with_short_words(sentence: str) -> str:
+    """A sentence in which no word is endless.
+
+    >>> len(_with_short_words("there is no " + "x" * 10_000))
+    75
+    """
+    return re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: f"{word[0][:30]}...{word[0][-30:]}", sentence)
 
 
 class ModelError(EslabonError, ValueError):
@@ -194,18 +211,36 @@ def suggest(word: Any, known: Iterable[str], otherwise: str | None = None) -> st
     near = get_close_matches(word if isinstance(word, str) else shown(word), words, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {near[0]!r}?"
-    return f" (known: {', '.join(words) or 'none'})." if otherwise is None else otherwise
+    if otherwise is not None:
+        return otherwise
+    more = f" and {len(words) - MOST_LISTED} more" if len(words) > MOST_LISTED else ""
+    return f" (known: {', '.join(words[:MOST_LISTED]) or 'none'}{more})."
+
+
+def file_name(path: Any) -> str:
+    """What a sentence about a file begins with: its path, or whatever was given in place of one.
+
+    >>> file_name("a/b.toml"), file_name([1])
+    ('a/b.toml', '[1]')
+    """
+    return str(path) if isinstance(path, str | PathLike) else shown(path)
 
 
 def shown(value: Any) -> str:
-    """A value in a sentence, cut short: what a hostile file holds can be endless, or have no text at all.
+    """A value in a sentence, cut short and in one line: what a hostile file holds can be endless, or have no text at all.
 
     >>> shown([1, "a"]), shown("x" * 100), shown(10**5000)
     ("[1, 'a']", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxxx'", 'a value of type int')
+    >>> import numpy as np
+    >>> shown(np.zeros((2, 3))), shown(np.zeros(2))
+    ('an array of shape (2, 3)', 'array([0., 0.])')
     """
     short = reprlib.Repr()
     short.maxlevel, short.maxstring, short.maxother = 2, 62, 120
     try:
-        return short.repr(value)
+        shape = tuple(value.shape) if hasattr(value, "dtype") else ()
+        if len(shape) > 1 or any(n > MOST_LISTED for n in shape):
+            return f"an array of shape {shape}"
+        return " ".join(short.repr(value).split())
     except Exception:  # whatever a foreign __repr__ does, and numbers too long to print
         return f"a value of type {type(value).__name__}"

@@ -24,7 +24,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from eslabon.errors import InputError, suggest
+from eslabon.errors import InputError, shown, suggest
 
 LANGUAGES = ("en", "es")
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?%?(?!\w)")
@@ -35,8 +35,8 @@ CODE = re.compile(r"`[^`]*`|\b[A-Za-z]\w*(?:[._]\w+)+")
 
 def checked(language: str) -> str:
     """A language we have, or a sentence."""
-    if language not in LANGUAGES:
-        raise InputError(f"there is no language '{language}'{suggest(str(language), LANGUAGES)}")
+    if not isinstance(language, str) or language not in LANGUAGES:
+        raise InputError(f"there is no language {shown(language)}{suggest(language, LANGUAGES)}")
     return language
 
 
@@ -139,7 +139,7 @@ def translated(text: str, language: str = "en") -> str:
     >>> translated("degrees of freedom", "es"), translated("degrees of freedom")
     ('grados de libertad', 'degrees of freedom')
     """
-    if language == "en" or not text.strip() or isinstance(text, Verbatim):
+    if checked(language) == "en" or not text.strip() or isinstance(text, Verbatim):
         return text
     known = catalogue(language)
     if isinstance(text, Phrase):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
@@ -16,13 +17,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import model, read
-from eslabon.arguments import known_options, renamed
+from eslabon.arguments import UNHASHABLE, known_options, number
 from eslabon.displays import displayed
-from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, shown
+from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, file_name, shown
+from eslabon.formulas.quantities import SPECTRAL
+from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
-from eslabon.quantities import SPECTRAL
-from eslabon.quantities import quantity as quantity_of
-from eslabon.verbs import Call, Verbs, verb
+from eslabon.verbs import (
+    CallOptions,
+    NativeVerbs,
+    forces_or_accelerations,
+    hashable,
+    options_of_derivative,
+    unhashable,
+    verb,
+)
 
 if TYPE_CHECKING:
     from eslabon.bond_graph import BondGraph
@@ -64,12 +73,12 @@ class Mechanism(model.Model):
     array([0.0539, 0.1072])
     """
 
-    _verbs: Verbs
-    _derivatives: Verbs
+    _native: NativeVerbs
+    _derivatives: NativeVerbs
 
     def __init__(self, description: model.Description, symbols: Mapping[str, Any] | None = None) -> None:
         super().__init__(description, symbols)
-        self.__dict__.update(_verbs=Verbs(self), _derivatives=Verbs(self))
+        self.__dict__.update(_native=NativeVerbs(self), _derivatives=NativeVerbs(self, options_of_derivative))
 
     def _pieces(self) -> Iterator[str]:
         from eslabon.structure.notebook_page import mechanism_pieces
@@ -89,13 +98,15 @@ class Mechanism(model.Model):
         ...     es.load(m.save(f"{folder}/elbow.toml")) == m
         True
         """
-        from eslabon.files import write
+        from eslabon.atomic_files import write
         from eslabon.write.toml import to_toml
         from eslabon.write.urdf import not_written, to_urdf
 
         suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
         if suffix not in (".toml", ".urdf"):
-            raise ReadError(f"{path}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf.")
+            raise ReadError(
+                f"{file_name(path)}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf."
+            )
         if suffix == ".toml":
             return write(path, to_toml(self.description, Path(path).parent))
         if lost := "; ".join(not_written(self)):
@@ -343,16 +354,23 @@ class Mechanism(model.Model):
     # -- kinematics ---------------------------------------------------------------------------------------------
 
     @verb
-    def pose(self, q: ArrayLike, frame: str | None = None, **more: Unpack[Call]) -> Floats:
+    def pose(self, q: ArrayLike, frame: str | None = None, **more: Unpack[CallOptions]) -> Floats:
         """The pose of a frame or body on the ground, `(..., 4, 4)`.
 
         >>> import eslabon as es
         >>> es.load("elbow").pose([0.0, 0.0], frame="tool")[:3, 3]
         array([2., 0., 0.])
         """
+        try:
+            native = self._native["pose", frame]
+        except UNHASHABLE:
+            raise unhashable(frame=frame) from None
+        return native(q, **more) if more else native(q)
 
     @verb
-    def jacobian(self, q: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[Call]) -> Floats:
+    def jacobian(
+        self, q: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[CallOptions]
+    ) -> Floats:
         """The Jacobian of a frame, `(..., 6, nv)`, angular rows first: twist = J v.
 
         `axes` is "body" (the frame's own axes and origin), "spatial" (the ground's) or "aligned" (the ground's axes, the
@@ -364,10 +382,15 @@ class Mechanism(model.Model):
                [2., 1.],
                [0., 0.]])
         """
+        try:
+            native = self._native["jacobian", frame, axes]
+        except UNHASHABLE:
+            raise unhashable(frame=frame, axes=axes) from None
+        return native(q, **more) if more else native(q)
 
     @verb
     def velocity(
-        self, q: ArrayLike, v: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[Call]
+        self, q: ArrayLike, v: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[CallOptions]
     ) -> Floats:
         """The twist of a frame, `(..., 6)`, angular part first; `axes` as in `jacobian`.
 
@@ -375,6 +398,11 @@ class Mechanism(model.Model):
         >>> es.load("elbow").velocity([0.0, 0.0], [1.0, 0.5], "tool", axes="aligned")
         array([0. , 0. , 1.5, 0. , 2.5, 0. ])
         """
+        try:
+            native = self._native["velocity", frame, axes]
+        except UNHASHABLE:
+            raise unhashable(frame=frame, axes=axes) from None
+        return native(q, v, **more) if more else native(q, v)
 
     @verb
     def acceleration(
@@ -384,7 +412,7 @@ class Mechanism(model.Model):
         a: ArrayLike,
         frame: str | None = None,
         axes: str = "body",
-        **more: Unpack[Call],
+        **more: Unpack[CallOptions],
     ) -> Floats:
         """The rate of a frame's twist, `(..., 6)`. With axes="aligned" its linear part is the classical acceleration.
 
@@ -392,9 +420,14 @@ class Mechanism(model.Model):
         >>> es.load("elbow").acceleration([0.0, 0.0], [1.0, 0.0], [0.0, 0.0], "tool", axes="aligned")
         array([ 0.,  0.,  0., -2.,  0.,  0.])
         """
+        try:
+            native = self._native["acceleration", frame, axes]
+        except UNHASHABLE:
+            raise unhashable(frame=frame, axes=axes) from None
+        return native(q, v, a, **more) if more else native(q, v, a)
 
     @verb
-    def position_hessian(self, q: ArrayLike, frame: str | None = None, **more: Unpack[Call]) -> Floats:
+    def position_hessian(self, q: ArrayLike, frame: str | None = None, **more: Unpack[CallOptions]) -> Floats:
         """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36).
 
         >>> import eslabon as es
@@ -402,6 +435,11 @@ class Mechanism(model.Model):
         array([[-2., -1.],
                [-1., -1.]])
         """
+        try:
+            native = self._native["position_hessian", frame]
+        except UNHASHABLE:
+            raise unhashable(frame=frame) from None
+        return native(q, **more) if more else native(q)
 
     def inverse_kinematics(
         self, pose: Any = None, guess: ArrayLike | str | None = None, frame: str | None = None,
@@ -545,12 +583,13 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.assembly.driven import at_time, instants
 
-        return at_time(self, float(instants(self, t)))
+        instants(self, t)  # or a sentence
+        return at_time(self, number(t, "t"))
 
     # -- loops --------------------------------------------------------------------------------------------------
 
     @verb
-    def constraint(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
+    def constraint(self, q: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
         """The residuals of every loop and coupling, `(..., rows)`: zero where the mechanism is closed.
 
         >>> import eslabon as es
@@ -558,9 +597,11 @@ class Mechanism(model.Model):
         >>> bool(abs(m.constraint(m.assemble([2.0, 1.0]))).max() < 1e-12)
         True
         """
+        native = self._native["constraint",]
+        return native(q, **more) if more else native(q)
 
     @verb
-    def constraint_jacobian(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
+    def constraint_jacobian(self, q: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
         """J with d(constraint)/dt = J v, `(..., rows, nv)`.
 
         >>> import eslabon as es
@@ -569,13 +610,15 @@ class Mechanism(model.Model):
         >>> bool(abs(m.constraint_jacobian(q) @ v).max() < 1e-12)
         True
         """
+        native = self._native["constraint_jacobian",]
+        return native(q, **more) if more else native(q)
 
     def assemble(
         self, actuated: ArrayLike | None = None, guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None,
         pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True, continuation: bool = False,
         singular: str = "warn", limits: bool = True, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
         axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None, t: ArrayLike | None = None,
-        parameters: Mapping[str, ArrayLike] | None = None, along: bool | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats:  # fmt: skip
         """Full coordinates that close the loops, `(..., nq)`.
 
@@ -603,7 +646,7 @@ class Mechanism(model.Model):
 
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
         return assemble(self, actuated, guess, joints, pose, frame, words, t, strict=strict, singular=singular, limits=limits,
-            continuation=_continuation(along, continuation), parameters=parameters)  # fmt: skip
+            continuation=continuation, parameters=parameters)  # fmt: skip
 
     def complete(
         self, qa: ArrayLike | None = None, va: ArrayLike | None = None, aa: ArrayLike | None = None,
@@ -612,7 +655,7 @@ class Mechanism(model.Model):
         pose: ArrayLike | None = None, position: ArrayLike | None = None, orientation: ArrayLike | None = None, axis: Any = None,
         planar: ArrayLike | None = None, rows: Sequence[str] | None = None, twist: ArrayLike | None = None,
         velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None, t: ArrayLike | None = None,
-        parameters: Mapping[str, ArrayLike] | None = None, along: bool | None = None, idle: str | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
         """Full q, v, a from the motion of the actuated joints (or of `joints`), or from that of a frame.
 
@@ -633,13 +676,10 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.requests import complete
 
-        if idle is not None:
-            renamed("idle='rest'", "passive='minimum_norm'")
-            passive = {"rest": "minimum_norm"}.get(idle, idle)
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
         rates = {"twist": twist, "velocity": velocity, "acceleration": acceleration}
         return complete(self, (qa, va, aa), guess, joints, pose, frame, words, rates, t, passive=passive, singular=singular,
-            limits=limits, continuation=_continuation(along, continuation), parameters=parameters)  # fmt: skip
+            limits=limits, continuation=continuation, parameters=parameters)  # fmt: skip
 
     @overload
     def project(
@@ -826,7 +866,7 @@ class Mechanism(model.Model):
     @verb
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        weights: tuple[float, ...] | None = None, independent: tuple[str, ...] | None = None, **more: Unpack[Call],
+        weights: tuple[float, ...] | None = None, independent: tuple[str, ...] | None = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
@@ -841,11 +881,18 @@ class Mechanism(model.Model):
         >>> es.load("double_pendulum").inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
         array([0., 0.])
         """
+        weights = None if weights is None else hashable(weights)
+        independent = None if independent is None else hashable(independent)
+        try:
+            native = self._native["inverse_dynamics", formulation, constraints, weights, independent]
+        except UNHASHABLE:
+            raise unhashable(formulation=formulation, constraints=constraints) from None
+        return native(q, v, a, **more) if more else native(q, v, a)
 
     @verb
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        independent: tuple[str, ...] | None = None, **more: Unpack[Call],
+        independent: tuple[str, ...] | None = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
         """The accelerations under the actuators' forces, `(..., nv)`; `formulation`, `constraints` and `independent`
         as in `inverse_dynamics`. A motion that moves no mass is refused by name.
@@ -858,10 +905,16 @@ class Mechanism(model.Model):
         >>> m.forward_dynamics(q, v, [0.1], constraints="elimination", independent=("slide",)).round(6)
         array([-22.040404,  27.544069,   1.889557])
         """
+        independent = None if independent is None else hashable(independent)
+        try:
+            native = self._native["forward_dynamics", formulation, constraints, independent]
+        except UNHASHABLE:
+            raise unhashable(formulation=formulation, constraints=constraints) from None
+        return native(q, v, tau, **more) if more else native(q, v, tau)
 
     @verb
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[CallOptions]
     ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
         """The derivatives of the actuators' forces by q (along the velocities), v and a, `(..., nu, nv)` each, in one call:
         Rojas' W, V and U.
@@ -871,10 +924,12 @@ class Mechanism(model.Model):
         >>> bool(abs(U - U.T).max() < 1e-15)
         True
         """
+        native = self._native["inverse_dynamics_derivatives",]
+        return native(q, v, a, **more) if more else native(q, v, a)
 
     @verb
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, **more: Unpack[Call]
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, **more: Unpack[CallOptions]
     ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
         """The derivatives of the accelerations by q (along the velocities), v and tau, `(..., nv, nv)` and `(..., nv, nu)`,
         in one call, with loops too.
@@ -885,11 +940,14 @@ class Mechanism(model.Model):
         >>> bool(abs(by_tau @ m.mass_matrix([0.5, 0.2]) - [[1, 0], [0, 1]]).max() < 1e-12)
         True
         """
+        independent = None if independent is None else hashable(independent)
+        native = self._native["forward_dynamics_derivatives", independent]
+        return native(q, v, tau, **more) if more else native(q, v, tau)
 
     @verb
     def hybrid_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        independent: tuple[str, ...] | None = None, **more: Unpack[Call],
+        independent: tuple[str, ...] | None = None, **more: Unpack[CallOptions],
     ) -> tuple[Floats, Floats]:  # fmt: skip
         """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
         in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics. `out` is a tuple
@@ -902,9 +960,15 @@ class Mechanism(model.Model):
         >>> float(a[0])
         1.0
         """
+        independent = None if independent is None else hashable(independent)
+        try:
+            native = self._native["hybrid_dynamics", formulation, constraints, independent]
+        except UNHASHABLE:
+            raise unhashable(formulation=formulation, constraints=constraints) from None
+        return native(q, v, a, **more) if more else native(q, v, a)
 
     @verb
-    def mass_matrix(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
+    def mass_matrix(self, q: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
         """The mass matrix M, `(..., nv, nv)`, motors' own inertia included.
 
         >>> import eslabon as es
@@ -912,9 +976,11 @@ class Mechanism(model.Model):
         array([[1.1   , 0.05  ],
                [0.05  , 0.0333]])
         """
+        native = self._native["mass_matrix",]
+        return native(q, **more) if more else native(q)
 
     @verb
-    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
         """The matrix C of Kane's form, `(..., nv, nv)`: C v are the velocity forces, and dM/dt - 2 C is skew.
 
         >>> import eslabon as es
@@ -922,30 +988,36 @@ class Mechanism(model.Model):
         array([[ 0.    , -0.2397],
                [ 0.2397,  0.    ]])
         """
+        native = self._native["coriolis_matrix",]
+        return native(q, v, **more) if more else native(q, v)
 
     @verb
-    def gravity_forces(self, q: ArrayLike, **more: Unpack[Call]) -> Floats:
+    def gravity_forces(self, q: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
         """The joint forces that hold the weight, `(..., nv)`.
 
         >>> import eslabon as es
         >>> es.load("double_pendulum").gravity_forces([0.5, 0.0]).round(4)
         array([9.4063, 2.3516])
         """
+        native = self._native["gravity_forces",]
+        return native(q, **more) if more else native(q)
 
     @verb
-    def energy(self, q: ArrayLike, v: ArrayLike, **more: Unpack[Call]) -> Floats:
+    def energy(self, q: ArrayLike, v: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
         """Kinetic and potential energy, `(..., 2)`; the potential counts weight and springs.
 
         >>> import eslabon as es
         >>> es.load("double_pendulum").energy([0.0, 0.0], [1.0, 0.0]).round(4)
         array([  1.3333, -19.62  ])
         """
+        native = self._native["energy",]
+        return native(q, v, **more) if more else native(q, v)
 
     @verb
     def reactions(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
         formulation: str | None = None, constraints: str | None = None, independent: tuple[str, ...] | None = None,
-        **more: Unpack[Call],
+        **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
         """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
         axes about its origin. With loops, those of the cut joints follow, on their second body in its frame of the cut;
@@ -961,12 +1033,19 @@ class Mechanism(model.Model):
         >>> m.reactions([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])[0, 3:]
         array([ 0.  , 19.62,  0.  ])
         """
+        quantity, given = forces_or_accelerations("reactions", a, tau)
+        independent = None if independent is None else hashable(independent)
+        try:
+            native = self._native[quantity, formulation, constraints, independent]
+        except UNHASHABLE:
+            raise unhashable(formulation=formulation, constraints=constraints) from None
+        return native(q, v, given, **more) if more else native(q, v, given)
 
     @verb
     def coupling_forces(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
         formulation: str | None = None, constraints: str | None = None, independent: tuple[str, ...] | None = None,
-        **more: Unpack[Call],
+        **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
         """The force, or moment, of every coupling on its joint, `(..., couplings)`: what a gear transmits, and what drives a
         joint whose motion is given. Accelerations or the actuators' forces are given, as for `reactions`.
@@ -977,6 +1056,13 @@ class Mechanism(model.Model):
         >>> m.coupling_forces([0.1], [0.3], [0.6], t=1.0).round(3)
         array([0.3])
         """
+        quantity, given = forces_or_accelerations("coupling_forces", a, tau)
+        independent = None if independent is None else hashable(independent)
+        try:
+            native = self._native[quantity, formulation, constraints, independent]
+        except UNHASHABLE:
+            raise unhashable(formulation=formulation, constraints=constraints) from None
+        return native(q, v, given, **more) if more else native(q, v, given)
 
     def determined_reactions(
         self, q: ArrayLike, *, parameters: Mapping[str, ArrayLike] | None = None
@@ -996,7 +1082,7 @@ class Mechanism(model.Model):
         return determined(one_design(self, parameters, "determined_reactions"), q)
 
     @verb
-    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[Call]) -> Floats:
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
         """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see `inertial_parameters`.
 
         >>> import eslabon as es
@@ -1005,6 +1091,8 @@ class Mechanism(model.Model):
         >>> bool(abs(m.regressor(*state) @ m.inertial_parameters() - m.inverse_dynamics(*state)).max() < 1e-12)
         True
         """
+        native = self._native["regressor",]
+        return native(q, v, a, **more) if more else native(q, v, a)
 
     def inertial_parameters(self) -> Floats:
         """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
@@ -1039,7 +1127,7 @@ class Mechanism(model.Model):
         v: ArrayLike,
         tau: ArrayLike,
         independent: tuple[str, ...] | None = None,
-        **more: Unpack[Call],
+        **more: Unpack[CallOptions],
     ) -> Floats:
         """A of dx/dt = A x + B u about a state, `(..., 2n, 2n)`, as a quantity by itself: for `derivative`, `c_source`,
         `equations` and laws of one's own. `linearize` gives all of the linear model.
@@ -1048,6 +1136,9 @@ class Mechanism(model.Model):
         >>> es.load("cart_pole").state_matrix([0.0, 0.0], [0.0, 0.0], [0.0]).shape
         (4, 4)
         """
+        independent = None if independent is None else hashable(independent)
+        native = self._native["state_matrix", independent]
+        return native(q, v, tau, **more) if more else native(q, v, tau)
 
     @verb
     def input_matrix(
@@ -1056,7 +1147,7 @@ class Mechanism(model.Model):
         v: ArrayLike,
         tau: ArrayLike,
         independent: tuple[str, ...] | None = None,
-        **more: Unpack[Call],
+        **more: Unpack[CallOptions],
     ) -> Floats:
         """B of dx/dt = A x + B u about a state, `(..., 2n, nu)`, as `state_matrix`.
 
@@ -1064,6 +1155,9 @@ class Mechanism(model.Model):
         >>> es.load("cart_pole").input_matrix([0.0, 0.0], [0.0, 0.0], [0.0]).shape
         (4, 1)
         """
+        independent = None if independent is None else hashable(independent)
+        native = self._native["input_matrix", independent]
+        return native(q, v, tau, **more) if more else native(q, v, tau)
 
     def linearize(
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, **options: Any
@@ -1082,18 +1176,16 @@ class Mechanism(model.Model):
         ('theta2', 'theta5', "theta2'", "theta5'")
         """
         usual = v is not None and tau is not None and not options
-        if usual:
-            try:
-                return self._verbs["linearize",](q, v, tau)
-            except (KeyError, SingularityError):
-                pass
+        if usual and (quick := self._native.get(("linearize",))) is not None:
+            with suppress(SingularityError):  # there may be better coordinates
+                return quick(q, v, tau)
         from eslabon.linear.linearize import linearize
         from eslabon.linear.linearize import usual as ready
 
         known_options("linearize", linearize, options)
         made = linearize(self, q, v, tau, **options)
         if usual:
-            self._verbs["linearize",] = ready(self)
+            self._native["linearize",] = ready(self)
         return made
 
     def equilibrium(self, q: Any = None, **options: Any) -> Equilibrium:
@@ -1193,10 +1285,17 @@ class Mechanism(model.Model):
     # -- any quantity -------------------------------------------------------------------------------------------
 
     def derivative(
-        self, quantity: str, by: str | Sequence[str], *arrays: ArrayLike, frame: str | None = None, axes: str | None = None,
-        formulation: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, out: Any = None,
-        threads: int | None = None, **more: Any,
-    ) -> Any:  # fmt: skip
+        self,
+        quantity: str,
+        by: str | Sequence[str],
+        *arrays: ArrayLike,
+        frame: str | None = None,
+        axes: str | None = None,
+        formulation: str | None = None,
+        along: str = "frozen",
+        held: Any = None,
+        **more: Any,
+    ) -> Any:
         """The exact derivative of a quantity by one of its arguments, by a parameter of the model, or by several parameters.
 
         By an argument the result has one more axis, its last, and so it has by parameters ("L1", "L2"), all found in one
@@ -1228,30 +1327,17 @@ class Mechanism(model.Model):
         if isinstance(quantity, str) and quantity in SPECTRAL:
             from eslabon.linear.spectral_derivatives import spectral_derivative
 
-            own = {
-                "frame": frame,
-                "axes": axes,
-                "formulation": formulation,
-                "parameters": parameters,
-                "out": out,
-                "threads": threads,
-            }
-            return spectral_derivative(
-                self, quantity, by, arrays, {**more, **{k: x for k, x in own.items() if x is not None}}
-            )
-        key: tuple[Any, ...] = (quantity, by, frame, axes, formulation)
+            followed = None if along == "frozen" else along
+            own = {"frame": frame, "axes": axes, "formulation": formulation, "along": followed, "held": held}
+            given = {name: x for name, x in own.items() if x is not None}
+            return spectral_derivative(self, quantity, by, arrays, {**more, **given})
+        by, held = hashable(by), hashable(held)
         try:
-            if parameters is out is threads is None and not more:
-                return self._derivatives[key](*arrays)
-            key = (*key, *more.items(), "given")
-            return self._derivatives[key](*arrays, parameters=parameters, out=out, threads=threads)
-        except (KeyError, TypeError):
-            pass
-        own = {"frame": frame, "axes": axes, "formulation": formulation}
-        given = {**more, **{name: value for name, value in own.items() if value is not None}}
-        return self._derivatives.call(
-            key, quantity, arrays, {**given, "parameters": parameters, "out": out, "threads": threads}, by
-        )
+            native = self._derivatives[quantity, by, frame, axes, formulation, along, held]
+        except UNHASHABLE:
+            options = {"by": by, "frame": frame, "axes": axes, "formulation": formulation, "along": along, "held": held}
+            raise unhashable(quantity=quantity, **options) from None
+        return native(*arrays, **more)
 
     def operations(self, quantity: str = "inverse_dynamics", **options: Any) -> Operations:
         """How many multiplications, additions and other operations a quantity takes.
@@ -1307,14 +1393,6 @@ class Mechanism(model.Model):
         from eslabon.textbook import graph
 
         return graph(self, quantity_of(self, quantity), options)
-
-
-def _continuation(along: bool | None, continuation: bool) -> bool:
-    """What was once called `along`."""
-    if along is None:
-        return continuation
-    renamed("along", "continuation")
-    return along
 
 
 class Builder(model.Builder):

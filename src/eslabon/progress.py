@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any, Self
 
+from eslabon.arguments import flag
+
 PATIENCE = 1.0  # seconds before a bar appears
 
 
@@ -21,8 +23,8 @@ class Progress:
         self._title = title
         self._bar: Any = None
         self._task: Any = None
-        self._wait = 0.0 if show else PATIENCE
-        self._wanted = sys.stderr.isatty() if show is None else show
+        self._wanted = sys.stderr.isatty() if show is None else flag(show, "progress")
+        self._wait = PATIENCE if show is None else 0.0
 
     def __enter__(self) -> Self:
         return self

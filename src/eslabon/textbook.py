@@ -7,18 +7,21 @@ are printed in stages, each in the results of the one before: gamma, the velocit
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from eslabon.arguments import flag, names, text
-from eslabon.compiler.evaluator import NOTHING, Formula, requested, trace
+from eslabon.compiler.formula import NOTHING, Formula, requested
 from eslabon.compiler.signature import Argument
+from eslabon.compiler.trace import trace
 from eslabon.coordinates.massless import structure
+from eslabon.dynamics import terms
 from eslabon.errors import ModelError
+from eslabon.formulas.inputs import STATE, TAU, Q, V
+from eslabon.formulas.quantities import FORMULATION, quantity, structure_of
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.quantities import FORMULATION, quantity
 from eslabon.verbs import options_of
 
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ def _formulas(m: Model, name: str) -> list[Formula]:
     """What is asked for, last, and the formulas it is written in."""
     if name == MOTION:
         closed = ("Phi", "J", "gamma", *(["Phi_t"] * m.rheonomic)) if m.closed else ()
-        return [_terms(m, MOTION, ("q", "v", "tau"), ("M", "h", "Q", *closed), FORMULATION)]
+        return [_terms(m, terms.equations_of_motion, (Q, V, TAU), ("M", "h", "Q", *closed), FORMULATION)]
     if name not in INDEPENDENT:
         return [quantity(m, name)]
     if not m.closed:
@@ -80,32 +83,29 @@ def _formulas(m: Model, name: str) -> list[Formula]:
     rows = [Argument(name, (e,)) for name in ("gamma", *(["Phi_t"] * m.rheonomic))]
     coefficients = [Argument("K", (e, i)), Argument("d", (e,))]
     made = [
-        _terms(m, "independent_rows", ("q", "v"), tuple(x.name for x in rows)),
-        _terms(m, "dependent_velocities", ("q", *rows), ("K", "d", *(["K_t"] * m.rheonomic))),
-        _terms(m, "reduced_equations", ("q", "v", "tau", *coefficients), ("M_r", "h_r", "Q_r"), FORMULATION),
+        _terms(m, terms.independent_rows, (Q, V), tuple(x.name for x in rows)),
+        _terms(m, terms.dependent_velocities, (Q, *rows), ("K", "d", *(["K_t"] * m.rheonomic))),
+        _terms(m, terms.reduced_equations, (Q, V, TAU, *coefficients), ("M_r", "h_r", "Q_r"), FORMULATION),
     ]
     return made[: 2 + INDEPENDENT.index(name)]
 
 
 def _terms(
     m: Model,
-    name: str,
-    inputs: tuple[str | Argument, ...],
+    function: Callable[..., Any],
+    inputs: tuple[Argument, ...],
     outputs: tuple[str, ...],
     options: Mapping[str, Any] = NOTHING,
 ) -> Formula:
-    def function(*arguments: Any, **more: Any) -> Any:
-        from eslabon.dynamics import terms
-
-        return getattr(terms, name)(*arguments, **more)
-
-    prepare = (lambda m: {"structure": structure(m)}) if m.closed else None
-    return Formula(name, function, inputs, tuple(map(Argument, outputs)), options, prepare=prepare, timed=True)
+    prepare = structure_of if m.closed else None
+    return Formula(
+        function.__name__, function, inputs, tuple(map(Argument, outputs)), options, prepare=prepare, timed=True
+    )
 
 
 def _results_in(formula: Formula) -> dict[int, str]:
     """Which inputs are results of earlier formulas."""
-    return {k: x.name for k, x in enumerate(formula.inputs) if isinstance(x, Argument)}
+    return {k: x.name for k, x in enumerate(formula.inputs) if x not in STATE}
 
 
 def _partition(m: Model) -> Partition:

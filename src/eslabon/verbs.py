@@ -1,13 +1,14 @@
 """The compiled verbs of a mechanism: a name and its options' values in, a native function out.
 
-A call is one lookup and one native call; only what a lookup cannot find is looked at with care.
+A verb is a method of one line: it looks its native function up and calls it. What the lookup does not find, and what the native
+function does not take by itself, goes the careful way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import wraps
+from dataclasses import dataclass
+from functools import cache, partial
 from inspect import Parameter, Signature, signature
 from typing import Any, ParamSpec, TypedDict, TypeVar
 
@@ -15,20 +16,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import choice, finite, floats, mapping, positive, renamed
-from eslabon.compiler.evaluator import STATE, Formula, expression, native, requested
+from eslabon.arguments import UNHASHABLE, choice, finite, floats, mapping, positive
+from eslabon.compiler.evaluate import function_of
+from eslabon.compiler.formula import Formula, requested
+from eslabon.compiler.function import Function
+from eslabon.compiler.trace import expression
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
+from eslabon.formulas.quantities import CLOSED, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSED, quantity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-Key = tuple[Any, ...]
+Key = tuple[Any, ...]  # the name of a quantity, and the values of the options of its verb
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Call(TypedDict, total=False):
+class CallOptions(TypedDict, total=False):
     """What every numeric verb takes besides its own arguments.
 
     parameters : values that take the place of the model's own, by name; arrays broadcast like everything else.
@@ -51,117 +55,180 @@ class Call(TypedDict, total=False):
     t: ArrayLike
 
 
-# A verb with all its arguments by name, so that one frame of Python is all that it costs. Its native function is found by
-# the name of the quantity and the values of its options. Where more is given, the one that was used last with the same
-# bounds is tried: it knows by itself whether the names of parameters and wrenches are its own, and if not, raises TypeError.
-VERB = """
-def {name}(
-    self, {arguments}, parameters=None, external=None, out=None, threads=None, tolerance=None, singular=None, **unknown
-):
-    {check}
-    try:
-        if parameters is external is tolerance is singular is None and not unknown:
-            key = ({key},)
-            return self._verbs[key]({arrays}, out=out, threads=threads)
-        key = ({key}, tolerance, singular)
-        if not unknown:
-            return self._verbs[key]({arrays}, parameters=parameters, external=external, out=out, threads=threads)
-    except (KeyError, TypeError):
-        pass
-    more = dict(
-        unknown, parameters=parameters, external=external, out=out, threads=threads, tolerance=tolerance, singular=singular
-    )
-    return self._verbs.call(key, key[0], ({arrays},), {{{options}**more}})
-"""
-
-
-def verb(declared: Callable[P, T]) -> Callable[P, T]:
-    """The method of this name, arguments and documentation that calls the native function of the quantity of this name.
-
-    Arguments called as a part of a state are arrays, the others options. The forces `tau` as a keyword take the place of the
-    accelerations, and make it the quantity under forces.
-    """
-    function: Any = declared
-    code, name, keywords = function.__code__, function.__name__, function.__kwdefaults__ or {}
-    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    defaults = (*(function.__defaults__ or ()), *keywords.values())
-    arguments = [*names[: len(names) - len(defaults)]]
-    arguments += [f"{x}={y!r}" for x, y in zip(names[len(arguments) :], defaults, strict=True)]
-    arrays, options = [x for x in names if x in STATE], [x for x in names if x not in STATE]
-    quantity, check = repr(name), ""
-    if "tau" in keywords:
-        arrays = [*arrays[:-2], "a if tau is None else tau"]
-        quantity = f"{name!r} if tau is None else '{name}_under_forces'"
-        sentence = f"{name} takes the accelerations a or the actuators' forces tau: one of the two."
-        check = f"if (a is None) == (tau is None): raise ModelError({sentence!r})"
-    source = VERB.format(
-        name=name, arguments=", ".join(arguments), check=check, key=", ".join([quantity, *options]),
-        arrays=", ".join(arrays), options="".join(f"{x!r}: {x}, " for x in options),
-    )  # fmt: skip
-    made: dict[str, Any] = {}
-    exec(compile(source, f"<verb {name}>", "exec"), function.__globals__, made)
-    finished = wraps(declared)(made[name])
-    finished.__signature__ = _spelled_out(signature(declared))  # type: ignore[attr-defined]
-    return finished
-
-
-def _spelled_out(declared: Signature) -> Signature:
-    """A signature with the names in `Call` in place of `**more`, for the Tab key and for help."""
+def verb(method: Callable[P, T]) -> Callable[P, T]:
+    """The same method; its signature has the names of `CallOptions` in place of `**more`, for the Tab key and for help."""
+    declared = signature(method)
     own = [p for p in declared.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-    words = Call.__annotations__.items()
+    words = CallOptions.__annotations__.items()
     more = [Parameter(w, Parameter.KEYWORD_ONLY, default=None, annotation=str(x.__forward_arg__)) for w, x in words]
-    return declared.replace(parameters=[*own, *more])
+    method.__signature__ = declared.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+    return method
 
 
-class Verbs(dict[Key, Any]):
-    """The native functions of a mechanism, made when they are first asked for."""
+def forces_or_accelerations(verb: str, a: Any, tau: Any) -> tuple[str, Any]:
+    """The quantity of a verb that takes either, and the one that was given."""
+    if (a is None) == (tau is None):
+        raise ModelError(f"{verb} takes the accelerations a or the actuators' forces tau: one of the two.")
+    return (verb, a) if tau is None else (f"{verb}_under_forces", tau)
 
-    def __init__(self, m: Model) -> None:
-        super().__init__()
-        self.m = m
 
-    def call(self, key: Key, name: str, arrays: tuple[Any, ...], given: dict[str, Any], by: Any = None) -> Any:
-        """The careful way: a quantity, or its derivative, with whatever is given. It is kept under the key by which the quick
-        way missed it, or refused in a sentence."""
-        more = {word: given.pop(word, None) for word in Call.__annotations__}
+class Items(tuple[tuple[Any, Any], ...]):
+    """The items of a dictionary, as a part of a key."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strange:
+    """A value that no key can hold, as a part of a key: the careful way says what is wrong with it."""
+
+    value: Any
+
+
+def hashable(value: Any) -> Any:
+    """The value of an option as a part of a key: a list or an array as a tuple, a dictionary as its items."""
+    if isinstance(value, Mapping):
+        return Items((name, hashable(x)) for name, x in value.items())
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(value, list | tuple):
+        return tuple(map(hashable, value))
+    try:
+        hash(value)
+    except UNHASHABLE:
+        return Strange(value)
+    return value
+
+
+def _given(value: Any) -> Any:
+    """An option as it was given, from its part of a key."""
+    if isinstance(value, Items):
+        return {name: _given(x) for name, x in value}
+    if isinstance(value, tuple):
+        return tuple(map(_given, value))
+    return value.value if isinstance(value, Strange) else value
+
+
+def unhashable(**options: Any) -> ModelError:
+    """The error for the option that no key can hold."""
+    for name, value in options.items():
+        try:
+            hash(value)
+        except UNHASHABLE:
+            return ModelError(f"{name} is a text, a number or left out; it is {shown(value)}.")
+    raise AssertionError("all options can stand in a key")
+
+
+def options_of_verb(m: Model, name: str) -> list[str]:
+    """The options of the verb of a quantity: what it takes besides a state and what every verb takes."""
+    kind: Any = type(m)
+    return _options_of_method(kind, name.removesuffix("_under_forces"))
+
+
+@cache
+def _options_of_method(kind: Any, name: str) -> list[str]:
+    declared: Signature = signature(getattr(kind, name))
+    taken = {"self", "q", "v", "a", "tau", *CallOptions.__annotations__}
+    return [x for x in declared.parameters if x not in taken]
+
+
+def options_of_derivative(_: Model, __: str) -> list[str]:
+    """The options that stand in the key of a derivative."""
+    return ["by", "frame", "axes", "formulation", "along", "held"]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What a call is given besides a state and the options of its quantity."""
+
+    parameters: Mapping[str, Any]
+    external: Mapping[str, Any]
+    tolerance: float | None
+    singular: str | None
+    out: Any
+    threads: int | None
+
+    @staticmethod
+    def taken_from(m: Model, given: dict[str, Any]) -> _Call:
+        """Read it, and leave the rest."""
+        more = {word: given.pop(word, None) for word in CallOptions.__annotations__}
         parameters, external = (mapping(more[word], word) for word in ("parameters", "external"))
         tolerance, singular = more["tolerance"], more["singular"]
         if more["t"] is not None:
-            if not self.m.rheonomic:
-                raise ModelError(f"the constraints of {self.m.name} do not depend on the time; leave t out.")
+            if not m.rheonomic:
+                raise ModelError(f"the constraints of {m.name} do not depend on the time; leave t out.")
             parameters = {**parameters, TIME: more["t"] if has_symbols(more["t"]) else finite(more["t"], "t")}
         if tolerance is not None:
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:
             singular = choice(singular, "singular", SINGULAR_WORDS)
-        if by is None:
-            formula = quantity(self.m, name)
-        else:
-            from eslabon.solvers.derived_formulas import ALONG, derived
+        return _Call(parameters, external, tolerance, singular, more["out"], more["threads"])
 
-            along, held = choice(given.pop("along", "frozen"), "along", ALONG), given.pop("held", None)
-            formula, by = derived(self.m, quantity(self.m, name, following=along == "closed"), by, along, held)
+    @property
+    def values(self) -> tuple[Any, ...]:
+        return (*self.external.values(), *self.parameters.values())
+
+    @property
+    def asked(self) -> Key:
+        """What the native function depends on."""
+        return tuple(self.parameters), tuple(self.external), self.tolerance, self.singular
+
+
+class NativeVerbs(dict[Key, Callable[..., Any]]):
+    """The native functions of a mechanism.
+
+    A native function hands a call that it does not take by itself over to `careful`: other names of parameters than the last time, for
+    instance. `careful` finds the function for it, and keeps it under the same key, so that names may come in turns.
+    """
+
+    def __init__(self, m: Model, names: Callable[[Model, str], list[str]] = options_of_verb) -> None:
+        super().__init__()
+        self.m, self._names = m, names
+        self._made: dict[Key, Function] = {}
+        self._entries: dict[Key, Callable[..., Any]] = {}
+
+    def __missing__(self, key: Key) -> Callable[..., Any]:
+        return partial(self.careful, key)
+
+    def careful(self, key: Key, *arrays: Any, **more: Any) -> Any:
+        """The answer to any call of a verb, or a sentence on what does not fit."""
+        name, *values = key
+        given = dict(zip(self._names(self.m, name), map(_given, values), strict=True)) | more
+        call, by = _Call.taken_from(self.m, given), given.pop("by", None)
+        formula, by = (quantity(self.m, name), None) if by is None else self._derived(name, by, given)
         options = options_of(self.m, formula, given)
-        given_values = (*arrays, *external.values(), *parameters.values())
-        if has_symbols(*given_values):
-            if more["out"] is not None or more["threads"] is not None:
-                raise ModelError(f"{name} of symbols is an expression; leave out and threads out.")
-            return expression(
-                self.m, requested(self.m, formula, options, tuple(parameters), tuple(external), by), given_values
-            )
-        asked = (formula, by, tuple(options.items()), tuple(parameters), tuple(external), tolerance, singular)
-        f = self.get(asked)
-        if f is None:
-            f = self[asked] = self._function(*asked)
-        if given.get("axes") != OLD_AXES:  # of which every call is told
-            with suppress(TypeError):  # weights may be an array
-                self[key] = f
-        return f(*arrays, *external.values(), *parameters.values(), out=more["out"], threads=more["threads"])
+        if has_symbols(*arrays, *call.values):
+            return self._expression(formula, by, options, call, arrays)
+        asked = (formula, by, tuple(options.items()), *call.asked)
+        function = self._made.get(asked)
+        if function is None:
+            function = self._made[asked] = self._function(*asked)
+        if call.tolerance is None and call.singular is None:  # which native code knows nothing of
+            if (entry := self._entries.get((key, asked))) is None:
+                entry = self._entries[key, asked] = function.entry(partial(self.careful, key))
+            self[key] = entry
+        return function.general(*arrays, *call.values, out=call.out, threads=call.threads)
+
+    def _derived(self, name: str, by: Any, given: dict[str, Any]) -> tuple[Formula, str | None]:
+        """The formula of a derivative, and what it is still to be differentiated by."""
+        from eslabon.solvers.derived_formulas import ALONG, derived
+
+        along, held = choice(given.pop("along"), "along", ALONG), given.pop("held")
+        for option in ("frame", "axes", "formulation"):
+            if given[option] is None:
+                del given[option]
+        return derived(self.m, quantity(self.m, name, following=along == "closed"), by, along, held)
+
+    def _expression(
+        self, formula: Formula, by: str | None, options: dict[str, Any], call: _Call, arrays: tuple[Any, ...]
+    ) -> Any:
+        """The quantity of symbols."""
+        if call.out is not None or call.threads is not None:
+            raise ModelError(f"{formula.name} of symbols is an expression; leave out and threads out.")
+        request = requested(self.m, formula, options, tuple(call.parameters), tuple(call.external), by)
+        return expression(self.m, request, (*arrays, *call.values))
 
     def _function(
         self, formula: Formula, by: str | None, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],
         external: tuple[str, ...], tolerance: float | None, singular: str | None,
-    ) -> Any:  # fmt: skip
+    ) -> Function:  # fmt: skip
         """The native function of a quantity, or of its derivative, with its checks."""
         m = self.m
         if external:
@@ -176,13 +243,14 @@ class Verbs(dict[Key, Any]):
         if formula.checks:
             from eslabon.solvers.closure_checks import checked
 
-            return checked(m, request, tolerance, singular)
-        if tolerance is not None or singular is not None:
+            found = checked(m, request, tolerance, singular)
+        elif tolerance is not None or singular is not None:
             raise ModelError(f"{formula.name} of {m.name} checks nothing; leave tolerance and singular out.")
-        return native(m, request)
+        else:
+            found = function_of(m, request)
+        return found.by_keyword(TIME) if TIME in parameters else found
 
 
-OLD_AXES = "ground"
 LOOPLESS = {
     "constraints": "has no loops, so there are no constraints to impose",
     "weights": "has no loops, so its actuators share nothing",
@@ -200,16 +268,13 @@ def options_of(m: Model, formula: Formula, given: Mapping[str, Any]) -> dict[str
         if option == "independent" and option in known and (m.closed or value is None):
             made["partition"] = _partition(m, formula, value, given)
         elif option in known and option != "independent":
-            made[option] = check_weights(m, value) if option == "weights" else _plain(value, option)
+            made[option] = check_weights(m, value) if option == "weights" else value
         elif option in LOOPLESS and not m.closed and (value is None or formula.name in CLOSED or option in known):
             if value is not None:
                 raise ModelError(f"{m.name} {LOOPLESS[option]}; leave {option} out.")
         else:
-            words = [x for x in (*known, *Call.__annotations__) if x != option]
+            words = [x for x in (*known, *CallOptions.__annotations__) if x != option]
             raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, words)}")
-    if made.get("axes") == OLD_AXES:
-        renamed(f'axes="{OLD_AXES}"', 'axes="aligned"')
-        made["axes"] = "aligned"
     return made
 
 
@@ -227,15 +292,6 @@ def _partition(m: Model, formula: Formula, independent: Any, given: Mapping[str,
             "independent; name them too."
         )
     return chosen
-
-
-def _plain(value: Any, name: str) -> Any:
-    """What can tell one native function from another."""
-    try:
-        hash(value)
-    except TypeError:
-        raise ModelError(f"{name} is a text, a number or left out; it is {shown(value)}.") from None
-    return value
 
 
 def check_weights(m: Model, weights: Any) -> tuple[float, ...] | None:

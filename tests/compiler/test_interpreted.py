@@ -4,7 +4,8 @@ import casadi
 import numpy as np
 
 from eslabon.compiler.calls import call, composed
-from eslabon.compiler.interpreted import callable_of
+from eslabon.compiler.function import Function
+from eslabon.compiler.interpreted import Evaluator
 from eslabon.compiler.signature import Argument, Signature
 
 
@@ -12,7 +13,9 @@ def test_a_batch_of_states_without_coordinates_has_its_results_for_each():
     nothing = casadi.SX.sym("q", 0)
     f = casadi.Function("energy", [nothing], [casadi.SX([1.5, 2.0])], ["q"], ["energy"])
     signature = Signature.of_graph(f, [Argument("q", (0,))], [Argument("energy", (2,))], "energy", "truss")
-    np.testing.assert_array_equal(callable_of(signature, f)(np.zeros((3, 0))), np.tile([1.5, 2.0], (3, 1)))
+    np.testing.assert_array_equal(
+        Function.of(signature, Evaluator(f, signature))(np.zeros((3, 0))), np.tile([1.5, 2.0], (3, 1))
+    )
 
 
 def test_a_result_that_is_zero_by_structure_is_inlined():

@@ -32,8 +32,8 @@ def by_hand(step: Any, x: np.ndarray, u: np.ndarray, p: np.ndarray, every: int) 
 
 
 @pytest.fixture(scope="module")
-def run() -> native.Iteration:
-    return native.iterate(swing(), cache=False)
+def run() -> native.RepeatedStep:
+    return native.compile(swing(), states=1, varying=1, cache=False)
 
 
 P = np.array([3.0, 0.2, 1.5])
@@ -80,7 +80,7 @@ def test_a_lane_that_is_no_number_disturbs_no_other(run, rng) -> None:
 def test_several_states_extra_outputs_and_no_input_that_varies(rng) -> None:
     a, b, p = ca.SX.sym("a"), ca.SX.sym("b", 2, 2), ca.SX.sym("p")
     step = ca.Function("f", [a, b, p], [a + 1, b @ b / ca.norm_fro(b) * p, ca.trace(b), ca.SX(2, 1)])
-    run = native.iterate(step, states=2, varying=0, cache=False)
+    run = native.compile(step, states=2, varying=0, cache=False)
     B = rng.normal(size=(7, 2, 2))
     counts, matrices, traces, zeros = run([0.0], B, [1.1], steps=6, every=2)
     assert np.array_equal(counts, np.broadcast_to(np.array([2.0, 4.0, 6.0])[:, None], (7, 3, 1)))
@@ -112,29 +112,29 @@ def test_a_long_graph_in_pieces_and_a_workspace_beyond_the_stack(rng) -> None:
     for _ in range(4):
         y = ca.sin(y) + 0.5 * ca.vertcat(y[1:], y[:1])
     step = ca.Function("ring", [x], [y])
-    made = native.iterate(step, cache=False)(start := rng.normal(size=(3, n)), steps=3)
+    made = native.compile(step, states=1, cache=False)(start := rng.normal(size=(3, n)), steps=3)
     f = native.compile(step)
     assert np.array_equal(made[:, 2], f(f(f(start))))
 
 
 def test_it_is_found_again_without_the_graph(rng) -> None:
-    made = native.iterate(swing(), key="a swing")
-    again = native.load_iteration("a swing")
+    made = native.compile(swing(), states=1, varying=1, key="a swing")
+    again = native.load("a swing")
     x, u = rng.normal(size=(5, 4)), rng.normal(size=(8, 2))
     assert again is not None
     assert np.array_equal(made(x, u, P), again(x, u, P))
     assert repr(again) == repr(made)
-    assert native.load_iteration("another") is None
+    assert native.load("another") is None
 
 
 def test_without_llvm_casadi_computes_the_same(run, monkeypatch: pytest.MonkeyPatch, rng) -> None:
     monkeypatch.setattr(machine, "llvm", lambda: None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", native.NativeWarning)
-        slow = native.iterate(swing())
+        slow = native.compile(swing(), states=1, varying=1)
     x, u = rng.normal(size=(2, 3, 4)), rng.normal(size=(3, 8, 2))
     np.testing.assert_allclose(slow(x, u, P, every=2), run(x, u, P, every=2), rtol=1e-12, atol=1e-12)
-    assert native.load_iteration("a swing") is None
+    assert native.load("a swing") is None
 
 
 MISTAKES = [
@@ -160,8 +160,8 @@ def test_mistakes_get_a_sentence(run, call, sentence: str) -> None:
 def test_a_step_must_be_able_to_follow_itself() -> None:
     x, u = ca.SX.sym("x", 2), ca.SX.sym("u", 0)
     with pytest.raises(GraphError, match="same shapes"):
-        native.iterate(ca.Function("f", [x], [x[0]]))
+        native.compile(ca.Function("f", [x], [x[0]]), states=1)
     with pytest.raises(GraphError, match="does not leave room for 2 states"):
-        native.iterate(ca.Function("f", [x], [x]), states=2)
+        native.compile(ca.Function("f", [x], [x]), states=2)
     with pytest.raises(GraphError, match="without numbers"):
-        native.iterate(ca.Function("f", [x, u], [x]))
+        native.compile(ca.Function("f", [x, u], [x]), states=1, varying=1)

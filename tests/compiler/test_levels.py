@@ -10,10 +10,10 @@ import pytest
 
 import eslabon as es
 from eslabon.compiler import store as cache
-from eslabon.compiler.evaluator import MANY, evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.llvm import machine
 from eslabon.coordinates.closing import CLOSURE
-from eslabon.quantities import QUANTITIES
+from eslabon.formulas.quantities import QUANTITIES
 
 SWITCH = "ESLABON_OPTIMIZATION"
 # Joints of every kind, trees, loops in the plane and in space, springs, motors with rotors.
@@ -84,8 +84,8 @@ def test_dynamics_agree(levels: list[int], monkeypatch: pytest.MonkeyPatch, name
     for level in (1, 0):
         monkeypatch.setenv(SWITCH, str(level))
         found[level] = dynamics(name)
-        assert set(levels) == {level}
-        assert len(levels) >= 3
+        assert max(levels) == level  # at level 1, straight code of rare formulas and of long ones is at level 0
+        assert levels.count(level) >= 3
         levels.clear()
     compare(found[1], found[0])
 
@@ -93,7 +93,7 @@ def test_dynamics_agree(levels: list[int], monkeypatch: pytest.MonkeyPatch, name
 @pytest.mark.parametrize("name", ["rojas_3r", "scara"])
 def test_other_verbs_agree(levels: list[int], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     usual = other_verbs(name)
-    assert set(levels) == {1}
+    assert max(levels) == 1
     levels.clear()
     monkeypatch.setenv(SWITCH, "0")
     compare(usual, other_verbs(name))
@@ -125,16 +125,15 @@ def test_a_step_that_is_repeated_is_kept_apart(levels: list[int], monkeypatch: p
     assert sorted(levels) == [0] * (len(levels) // 2) + [1] * (len(levels) // 2)
 
 
-def test_a_formula_for_few_states_has_code_of_its_own_level(levels, monkeypatch) -> None:
-    """Also if the level changes between the time when it is asked for and the time when it is compiled."""
-    m = es.load("five_bar")
-    q = m.home() + np.zeros((MANY + 1, 1))
-    f = evaluate(m, CLOSURE)
-    for setting, made in (("0", [0]), ("1", [0, 1]), ("0", [0, 1])):
+def test_a_rare_formula_has_its_straight_code_at_level_0_and_is_kept_apart(levels, monkeypatch) -> None:
+    m, found = es.load("five_bar"), {}
+    for setting, made in (("1", [1, 0]), ("0", [0]), ("1", []), ("0", [])):
+        levels.clear()
         monkeypatch.setenv(SWITCH, setting)
-        f(q)
+        f = evaluate(m, CLOSURE)
         assert levels == made
-        assert (evaluate(m, CLOSURE) is f) == (setting == "1")
+        assert found.setdefault(setting, f) is f
+    assert found["0"] is not found["1"]
 
 
 @pytest.mark.parametrize("setting", ["2", "-1", "O1", "yes", " 1", "01"])

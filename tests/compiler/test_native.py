@@ -401,10 +401,10 @@ def test_numbers_in_and_a_number_out() -> None:
 
 def test_it_describes_itself(puma) -> None:
     assert puma.__name__ == "inverse_dynamics"
-    assert str(inspect.signature(puma)) == "(q, v, a, /, *, out=None, threads=None)"
+    assert str(inspect.signature(puma.native)) == "(q, v, a, /, *, out=None, threads=None)"
     assert "(..., 6) coordinates" in puma.__doc__
-    assert puma.__self__.signature.owner == "puma560"
-    assert "508 operations" in repr(puma.__self__)
+    assert puma.signature.owner == "puma560"
+    assert "508 operations" in repr(puma)
 
 
 # Size and life ------------------------------------------------------------------------------------------------------

@@ -145,8 +145,8 @@ def test_a_composed_step_is_repeated() -> None:
     x, u, f = ca.SX.sym("x"), ca.SX.sym("u"), polynomial()
     step = composed("step", [x, u], lambda x, u: 0.9 * call(f, x) + u * call(f, u))
     u_rows = np.linspace(0, 1, 8)[:, None]
-    want = native.iterate(step.inlined(), cache=False)([0.2], u_rows)
-    np.testing.assert_allclose(native.iterate(step, cache=False)([0.2], u_rows), want, rtol=1e-14)
+    want = native.compile(step.inlined(), states=1, varying=1, cache=False)([0.2], u_rows)
+    np.testing.assert_allclose(native.compile(step, states=1, varying=1, cache=False)([0.2], u_rows), want, rtol=1e-14)
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:

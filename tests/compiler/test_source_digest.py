@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import gc
 import importlib.util
@@ -20,8 +21,9 @@ import pytest
 
 import eslabon as es
 from eslabon.compiler import source_digest as digests
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.source_digest import SHOWING, code_digest, source_digest
+from eslabon.formulas.quantities import QUANTITIES
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 NAMES = [wing for row in es.WINGS for wing in row]
@@ -36,8 +38,16 @@ def test_the_wings_are_those_of_the_contract() -> None:
 
 def test_every_part_of_the_package_is_in_a_wing() -> None:
     here = Path(es.__file__).parent
-    parts = {p.stem for p in here.glob("*.py")} | {p.name for p in here.iterdir() if p.is_dir()}
-    assert parts - {"__init__", "__pycache__"} - DATA == set(NAMES)
+
+    def parts(folder: Path, above: str = "") -> set[str]:
+        """A folder is one part, unless its files stand in rows of their own."""
+        found = {f"{above}{p.stem}" for p in folder.iterdir() if p.suffix == ".py" or p.is_dir()}
+        found -= {f"{above}__init__", f"{above}__pycache__", *DATA}
+        apart = {x for x in found if any(name.startswith(f"{x}.") for name in NAMES)}
+        return found - apart | {y for x in apart for y in parts(folder / x, f"{x}.")}
+
+    assert parts(here) == set(NAMES)
+    assert not ast.parse((here / "formulas" / "__init__.py").read_text()).body[1:]  # a docstring: it is in no digest
     assert not [p for name in DATA for p in (here / name).rglob("*.py") if p.read_text().strip()]
     assert set(NAMES) >= SHOWING
 
@@ -53,7 +63,8 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(digests, "HERE", tmp_path)
     monkeypatch.setattr(digests, "STARTED", time.time_ns() + 10**12)
     for k, name in enumerate(NAMES):
-        file = tmp_path / f"{name}.py" if k % 2 else tmp_path / name / "inner" / "room.py"
+        place = tmp_path.joinpath(*name.split("."))
+        file = place.with_suffix(".py") if k % 2 else place / "inner" / "room.py"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("x = 1\n")
     forget()
@@ -69,8 +80,9 @@ def all_digests() -> dict[str, str]:
 @pytest.mark.parametrize("touched", NAMES)
 def test_a_change_in_a_wing_counts_in_it_and_above(house: Path, touched: str) -> None:
     before = all_digests()
-    file = house / f"{touched}.py"
-    file = file if file.exists() else house / touched / "inner" / "room.py"
+    place = house.joinpath(*touched.split("."))
+    file = place.with_suffix(".py")
+    file = file if file.exists() else place / "inner" / "room.py"
     file.write_text("x = 2\n")
     after = all_digests()
     row = {name: k for k, row in enumerate(es.WINGS) for name in row}
@@ -83,7 +95,7 @@ def test_names_of_files_count_and_times_do_not(house: Path) -> None:
     for file in house.rglob("*.py"):
         file.touch()
     assert all_digests() == before
-    folder = next(x for x in house.iterdir() if x.is_dir())
+    folder = next(x for x in house.iterdir() if (x / "inner").is_dir())
     (folder / "inner" / "room.py").rename(folder / "inner" / "hall.py")
     assert all_digests()[folder.name] != before[folder.name]
 
@@ -120,7 +132,7 @@ def test_every_formula_of_the_package_is_found_again(monkeypatch: pytest.MonkeyP
     assert len(formulas) > 100
     for formula in formulas:
         code_digest(formula)
-    assert len({code_digest(x) for x in es.quantities.QUANTITIES.values()}) == len(es.quantities.QUANTITIES)
+    assert len({code_digest(x) for x in QUANTITIES.values()}) == len(QUANTITIES)
 
 
 # Functions of one's own ---------------------------------------------------------------------------------------------

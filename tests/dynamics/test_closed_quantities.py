@@ -9,7 +9,7 @@ import pytest
 
 import eslabon as es
 from assembled_anew import Held, designed, differences, motion, slope
-from eslabon.quantities import CLOSED, FOLLOWING, QUANTITIES
+from eslabon.formulas.quantities import CLOSED, FOLLOWING, QUANTITIES
 
 CASES = [
     (9, ["revolute"] * 5, ["spherical"]),
@@ -40,12 +40,13 @@ def value(m: es.Mechanism, name: str, states: dict[str, np.ndarray], options: di
     """A quantity at states with their own values of s."""
     if name in FOLLOWING:
         return states[{"configuration": "q", "velocities": "v", "accelerations": "a"}[name]]
-    from eslabon.quantities import quantity
-    from eslabon.verbs import Verbs
+    from eslabon.formulas.quantities import quantity
+    from eslabon.verbs import NativeVerbs
 
     formula = quantity(m, name)
     arrays = tuple(states[x] for x in formula.input_names)
-    return Verbs(m).call((name,), name, arrays, {**options, "parameters": {"s": states["s"]}})
+    verbs = NativeVerbs(m, lambda _, __: [])
+    return verbs.careful((name,), *arrays, **options, parameters={"s": states["s"]})
 
 
 @pytest.mark.parametrize(("k", "name"), [(k % len(CASES), name) for k, name in enumerate(NAMES)])

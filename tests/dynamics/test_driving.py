@@ -82,12 +82,14 @@ def test_loops_that_vary_with_time_keep_their_derivatives(kind, more):
     J = m.constraint_jacobian(q, t=t)
     rate = m.derivative("constraint", "t", q, t=t)
     np.testing.assert_allclose(first, J @ v + rate, atol=1e-8)
-    from eslabon.compiler.evaluator import Formula, evaluate
+    from eslabon.compiler.evaluate import evaluate
+    from eslabon.compiler.formula import Formula
     from eslabon.compiler.signature import Argument
+    from eslabon.formulas.inputs import Q, V
     from eslabon.kinematics.closure import equations
 
     shape = lambda m: (1,)  # noqa: E731
-    GAMMA = Formula("gamma", lambda m, q, v: list(equations(m, q, v, (0,))[2:]), ("q", "v"),
+    GAMMA = Formula("gamma", lambda m, q, v: list(equations(m, q, v, (0,))[2:]), (Q, V),
                     (Argument("gamma", shape), Argument("rate", shape)))  # fmt: skip
     gamma, Phi_t = evaluate(m, GAMMA, parameters=("t",))(q, v, t)
     np.testing.assert_allclose(second, J @ a - gamma, atol=1e-5)

@@ -62,7 +62,7 @@ MISTAKES = [
         "no body, frame or open wrench 'tol'; did you mean 'tool'?",
     ),
     (lambda m, x: m.inverse_dynamics(x, x, x, external={"tool": [0] * 5}), "tool has 5 values"),
-    (lambda m, x: m.mass_matrix(x, external={"tool": [0] * 6}), "does not depend on wrenches"),
+    (lambda m, x: m.mass_matrix(x, external={"tool": [0] * 6}), "takes no external inputs"),
     (lambda m, x: m.forward_dynamics(x, x, x[:3]), "tau has 3 values in its last axis; puma560 has 6 actuators"),
     (
         lambda m, x: random_tree(np.random.default_rng(0), ["spherical"]).inverse_dynamics(

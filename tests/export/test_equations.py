@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from eslabon.compiler import GraphError, native
 from eslabon.export.equations import equations, latex
+from eslabon.formulas.quantities import QUANTITIES
+from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.mechanism import Builder, Mechanism, load
-from eslabon.quantities import QUANTITIES
-from eslabon.quantities import quantity as quantity_of
 from eslabon.read import robots
 from pendulum_chain import pendulum_chain as chain
 from randomness import examples, seeded
@@ -150,7 +150,7 @@ def check_equations(m: Mechanism, quantity: str) -> None:
     rng = seeded(m.name, quantity)
     frame = {"frame": m.frames[0].name if m.frames else m.bodies[-1].name} if quantity in FRAMES else {}
     sizes = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": m.nu}
-    state = {x: rng.uniform(-1, 1, sizes[x]) for x in QUANTITIES[quantity].inputs}
+    state = {x: rng.uniform(-1, 1, sizes[x]) for x in QUANTITIES[quantity].input_names}
     parameters = {name: x * rng.uniform(0.9, 1.1) for name, x in m.parameters.items()}
     found = m.equations(quantity, **frame)
     names = [str(s) for s in (*(s for _, own in found.inputs for s in own), *(s for s, _ in found.definitions))]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.identification import base_parameters, inertial_parameters, pseudo_inertias
 from eslabon.identification.equations import (
     ACTUATOR_REGRESSOR,

@@ -40,14 +40,14 @@ def test_a_twist_in_its_three_ways_of_telling(seed):
     turn = np.kron(np.eye(2), T[:3, :3])
     assert np.allclose(m.jacobian(q, "tip", axes="spatial"), adjoint(T) @ J, atol=1e-13)
     assert np.allclose(m.jacobian(q, "tip", axes="aligned"), turn @ J, atol=1e-13)
-    for axes in ("body", "spatial", "ground"):
+    for axes in ("body", "spatial", "aligned"):
         assert np.allclose(m.velocity(q, v, "tip", axes), m.jacobian(q, "tip", axes) @ v, atol=1e-13)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_acceleration_is_the_rate_of_the_velocity(seed):
     m, _, q, v, a = a_tree(seed)
-    for axes in ("body", "spatial", "ground"):
+    for axes in ("body", "spatial", "aligned"):
         along_v = m.derivative("velocity", "q", q, v, frame="tip", axes=axes) @ v
         along_a = m.jacobian(q, "tip", axes) @ a
         assert np.allclose(m.acceleration(q, v, a, "tip", axes), along_v + along_a, atol=1e-12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -298,6 +300,33 @@ def test_forces_that_hold_a_state_are_found(rng):
     np.testing.assert_allclose(lm.a, a, rtol=1e-9, atol=1e-9)
     with pytest.raises(es.ModelError, match="no forces of the actuators"):
         es.load("cart_pole").linearize([0.0, 0.3], a=[0.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["planar_3rrr", "puma560"])
+@pytest.mark.parametrize("measured", [False, True])
+def test_forces_that_hold_a_motion_stop_only_its_independent_velocities(name, measured, rng):
+    m = es.load(name)
+    outputs = (f"{m.actuated[0]}''",) if measured else None
+    q, v = m.home(), rng.normal(size=m.nv)
+    if m.closed:
+        q, v = m.project(q, v)
+    lm = m.linearize(q, v, outputs=outputs, external={m.bodies[-1].name: [0.1, 0.2, 0.3, 1.0, 2.0, 3.0]})
+    n = lm.dof
+    np.testing.assert_allclose(lm.drift[n:], 0.0, atol=1e-9)
+    assert np.abs(lm.drift[:n]).max() > 0.1
+    assert not m.closed or np.abs(lm.a).max() > 0.1  # the dependent ones follow
+
+
+def test_forces_that_hold_a_state_need_no_formula_of_their_own(monkeypatch):
+    module = import_module("eslabon.linear.linearize")
+    asked, native = [], module._native
+    monkeypatch.setattr(module, "_native", lambda m, formula, *more: asked.append(formula) or native(m, formula, *more))
+    for name in ("five_bar", "elbow", "cart_pole"):
+        asked.clear()
+        m = es.load(name)
+        m.linearize(m.home())
+        assert len(asked) == 2
+        assert len(set(asked)) == 1
 
 
 def test_driven_mechanisms_are_linearized_at_a_time():

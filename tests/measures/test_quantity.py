@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.formulas.quantities import quantity
 from eslabon.measures import Quantity, measure_of
-from eslabon.quantities import quantity
 
 PENDULUM = es.load("double_pendulum")
 LENGTHS = {"L1": np.array([0.5, 1.0, 1.5]), "m2": np.array([1.0, 2.0, 0.5])}

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import eslabon as es
 from batches import each
-from eslabon.files import replacing, write
+from eslabon.atomic_files import replacing, write
 from eslabon.read.toml import read_toml
 from eslabon.write.toml import to_toml
 
 KILLED = """
 import os, signal, sys
-from eslabon.files import replacing
+from eslabon.atomic_files import replacing
 with replacing(sys.argv[1]) as file:
     file.write(b"new" * 100000)
     file.flush()

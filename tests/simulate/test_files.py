@@ -82,7 +82,7 @@ def test_names_of_any_kind_survive(tmp_path, name):
 def test_saving_over_a_file_that_fails_leaves_the_old_one(motion, tmp_path, monkeypatch):
     path = motion.save(tmp_path / "m.npz")
     monkeypatch.setattr(
-        "eslabon.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+        "eslabon.atomic_files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device"))
     )
     with pytest.raises(es.ReadError, match="No space left"):
         motion.until(0.5).save(path)

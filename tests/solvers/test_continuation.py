@@ -209,18 +209,3 @@ def test_a_big_mechanism_that_cannot_close_says_by_how_much_and_where():
         assert "'loop4'" in str(refusal.value)
         left = float(str(refusal.value).split(" by ")[1].split()[0])
         assert 2.5 < left < 3.5
-
-
-def test_old_words_still_work():
-    m = es.load("five_bar")
-    x = np.array([[2.0, 1.0], [2.1, 1.1]])
-    with pytest.warns(DeprecationWarning, match="along is now continuation"):
-        assert np.array_equal(m.assemble(x, along=True), m.assemble(x, continuation=True))
-    with pytest.warns(DeprecationWarning, match="passive='minimum_norm'"):
-        old = es.load("rssr").complete([0.1], [1.0], [0.5], idle="rest")
-    assert all(
-        np.array_equal(*pair)
-        for pair in zip(old, es.load("rssr").complete([0.1], [1.0], [0.5], passive="minimum_norm"), strict=True)
-    )
-    with pytest.warns(DeprecationWarning, match="sign"):
-        assert m.conditions(m.assemble(x)).side.shape == (2,)

@@ -11,11 +11,30 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.errors import RotationError
+from eslabon.arguments import floats
+from eslabon.errors import InputError, RotationError
+
+if TYPE_CHECKING:
+    import casadi as casadi  # what an editor and a type checker see
+else:
+
+    class _LazyModule(ModuleType):
+        """A module that is imported when somebody first asks for a name in it."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)  # those who look at modules need not load them
+            module = import_module(self.__name__)
+            vars(self).update(vars(module))  # from now on it is as quick as the module
+            return getattr(module, name)
+
+    casadi = _LazyModule("casadi")  # for formulas, which are read in every process and traced in few
 
 Scalar = Any  # float, numpy.ndarray of batch shape, or casadi.SX of shape (1, 1)
 Array = Any  # numpy.ndarray with its own axes last, or casadi.SX
@@ -37,7 +56,11 @@ def has_symbols(*values: Any) -> bool:
 
 def scalar(x: Any) -> Scalar:
     """A scalar of this room from whatever a user writes for a number: 1, [1, 2], numpy.float32(1)."""
-    return x if is_symbolic(x) else np.asarray(x, dtype=float)[()]
+    if not is_symbolic(x):
+        return floats(x, "a number")[()]
+    if x.numel() != 1:
+        raise InputError(f"one number was expected; this expression has {x.numel()}.")
+    return x
 
 
 def parts(v: Array, n: int) -> tuple[Scalar, ...]:
@@ -48,15 +71,15 @@ def parts(v: Array, n: int) -> tuple[Scalar, ...]:
     """
     if is_symbolic(v):
         if v.numel() != n:
-            raise ValueError(f"a vector of {n} components was expected; this one has {v.numel()}.")
+            raise InputError(f"a vector of {n} components was expected; this one has {v.numel()}.")
         return tuple(v[i] for i in range(n))
     if isinstance(v, (tuple, list)) and is_symbolic(*v):
         if len(v) != n:
-            raise ValueError(f"a vector of {n} components was expected; this one has {len(v)}.")
+            raise InputError(f"a vector of {n} components was expected; this one has {len(v)}.")
         return tuple(v)
-    a = np.asarray(v, dtype=float)
+    a = floats(v, "a vector")
     if a.ndim == 0 or a.shape[-1] != n:
-        raise ValueError(f"a vector of {n} components was expected on the last axis; this array has shape {a.shape}.")
+        raise InputError(f"a vector of {n} components was expected on the last axis; this array has shape {a.shape}.")
     return tuple(a[..., i] if a.ndim > 1 else float(a[i]) for i in range(n))
 
 
@@ -64,11 +87,11 @@ def entries(m: Array, rows: int, columns: int) -> list[list[Scalar]]:
     """The entries of a matrix, row by row, each a scalar."""
     if is_symbolic(m):
         if m.shape != (rows, columns):
-            raise ValueError(f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}.")
+            raise InputError(f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}.")
         return [[m[i, j] for j in range(columns)] for i in range(rows)]
-    a = np.asarray(m, dtype=float)
+    a = floats(m, "a matrix")
     if a.ndim < 2 or a.shape[-2:] != (rows, columns):
-        raise ValueError(
+        raise InputError(
             f"a {rows}x{columns} matrix was expected on the last two axes; this array has shape {a.shape}."
         )
     return [[a[..., i, j] for j in range(columns)] for i in range(rows)]
@@ -134,7 +157,8 @@ def matmul(*factors: Array) -> Array:
 
         symbols = [f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(f)) for f in factors]
         return reduce(casadi.mtimes, symbols)
-    return reduce(np.matmul, (np.asarray(f, dtype=float) for f in factors))
+    with np.errstate(all="ignore"):
+        return reduce(np.matmul, (floats(f, "a matrix") for f in factors))
 
 
 def times(m: Array, v: Array) -> Array:
@@ -164,7 +188,8 @@ def _function(numeric: str, symbolic: str) -> Callable[..., Any]:
             import casadi
 
             return getattr(casadi, symbolic)(*arguments)
-        return getattr(np, numeric)(*arguments)
+        with np.errstate(all="ignore"):  # what is no number in gives none out, without NumPy's warnings
+            return getattr(np, numeric)(*arguments)
 
     apply.__name__ = symbolic
     apply.__doc__ = f"`numpy.{numeric}` on numbers, `casadi.{symbolic}` on symbols."

@@ -29,6 +29,7 @@ from eslabon.algebra.arrays import (
 from eslabon.algebra.quaternions import TOLERANCE, rotation_vector_from_quaternion
 from eslabon.algebra.rotations import check_rotation, quaternion_from_rotation, rotation_from_rotation_vector
 from eslabon.algebra.spatial import skew
+from eslabon.arguments import floats
 
 hat = skew  # the name it has in the papers on Lie groups
 
@@ -209,7 +210,11 @@ def compose(first: Array, *others: Array) -> Array:
     >>> position_of(compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0])))
     array([1., 2., 0.])
     """
-    return matmul(first, *others)
+    factors = [x if is_symbolic(x) else floats(x, "a pose") for x in (first, *others)]
+    for factor in factors:
+        if factor.shape[-2:] != (4, 4):
+            entries(factor, 4, 4)  # a sentence
+    return matmul(*factors)
 
 
 def hat6(twist: Array) -> Array:

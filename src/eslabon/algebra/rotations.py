@@ -35,7 +35,8 @@ from eslabon.algebra.arrays import (
     vector,
     where,
 )
-from eslabon.errors import RotationError, suggest
+from eslabon.arguments import floats, known_words
+from eslabon.errors import RotationError
 
 # How far R^T R of a rotation matrix may be from the identity.
 TOLERANCE = quaternions.TOLERANCE
@@ -61,7 +62,8 @@ def check_rotation(rotation: Array) -> Array:
     rotation = np.asarray(rotation, dtype=float)
     finite = np.isfinite(rotation).all(axis=(-2, -1))
     require(finite, "matrix", "is not a rotation, for it has entries that are not finite.")
-    error = np.abs(transpose(rotation) @ rotation - np.eye(3)).max(axis=(-2, -1))
+    with np.errstate(all="ignore"):  # what overflows is no rotation
+        error = np.abs(transpose(rotation) @ rotation - np.eye(3)).max(axis=(-2, -1))
     require(
         error <= TOLERANCE,
         "matrix",
@@ -198,7 +200,7 @@ def rpy_from_rotation(rotation: Array) -> Array:
     array([0. , 0. , 0.5])
     """
     # R^T = Rx(-roll) Ry(-pitch) Rz(-yaw) is Bryant's product.
-    return 0.0 - bryant_from_rotation(transpose(rotation))
+    return 0.0 - bryant_from_rotation(transpose(check_rotation(rotation)))
 
 
 def _angle(sine: Scalar, cosine: Scalar) -> Scalar:
@@ -414,10 +416,8 @@ def convert(value: Array, source: str, target: str) -> Array:
     eslabon.errors.RotationError: this rotation is half a turn, for which Rodrigues parameters do not exist; use a
     quaternion or axis and angle instead.
     """
-    for name in (source, target):
-        if name not in REPRESENTATIONS:
-            raise RotationError(f"no representation is called {name!r}{suggest(name, REPRESENTATIONS)}")
-    value = value if is_symbolic(value) else np.asarray(value, dtype=float)
+    known_words((source, target), REPRESENTATIONS, "no representation is called", RotationError)
+    value = value if is_symbolic(value) else floats(value, "an orientation")
     for formula in route(source, target):
         value = formula(value)
     return value
@@ -447,7 +447,7 @@ def invariant_rates(rotation: Array, angular_velocity: Array) -> Array:
     >>> invariant_rates(rotation_z(np.pi / 2), [0, 0, 1])
     array([-1.,  0.,  0.,  0.])
     """
-    w, turned = parts(angular_velocity, 3), parts(times(rotation, angular_velocity), 3)
     tr = trace(rotation)
+    w, turned = parts(angular_velocity, 3), parts(times(rotation, angular_velocity), 3)
     cosine_rate = -dot(parts(vect(rotation), 3), w)
     return vector(cosine_rate, *((tr * a - b) / 2.0 for a, b in zip(w, turned, strict=True)))

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.algebra.arrays import Array, Scalar, block, entries, is_symbolic, joined, matrix, parts, times, transpose
+from eslabon.arguments import floats
+from eslabon.errors import InputError
 
 Pose = tuple[Array, Array]  # rotation and position
 
@@ -33,8 +35,10 @@ def skew(u: Array) -> Array:
     if is_symbolic(u):
         import casadi
 
+        if u.numel() != 3:
+            raise InputError(f"a vector of 3 components was expected; this one has {u.numel()}.")
         return casadi.skew(u)
-    u = np.asarray(u, dtype=float)
+    u = floats(u, "a vector")
     x, y, z = parts(u[..., 0] if u.shape[-2:] == (3, 1) else u, 3)
     return matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 

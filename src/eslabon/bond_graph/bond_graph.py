@@ -189,7 +189,7 @@ class BondGraph(Graph):
         >>> again.states == g.states
         True
         """
-        from eslabon.files import write
+        from eslabon.atomic_files import write
 
         if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
             raise ReadError(f"{shown(path)}: a bond graph is saved as TOML; let the name end in .toml.")

@@ -16,7 +16,7 @@ from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, FLOW_SINK, GYRATORS, RESISTOR, STORAGES, TRANSFORMERS, Element
 from eslabon.bonds.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, shown
 from eslabon.export.equations import equations

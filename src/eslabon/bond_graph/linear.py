@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats
+from eslabon.arguments import Floats, finite
 from eslabon.bond_graph.numbers import inputs, state, value
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import BOND_VARIABLES, LINEARIZATION, input_names, output_names
@@ -71,8 +71,9 @@ def linearize(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
 
 
 def _require_one(what: str, x: Floats, u: Floats, t: ArrayLike) -> None:
-    if x.ndim > 1 or u.ndim > 1 or np.ndim(t):
-        raise InputError(f"{what} is that of one state; x has shape {x.shape}, u {u.shape} and t {np.shape(t)}.")
+    when = finite(t, "t")
+    if x.ndim > 1 or u.ndim > 1 or when.ndim:
+        raise InputError(f"{what} is that of one state; x has shape {x.shape}, u {u.shape} and t {when.shape}.")
 
 
 def linearized_graph(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Description:

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import motion_transform, skew
 from eslabon.bonds.drawing import identifier, value
 from eslabon.bonds.graph import Graph

@@ -14,12 +14,14 @@ from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import Description
 from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.errors import InputError, ModelError, SingularityWarning, depth_of_user
+from eslabon.formulas.inputs import Q
+from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
-from eslabon.quantities import quantity
 from eslabon.simulate.run_errors import SimulationError
 
 if TYPE_CHECKING:
@@ -163,7 +165,7 @@ def _lengths(m: Model, q: Any) -> Any:
 
 
 LENGTHS = Formula(
-    "spring_lengths", _lengths, ("q",),
+    "spring_lengths", _lengths, (Q,),
     (Argument("lengths", lambda m, **_: (sum(not (isinstance(s.stiffness, float) and s.stiffness == 0.0) for s in m.springs),)),),
-    seldom=True,
+    rare=True,
 )  # fmt: skip

@@ -13,7 +13,8 @@ from eslabon.arguments import Floats, finite, mapping, states, text
 from eslabon.bonds.equations import AFFINE, BOND_VARIABLES, RATES, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, SingularityError, suggest
 

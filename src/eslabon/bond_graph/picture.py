@@ -7,14 +7,14 @@ picture is a list of lines and writings, which become SVG, or a figure of matplo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, choice
+from eslabon.arguments import Floats, choice, flag
 from eslabon.bond_graph.placement import places
 from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
@@ -87,7 +87,7 @@ def picture(g: Graph, preference: str | None = "integral", values: bool = True, 
     """A graph on a page; see `BondGraph.draw`."""
     if not g.bonds:
         raise ModelError(f"{g.name} has no bonds to draw.")
-    page = _Page(g, values, _strokes(g, preference))
+    page = _Page(g, flag(values, "values"), _strokes(g, preference))
     chosen = highlighted(g, paths)
     items: list[Item] = [*page.bonds(), *page.elements()]
     _fitted(items, page.numbers())
@@ -111,7 +111,7 @@ def _strokes(g: Graph, preference: str | None) -> dict[str, str]:
 def highlighted(g: Graph, paths: Any) -> list[tuple[str, ...]]:
     """The bonds of each path that is to be shown: of one path or of several, each an object with `.bonds` or a sequence."""
     own = getattr(paths, "bonds", paths)
-    if isinstance(own, str | int) or not hasattr(own, "__iter__"):
+    if isinstance(own, str | bytes) or not isinstance(own, Collection):
         raise InputError(f"paths are sequences of bonds such as [2, 4, 5]; it is {shown(paths)}.")
     members = list(own)
     if members and all(isinstance(x, str | int) for x in members):
@@ -359,8 +359,8 @@ def draw(
     g: Graph, path: str | Path, preference: str | None, values: bool, paths: Any, theme: str | None = None
 ) -> Path:  # fmt: skip
     """See `BondGraph.draw`."""
+    from eslabon.atomic_files import write
     from eslabon.bond_graph.picture_files import figure, svg
-    from eslabon.files import write
     from eslabon.plotting import save_figure, theme_of
 
     if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (".svg", ".png", ".pdf"):

@@ -19,7 +19,7 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.signal_flow import FACTORS, refuse_sinks, signal_flow
 from eslabon.bonds.structural_ranks import causal_rank, connections, controls, detectors, structure_rank
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.control.ranks import KalmanRank
 from eslabon.control.ranks import controllability as kalman_controllability
 from eslabon.control.ranks import observability as kalman_observability

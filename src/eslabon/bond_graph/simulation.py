@@ -9,11 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import casadi
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, choice, count, finite, known_words, text
+from eslabon.arguments import names as words
 from eslabon.bond_graph.numbers import BondVariables, bond_variables, function, state
 from eslabon.bonds import equations
 from eslabon.bonds.causality import causality
@@ -21,7 +22,8 @@ from eslabon.bonds.equations import JACOBIAN, RATES, X, input_names, order
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
@@ -90,7 +92,7 @@ class Response:
         >>> [ax.get_ylabel() for ax in run.plot("e3", "e23", "f2").axes]
         ['[N m]', 'f2 [rad/s]']
         """
-        shown = names or (*self.states, *self.inputs)
+        shown = words(names, "names") or (*self.states, *self.inputs)
         columns = [(name, self.graph.unit(name) if name in self.graph.signals else "") for name in shown]
         values = np.stack([self[name] for name in shown], axis=-1)
         return saved(time_figure(self.t, by_unit("", columns, values), theme=theme, title=repr(self)[1:-1]), path)

@@ -19,7 +19,7 @@ from eslabon.bond_graph.numbers import inputs as inputs_of
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import BOND_VARIABLES, RATES, STEADY, input_names, order
 from eslabon.bonds.graph import Graph
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, SingularityError
 

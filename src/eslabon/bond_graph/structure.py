@@ -15,7 +15,7 @@ from eslabon.bonds.causality import PREFERENCES
 from eslabon.bonds.equations import DERIVATIVE_FIELDS, FIELDS, STRUCTURE
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import BLOCKS, DERIVATIVE_BLOCKS, JunctionStructure, junction_structure
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 
 

@@ -9,7 +9,8 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import OUTPUTS, RATES, input_names
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.motion_terms import MOTION_TERMS, displacements
-from eslabon.compiler.evaluator import Formula, requested, trace
+from eslabon.compiler.formula import Formula, requested
+from eslabon.compiler.trace import trace
 from eslabon.errors import ModelError
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds.items import RESERVED, Bond, Description, Element, Traced, Value
 from eslabon.compiler.program import read
 from eslabon.model.expressions import Expression, Number, call, parameter
@@ -20,24 +19,31 @@ from eslabon.model.expressions import Expression, Number, call, parameter
 SX = Any
 LONGEST = 60  # operations of an entry that is written out
 
-_BINARY: dict[int, Callable[[Any, Any], Any]] = {
-    casadi.OP_ADD: lambda a, b: a + b,
-    casadi.OP_SUB: lambda a, b: a - b,
-    casadi.OP_MUL: lambda a, b: a * b,
-    casadi.OP_DIV: lambda a, b: a / b,
-    casadi.OP_POW: lambda a, b: a**b,
-    casadi.OP_CONSTPOW: lambda a, b: a**b,
-    casadi.OP_ATAN2: lambda a, b: call("atan2", a, b),
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "ADD": lambda a, b: a + b,
+    "SUB": lambda a, b: a - b,
+    "MUL": lambda a, b: a * b,
+    "DIV": lambda a, b: a / b,
+    "POW": lambda a, b: a**b,
+    "CONSTPOW": lambda a, b: a**b,
+    "ATAN2": lambda a, b: call("atan2", a, b),
 }
-_UNARY: dict[int, Callable[[Any], Any]] = {
-    casadi.OP_NEG: lambda a: -a,
-    casadi.OP_TWICE: lambda a: 2 * a,
-    casadi.OP_SQ: lambda a: a**2,
-    casadi.OP_INV: lambda a: 1 / a,
-    casadi.OP_FABS: partial(call, "abs"),
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "NEG": lambda a: -a,
+    "TWICE": lambda a: 2 * a,
+    "SQ": lambda a: a**2,
+    "INV": lambda a: 1 / a,
+    "FABS": partial(call, "abs"),
+    **{
+        x.upper(): partial(call, x) for x in ("sin", "cos", "tan", "asin", "acos", "sqrt", "exp", "log", "tanh", "sign")
+    },
 }
-for _name in ("sin", "cos", "tan", "asin", "acos", "sqrt", "exp", "log", "tanh", "sign"):
-    _UNARY[getattr(casadi, f"OP_{_name.upper()}")] = partial(call, _name)
+
+
+@cache
+def _names() -> dict[int, str]:
+    """CasADi's numbers of the operations above."""
+    return {getattr(casadi, f"OP_{name}"): name for name in (*_UNARY, *_BINARY)}
 
 
 class _TooLong(Exception):
@@ -62,10 +68,11 @@ def expression(x: SX, longest: int = LONGEST) -> Number:
             return float(x)
         if x.is_symbolic():
             return parameter(x.name())
-        if x.op() in _UNARY:
-            made: Number = _UNARY[x.op()](written(x.dep(0)))
-        elif x.op() in _BINARY:
-            made = _BINARY[x.op()](written(x.dep(0)), written(x.dep(1)))
+        name = _names().get(x.op())
+        if name in _UNARY:
+            made: Number = _UNARY[name](written(x.dep(0)))
+        elif name in _BINARY:
+            made = _BINARY[name](written(x.dep(0)), written(x.dep(1)))
         else:
             raise _TooLong
         return made

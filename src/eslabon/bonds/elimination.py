@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
 import numpy as np
+
+from eslabon.algebra.arrays import casadi
 
 SX = Any
 THRESHOLD = 1e-3  # of the largest entry in its row, for a pivot

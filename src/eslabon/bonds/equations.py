@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.evaluation import Evaluation, stacked
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, Element
 from eslabon.bonds.junctions import junction_structure
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError
 
@@ -206,38 +205,38 @@ def _by(rows: Any, columns: Any) -> Any:
 
 X, U, T = Argument("x", _n, "states"), Argument("u", _nu, "inputs"), Argument("t", ())
 SOLVED = Argument("algebraic_loop", (), bound=("<=", UNSOLVED))
-RATES = Formula("bond_graph_rates", rates, (X, U, T), (Argument("rates", _n), SOLVED), checks=1)
-OUTPUTS = Formula("bond_graph_outputs", outputs, (X, U, T), (Argument("y", _ny), SOLVED), checks=1, seldom=True)
+RATES = Formula("bond_graph_rates", rates, (X, U, T), (Argument("rates", _n),), checks=(SOLVED,))
+OUTPUTS = Formula("bond_graph_outputs", outputs, (X, U, T), (Argument("y", _ny),), checks=(SOLVED,), rare=True)
 BOND_VARIABLES = Formula(
-    "bond_variables", bond_variables, (X, U, T), (Argument("e", _nb), Argument("f", _nb), SOLVED), checks=1, seldom=True
+    "bond_variables", bond_variables, (X, U, T), (Argument("e", _nb), Argument("f", _nb)), checks=(SOLVED,), rare=True
 )  # fmt: skip
 ENERGIES = Formula(
-    "stored_energies", energies, (X, U, T), (Argument("energies", lambda g, **_: (len(storages(g)),)),), seldom=True
+    "stored_energies", energies, (X, U, T), (Argument("energies", lambda g, **_: (len(storages(g)),)),), rare=True
 )
 LINEARIZATION = Formula(
     "bond_graph_linearization", linearization, (X, U, T),
-    (Argument("A", _by(_n, _n)), Argument("B", _by(_n, _nu)), Argument("C", _by(_ny, _n)), Argument("D", _by(_ny, _nu)), SOLVED),
-    checks=1, seldom=True,
+    (Argument("A", _by(_n, _n)), Argument("B", _by(_n, _nu)), Argument("C", _by(_ny, _n)), Argument("D", _by(_ny, _nu))),
+    checks=(SOLVED,), rare=True,
 )  # fmt: skip
 JACOBIAN = Formula("bond_graph_jacobian", jacobian, (X, U, T), (Argument("A", _by(_n, _n)),))
 ALL = Argument("X", _nX, "energy variables")
 STEADY = Formula(
     "bond_graph_steady_state", steady, (ALL, U, T),
-    (Argument("rest", _nX), Argument("by_X", _by(_nX, _nX)), Argument("by_u", _by(_nX, _nu))), seldom=True,
+    (Argument("rest", _nX), Argument("by_X", _by(_nX, _nX)), Argument("by_u", _by(_nX, _nu))), rare=True,
 )  # fmt: skip
 STRUCTURE = Formula(
     "junction_structure", structure_block, (X, U, T), (Argument("block", _block_shape),),
-    {"preference": "integral", "block": "S11"}, seldom=True,
+    {"preference": "integral", "block": "S11"}, rare=True,
 )  # fmt: skip
 FIELDS = Formula(
     "bond_graph_fields", fields, (X, U, T),
     (Argument("F", _by(_n, _n)), Argument("Fd", _by(_nd, _nd)), Argument("L", _by(_nD, _nD)), Argument("E", _by(_n, _n)),
-     Argument("M", _by(_nD, _nD)), Argument("Z1_rate", _by(_nd, _n))), seldom=True,
+     Argument("M", _by(_nD, _nD)), Argument("Z1_rate", _by(_nd, _n))), rare=True,
 )  # fmt: skip
 DERIVATIVE_FIELDS = Formula(
     "bond_graph_derivative_fields", derivative_fields, (X, U, T),
     (Argument("Ld", _by(_nD, _nD)), Argument("Md", _by(_nD, _nD)), Argument("A_star", _by(_nX, _nX)),
-     Argument("B_star", _by(_nX, _ns))), seldom=True,
+     Argument("B_star", _by(_nX, _ns))), rare=True,
 )  # fmt: skip
-DEPENDENCE = Formula("bond_graph_dependence", dependence, (X, U, T), (Argument("E", _by(_n, _n)),), seldom=True)
-AFFINE = Formula("bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))), seldom=True)
+DEPENDENCE = Formula("bond_graph_dependence", dependence, (X, U, T), (Argument("E", _by(_n, _n)),), rare=True)
+AFFINE = Formula("bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))), rare=True)

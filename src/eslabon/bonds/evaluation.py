@@ -17,8 +17,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import Storage, causality
 from eslabon.bonds.elimination import SingularError, solve
@@ -29,7 +28,6 @@ from eslabon.errors import ModelError
 from eslabon.model.expressions import Expression
 
 SX = Any
-SX0 = casadi.SX(0, 1)
 NEWTON = 12  # iterations for an algebraic loop through laws that are not linear
 
 
@@ -386,7 +384,7 @@ class Evaluation:
         E, right = self.implicit_equations(rates)
         try:
             found, multipliers = (
-                self._constrained(E, right, rates) if self.sinks else (solve(E, right, self._definite), SX0)
+                self._constrained(E, right, rates) if self.sinks else (solve(E, right, self._definite), casadi.SX(0, 1))
             )
         except SingularError:
             raise ModelError(f"{self.g.name}: the storages {', '.join(self.causality.dependent)} in derivative causality leave "

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
-from eslabon.arguments import known_words, text
+from eslabon.arguments import instance, known_words, mapping, text
+from eslabon.arguments import names as words
 from eslabon.bonds.items import DOMAINS, PORT, Bond, Description, Element
 from eslabon.bonds.submodels import flatten, with_parameter
 from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
@@ -49,8 +50,10 @@ class Graph:
         >>> es.BondGraph.of(g.description).states == g.states
         True
         """
+        instance(description, "description", Description, "that of a graph, as g.description")
+        symbols = mapping(symbols, "symbols")
         made = object.__new__(cls)
-        vars(made).update(description=description, _symbols=dict(symbols or {}))
+        vars(made).update(description=description, _symbols=dict(symbols))
         if not symbols:
             check_numbers(made.flat, made.values)  # what is no graph, or has no value, is refused on the way
         return made
@@ -171,7 +174,7 @@ class Graph:
         >>> g.state_name(g.ports["i1"][0])
         'p24'
         """
-        x = self.elements[port.bond.head]
+        x = self.elements[instance(port, "port", Port, "a port of an element, as in g.ports['I'][0]").bond.head]
         place = [own.bond for own in self.ports[x.name]].index(port.bond)
         return x.state[place] if x.state else port.bond.signal_name(x.letter)
 
@@ -249,6 +252,36 @@ class Graph:
         """
         return self if not self._symbols else Graph(self.description)
 
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What was found out about the graph, native code too; it is forgotten with the graph.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").memory
+        {}
+        """
+        return {}
+
+    @property
+    def variant_of(self) -> None:
+        """Graphs have no variants that share native code.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").variant_of is None
+        True
+        """
+        return None
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """The parameters in which a variant may differ: none.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").varied
+        ()
+        """
+        return ()
+
     def check_parameters(self, names: Iterable[str]) -> None:
         """Refuse names that are not free parameters of this graph.
 
@@ -258,7 +291,7 @@ class Graph:
             ...
         eslabon.errors.ModelError: morales_puma: there is no parameter 'ixx'; did you mean 'ix'?
         """
-        for name in names:
+        for name in words(names, "names"):
             if isinstance(self._definitions.get(name), Expression):
                 raise ModelError(
                     f"{self.name}: parameter '{name}' is defined as '{self._definitions[name]}'; change what it is made of."

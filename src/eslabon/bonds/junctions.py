@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import casadi
 import networkx as nx
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import Causality, Storage, causality
 from eslabon.bonds.elimination import SingularError, sample, solve
 from eslabon.bonds.graph import Graph, Port

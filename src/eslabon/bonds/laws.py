@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.items import OWN_LETTERS, RESISTOR, Element, Law, Traced
 from eslabon.bonds.validation import resistor_input

@@ -13,9 +13,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
@@ -24,7 +24,7 @@ from eslabon.bonds.graph import Graph, Port
 from eslabon.bonds.items import EFFORT_SINK, GYRATORS, OWN_LETTERS, RESISTOR, TRANSFORMERS, Description, Element, Traced
 from eslabon.bonds.rewriting import Rewriting
 from eslabon.bonds.validation import resistor_input
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError
 from eslabon.model.expressions import Expression, Number, leaves, number, parameter
@@ -73,7 +73,7 @@ def _size(g: Graph, **_: Any) -> tuple[int]:
 
 
 COEFFICIENTS = Formula(
-    "linear_graph_coefficients", coefficients, (X, U, T), (Argument("coefficients", _size),), seldom=True
+    "linear_graph_coefficients", coefficients, (X, U, T), (Argument("coefficients", _size),), rare=True
 )
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import sample
 from eslabon.bonds.equations import T, input_names
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError
 
@@ -125,5 +125,5 @@ MOTION_TERMS = Formula(
         Argument("C", _by(lambda g: len(momenta(g)))), Argument("D", _by(lambda g: len(momenta(g)))), Argument("G", _n),
         Argument("Q", _by(lambda g: len(input_names(g)))),
     ),
-    seldom=True,
+    rare=True,
 )  # fmt: skip

@@ -18,10 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import casadi
 import numpy as np
 
-from eslabon.algebra.arrays import is_symbolic
+from eslabon.algebra.arrays import casadi, is_symbolic
 from eslabon.algebra.spatial import motion_transform, skew
 from eslabon.bonds.drawing import Drawing, identifier, matrix_value, value
 from eslabon.bonds.items import FLOW_SINK

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-import casadi
 import networkx as nx
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
@@ -22,7 +22,7 @@ from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, EFFORT_SINK, FLOW_SINK, RESISTOR, STORAGES, Element, Traced
 from eslabon.bonds.junctions import OTHER, Derivation, Variable
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.errors import ModelError
 from eslabon.model.expressions import Expression
@@ -255,5 +255,5 @@ def _edges(g: Graph, preference: str) -> tuple[int]:
 
 
 FACTORS = Formula(
-    "signal_flow_factors", factors, (X, U, T), (Argument("factors", _edges),), {"preference": "integral"}, seldom=True
+    "signal_flow_factors", factors, (X, U, T), (Argument("factors", _edges),), {"preference": "integral"}, rare=True
 )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality, natural_effort_in
 from eslabon.bonds.elimination import sample
 from eslabon.bonds.graph import Graph

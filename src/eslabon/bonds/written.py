@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from eslabon.arguments import choice, known_words, mapping, names, text
@@ -189,7 +189,7 @@ def bonds_of(written: Iterable[str] | Mapping[str, Any]) -> tuple[Bond, ...]:
     """Bonds by name, or a list in which each arrow is a bond and gets the next number."""
     if isinstance(written, Mapping):
         return tuple(bond(str(key), value) for key, value in written.items())
-    if isinstance(written, str) or not isinstance(written, Iterable):
+    if isinstance(written, str | bytes) or not isinstance(written, Collection):
         raise ModelError(
             f"bonds are a list such as ['V -> j', 'j -> L'], or such texts by name; it is {shown(written)}."
         )

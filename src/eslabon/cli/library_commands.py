@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 import eslabon as es
+from eslabon.atomic_files import write
 from eslabon.cli.answer import Answer
 from eslabon.cli.app import command
 from eslabon.cli.typed import Source, load
-from eslabon.files import write
 from eslabon.sheets import Sheet
 
 

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from eslabon.atomic_files import check_writable
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.errors import MissingDependencyError
-from eslabon.files import check_writable
 from eslabon.language import LANGUAGES, Verbatim, checked, phrase, translated
 from eslabon.sheets import Sheet
 

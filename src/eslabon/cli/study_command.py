@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.text import Text
 
 import eslabon as es
+from eslabon.atomic_files import check_writable
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.typed import frames, in_radians, load, numbers, paths, sources
 from eslabon.errors import suggest
-from eslabon.files import check_writable
 from eslabon.language import Verbatim, checked, phrase, translated
 from eslabon.model.configuration import angles
 

@@ -12,10 +12,10 @@ import typer
 
 import eslabon as es
 from eslabon.arguments import choice
+from eslabon.atomic_files import check_writable
 from eslabon.cli.answer import Answer
 from eslabon.cli.app import command
 from eslabon.cli.typed import Theme, load, needed, paths
-from eslabon.files import check_writable
 from eslabon.plotting.figures import check_format
 
 StudyPath = Annotated[

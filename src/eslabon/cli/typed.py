@@ -56,7 +56,7 @@ def joints(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def quantities(ctx: typer.Context, incomplete: str) -> list[str]:
-    from eslabon.quantities import CLOSED, QUANTITIES
+    from eslabon.formulas.quantities import CLOSED, QUANTITIES
 
     return [name for name in {**QUANTITIES, **CLOSED} if name.startswith(incomplete)]
 

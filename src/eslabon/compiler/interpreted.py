@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from eslabon.compiler.calls import Composed
-from eslabon.compiler.function import Batched
-from eslabon.compiler.program import Shape
+from eslabon.compiler.function import GeneralCall
 from eslabon.compiler.signature import Floats, Signature
 from eslabon.compiler.store import warn_once
 
@@ -19,54 +19,57 @@ def warn() -> None:
     warn_once("native code needs llvmlite on a 64-bit machine; CasADi evaluates instead, much slower.")
 
 
-def callable_of(signature: Signature, f: Any) -> Batched:
-    """The function evaluated by CasADi, its calls inlined."""
-    plain = f.inlined() if isinstance(f, Composed) else f
-    return Batched(signature, _Evaluator(signature, plain), lambda other: callable_of(other, plain), parallel=False)
+class Evaluator:
+    """A function evaluated by CasADi, its calls inlined, as `Function` and `RepeatedStep` use it."""
 
+    def __init__(self, f: Any, signature: Signature, states: int = 0, varying: int = 0) -> None:
+        self._f, self._signature = f.inlined() if isinstance(f, Composed) else f, signature
+        self.states, self.varying = states, varying
 
-class _Evaluator:
-    """Behaves like the ufunc that native code would have."""
+    def quick(self, call: GeneralCall, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """There is no quicker way in."""
+        return otherwise
 
-    def __init__(self, signature: Signature, f: Any) -> None:
-        self._f = f
-        # An empty argument looks like a number, as it does to the ufunc.
-        self._inputs = [() if 0 in s else s for s in signature.input_shapes]
-        self._outputs = [() if 0 in s else s for s in signature.output_shapes]
+    def run(self, arrays: Sequence[Floats], results: Sequence[Floats]) -> None:
+        """All states of a batch side by side, which makes CasADi evaluate once for each."""
+        core = self._signature.output_shapes
+        batch = results[0].shape[: results[0].ndim - len(core[0])]
+        states = math.prod(batch)
+        columns = [self._columns(k, a, states) for k, a in enumerate(arrays)]
+        for k, answer in enumerate(self._f.call(columns)):
+            if self._f.numel_out(k):
+                rows, width = self._f.size_out(k)
+                stacked = np.asarray(answer.full()).reshape(rows, -1, width).swapaxes(0, 1)
+                alike = len(stacked) < states  # evaluated once, since no input has a number
+                results[k][...] = stacked.reshape(core[k] if alike else batch + core[k])
 
-    def __call__(self, *arrays: Floats, out: tuple[Floats | None, ...]) -> tuple[Floats, ...]:
-        leading = [_leading(a, s) for a, s in zip(arrays, self._inputs, strict=True)]
-        leading += [_leading(o, s) for o, s in zip(out, self._outputs, strict=True) if o is not None]
-        batch = np.broadcast_shapes(*leading)
-        results = [np.empty(batch + s) for s in self._outputs]
-        count = math.prod(batch)
-        if count:
-            full = [np.broadcast_to(a, batch + s) for a, s in zip(arrays, self._inputs, strict=True)]
-            columns = [self._columns(k, a) for k, a in enumerate(full)]
-            for k, answer in enumerate(self._f.call(columns)):
-                if self._f.numel_out(k):
-                    rows, width = self._f.size_out(k)
-                    stacked = np.asarray(answer.full()).reshape(rows, -1, width).swapaxes(0, 1)
-                    alike = len(stacked) < count  # evaluated once, since no input has a number
-                    results[k][...] = stacked.reshape(self._outputs[k] if alike else batch + self._outputs[k])
-        for result, given in zip(results, out, strict=True):
-            if given is not None:
-                given[...] = result
-        # As NumPy's own functions do: a number for an array without axes.
-        return tuple(r[()] if o is None else o for r, o in zip(results, out, strict=True))
+    def repeat(self, arrays: Sequence[Floats], results: Sequence[Floats], rows: int, every: int) -> None:
+        """The loop over steps in Python."""
+        inputs, shapes = list(arrays), self._signature.input_shapes
+        outputs = self._signature.output_shapes
+        batch = results[0].shape[: results[0].ndim - 1 - len(outputs[0])]
+        for row in range(rows):
+            for number in range(row * every, (row + 1) * every):
+                now = list(inputs)
+                for k in range(self.states, self.states + self.varying):
+                    now[k] = _row(inputs[k], number, shapes[k])
+                made = [np.empty(batch + s) for s in outputs]
+                self.run(now, made)
+                inputs[: self.states] = made[: self.states]
+            for place, value, shape in zip(results, made, outputs, strict=True):
+                _row(place, row, shape)[...] = value
 
-    def _columns(self, k: int, array: Floats) -> Any:
-        """All states of an input side by side, which makes CasADi evaluate once for each."""
+    def _columns(self, k: int, array: Floats, states: int) -> Any:
+        """All states of an input side by side."""
         import casadi
 
         rows, width = self._f.size_in(k)
         if rows * width == 0:
             return casadi.DM(rows, width)
-        matrices = array.reshape(-1, rows, width)
+        matrices = array.reshape(states, rows, width)
         return casadi.DM(matrices.swapaxes(0, 1).reshape(rows, -1))
 
 
-def _leading(array: Floats, core: Shape) -> Shape:
-    if array.shape[array.ndim - len(core) :] != core:
-        raise ValueError(f"shape {array.shape} does not end in {core}")
-    return array.shape[: array.ndim - len(core)]
+def _row(array: Floats, number: int, shape: tuple[int, ...]) -> Floats:
+    """A row of a varying input or an output, as a view."""
+    return np.moveaxis(array, array.ndim - 1 - len(shape), 0)[number]

@@ -2,37 +2,28 @@
 
     f = native.compile(casadi_function)          # or native.load(key), if it was compiled before under that key
     tau = f(q, v, a)                             # (n,) or (..., n): leading axes broadcast; out=, threads=
-    run = native.iterate(step)                   # the loop over steps in machine code too
+    run = native.compile(step, states=1)         # the loop over steps in machine code too
     x = run(x0, u)                               # (..., n), a row of u for each step: (..., steps, n)
 
-The way through the room: `emit` turns the program into LLVM text, with `vector_math` and `packing`; `loops` and
-`single` are the ways in from NumPy and CPython; `machine` makes object code and loads it; `cache` keeps it on disk; `entry` makes the
-Python callable, with `batched` for all that is not one plain state; `iterate` calls a kernel step after step;
-`interpreted` stands in where there is no LLVM.
+`llvm.emit` turns the program into kernels, `llvm.machine` makes object code of them, `store` keeps it on disk, and the runtime that all
+functions share (`llvm.runtime`) calls them. `interpreted` stands in where there is no LLVM.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
-from eslabon.compiler import store as _disk
+from eslabon.compiler import store
+from eslabon.compiler.function import Function, GeneralCall
 from eslabon.compiler.llvm import machine
-from eslabon.compiler.repeated_step import Iteration, iterate, load_iteration
-from eslabon.compiler.signature import Argument, InputError, Signature
+from eslabon.compiler.program import Program
+from eslabon.compiler.repeated_step import RepeatedStep, check_roles
+from eslabon.compiler.signature import Argument, Floats, InputError, Signature
 from eslabon.compiler.store import NativeWarning
 
-__all__ = [
-    "Argument",
-    "InputError",
-    "Iteration",
-    "NativeWarning",
-    "Signature",
-    "compile",
-    "iterate",
-    "load",
-    "load_iteration",
-]
+__all__ = ["Argument", "InputError", "NativeWarning", "RepeatedStep", "Signature", "compile", "load"]
 
 
 def compile(  # noqa: A001 - the verb of the field
@@ -44,7 +35,10 @@ def compile(  # noqa: A001 - the verb of the field
     owner: str = "",
     key: str | None = None,
     cache: bool = True,
-) -> Callable[..., Any]:
+    states: int = 0,
+    varying: int = 0,
+    quick: bool = False,
+) -> Function | RepeatedStep:
     """A `casadi.Function` of SX, or a `Composed`, as a native function of NumPy arrays.
 
     Parameters
@@ -55,68 +49,105 @@ def compile(  # noqa: A001 - the verb of the field
     name, owner : for messages: "q has 5 values in its last axis; puma560 has 6 coordinates".
     key : under which `load` finds the code again without the graph. It must determine the graph.
     cache : whether to look for the code on disk, and to keep it there.
-
-    Returns
-    -------
-    A callable `f(*arrays, out=None, threads=None)`, with `parameters` and `external` by name if some inputs are such. Its `__self__` is a `Batched`, which has the `signature`, the
-    same function with other limits, and `on_violation`, which may be set and looks closer where a bound does not hold.
+    states, varying : of a step that is repeated in native code: how many inputs are fed back from the outputs of the
+        same place, and how many of those after them have a row for each step; the others stay the same.
+    quick : whether to compile in a third of the time code that runs a twentieth to a sixth slower.
 
     >>> import casadi, numpy as np
-    >>> x = casadi.SX.sym("x", 2)
-    >>> f = compile(casadi.Function("length", [x], [casadi.norm_2(x)]), outputs=[Argument("d", ())])
-    >>> f([[3.0, 4.0], [5.0, 12.0]])
+    >>> x, u, p = (casadi.SX.sym(s) for s in "xup")
+    >>> f = compile(casadi.Function("length", [x, u], [casadi.sqrt(x**2 + u**2)]), outputs=[Argument("d", (1,))])
+    >>> f([[3.0], [5.0]], [[4.0], [12.0]])[:, 0]
     array([ 5., 13.])
+    >>> run = compile(casadi.Function("decay", [x, u, p], [p * x + u]), states=1, varying=1)
+    >>> run([1.0], [[0.0], [0.0], [3.0], [0.0]], [0.5], every=2)[..., 0]
+    array([0.25  , 1.5625])
     """
     from eslabon.compiler.linking import linked
 
     program = linked(f)
     signature = Signature.of(program, inputs, outputs, name, owner)
+    if states:
+        check_roles(signature, states, varying)
     if machine.llvm() is None:
         from eslabon.compiler import interpreted
 
         interpreted.warn()
-        return interpreted.callable_of(signature, f)
-    from eslabon.compiler.llvm import cpython as entry
-
-    # Loops over arguments, comparisons and groups are compiled in, so that they belong to the code as the graph does.
-    words = [a.bound and a.bound[0] for a in signature.outputs], [a.group for a in signature.inputs]
-    identity = repr((program.digest, signature.input_shapes, signature.output_shapes, words))
-    facts = {"identity": identity, "signature": signature.to_dict()}
-    code = _disk.code(key or identity, facts, lambda: _assembled(program, signature), cache)
-    return entry.callable_of(signature, code)
+        code = interpreted.Evaluator(f, signature, states, varying)
+        return RepeatedStep(signature, code) if states else Function.of(signature, code)
+    # Shapes belong to the code as the graph does; bounds, names and groups are data.
+    identity = repr((program.digest, signature.input_shapes, signature.output_shapes, bool(states), quick))
+    facts = {"identity": identity, "signature": signature.to_dict(), "repeated": [states, varying]}
+    kept = store.entry(key or identity, facts, lambda: _assembled(program, bool(states), quick), cache)
+    return _function(kept)
 
 
-def load(key: str) -> Callable[..., Any] | None:
+def load(key: str) -> Function | RepeatedStep | None:
     """What `compile` made under this key, by this version and for this processor; None if there is nothing.
 
     Neither CasADi nor the graph is needed.
     """
-    if machine.llvm() is None:
-        return None
-    kept = _disk.fetch(key)
-    if kept is None:
-        return None
-    from eslabon.compiler.llvm import cpython as entry
-
-    return entry.callable_of(Signature.from_dict(kept.facts["signature"]), kept.code)
+    kept = store.fetch(key) if machine.llvm() is not None else None
+    return None if kept is None else _function(kept)
 
 
-def _assembled(program: Any, signature: Signature) -> bytes:
-    """The object code of the kernel and the ways into it."""
-    from eslabon.compiler.llvm import loops, packing, single
-    from eslabon.compiler.llvm.emit import has_loops, kernel, single_kernel
-
-    here = machine.host()
-    code = kernel(program, here.width, here.fused)
-    alone = single_kernel(program, here.width, here.fused) if has_loops(program) else code
-    ways_in = loops.DECLARED + loops.batch(code, signature.input_shapes, signature.output_shapes, here.width)
-    ways_in += single.definitions(alone, signature)
-    kernels = code.text if alone is code else _declared_once(code.text + alone.text)
-    return machine.assemble(kernels + packing.definitions(here.width, alone.width) + ways_in, program.length)
+def _function(kept: store.Entry) -> Function | RepeatedStep:
+    signature = Signature.from_dict(kept.facts["signature"])
+    code = NativeCode(signature, kept)
+    return RepeatedStep(signature, code) if code.states else Function.of(signature, code)
 
 
-def _declared_once(text: str) -> str:
-    """Both kernels may declare the same functions of the C library."""
-    lines = text.splitlines(keepends=True)
-    declared = dict.fromkeys(x for x in lines if x.startswith("declare"))
-    return "".join([*declared, *(x for x in lines if x not in declared)])
+def _assembled(program: Program, repeated: bool, quick: bool) -> tuple[dict[str, Any], bytes]:
+    """The sizes of the kernels' scratch arrays, and their machine code."""
+    from eslabon.compiler.llvm.assembly import assembled_batch, assembled_single
+    from eslabon.compiler.llvm.emit import has_loops
+
+    batch = assembled_batch(program, quick)
+    if repeated or not has_loops(program):
+        return {"scratch": [batch.scratch_size, None]}, batch.code
+    alone = assembled_single(program, quick)
+    return {"scratch": [batch.scratch_size, alone.scratch_size]}, batch.code + alone.code
+
+
+class NativeCode:
+    """The kernels of a function in memory, as `Function` and `RepeatedStep` use them."""
+
+    def __init__(self, signature: Signature, kept: store.Entry) -> None:
+        self._signature, self._kept = signature, kept
+        self.states, self.varying = kept.facts["repeated"]
+        self._cores = [*signature.input_shapes, *signature.output_shapes]
+
+    @cached_property
+    def _kernels(self) -> Any:
+        from eslabon.compiler.llvm import cpython
+
+        cpython.here()  # whose elementary functions the kernels call
+        scratch, alone = self._kept.facts["scratch"]
+        return cpython.Kernels(machine.Loaded(self._kept.code), scratch, alone, self.states, self.varying)
+
+    @cached_property
+    def _descriptor(self) -> Any:
+        from eslabon.compiler.llvm.cpython import described
+
+        return described(self._signature, self._kernels, {})
+
+    def run(self, arrays: Sequence[Floats], results: Sequence[Floats]) -> None:
+        """All states of a batch."""
+        from eslabon.compiler.llvm.cpython import run_batch
+
+        run_batch(self._descriptor, [*arrays, *results], self._cores)
+
+    def repeat(self, arrays: Sequence[Floats], results: Sequence[Floats], rows: int, every: int) -> None:
+        """All steps of a batch, and a row of results after every so many of them."""
+        from eslabon.compiler.llvm.cpython import run_steps
+
+        with_rows = [self.states <= k < self.states + self.varying for k in range(len(arrays))]
+        run_steps(self._descriptor, [*arrays, *results], self._cores, with_rows + [True] * len(results), rows, every)
+
+    def quick(self, call: GeneralCall, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """A builtin function that takes plain calls by itself, where the insides of CPython are as we know them."""
+        from eslabon.compiler.llvm import cpython
+
+        if not cpython.layout_is_known():
+            return otherwise
+        descriptor = cpython.described(call.signature, self._kernels, call.bound, otherwise)
+        return cpython.builtin(call.signature, descriptor, call.signature.described())

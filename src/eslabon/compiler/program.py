@@ -120,8 +120,8 @@ class Program:
 
 
 def starts(shapes: Sequence[tuple[int, int]]) -> list[int]:
-    """Where dense arrays begin that stand one after the other, and where they end; an empty one has one unused place."""
-    return list(accumulate((max(1, rows * columns) for rows, columns in shapes), initial=0))
+    """Where dense arrays begin that stand one after the other, and where they end."""
+    return list(accumulate((rows * columns for rows, columns in shapes), initial=0))
 
 
 @cache

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,27 @@ from eslabon.errors import GraphError, InputError
 
 Floats = NDArray[np.float64]
 Bound = tuple[str, float]  # one of the comparisons below, and a limit
-GROUPS = ("external", "parameters")
+GROUPS = ("external", "parameters", "t")  # keywords by which inputs may be given: two dictionaries and a value
 COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-__all__ = ["COMPARISONS", "GROUPS", "Argument", "Bound", "Floats", "InputError", "Signature", "as_floats", "check"]
+__all__ = [
+    "COMPARISONS",
+    "GROUPS",
+    "Argument",
+    "Bound",
+    "Floats",
+    "InputError",
+    "Signature",
+    "Tangent",
+    "as_floats",
+    "check",
+]
+
+
+class Tangent(NamedTuple):
+    """Directions in which an input may change: how many an owner has, and the matrix of them for symbols of the input."""
+
+    count: Callable[[Any], int]
+    rates: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -29,14 +47,16 @@ class Argument:
     The shape is filled with the CasADi matrix row by row, so that a 12x4 matrix may be seen as (3, 4, 4). None means
     the matrix as it is, a column being a vector. An output may have a bound, such as ("<=", 1e-9), that says whether the
     other outputs mean anything; it is a single number, and NaN keeps no bound. An input of a group, "parameters" or
-    "external", follows those of none, and may also be given by name: f(q, parameters={"a1": 0.5}).
+    "external", follows those of none, and may also be given by name: f(q, parameters={"a1": 0.5}). A formula's input may
+    have tangents, along which derivatives by it are taken; compiled code knows nothing of them.
     """
 
     name: str
-    shape: Any = None  # a tuple, None, or for a formula a function of the model and the options that gives one
+    shape: Any = None  # a tuple, None, or for a formula a function of its owner and the options that gives one
     noun: str = "values"
     bound: Bound | None = None
     group: str = ""
+    tangent: Tangent | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +104,24 @@ class Signature:
             replace(a, bound=(a.bound[0], limits[a.name])) if a.bound and a.name in limits else a for a in self.outputs
         )
         return replace(self, outputs=tuple(outputs))
+
+    def described(self) -> str:
+        """What `help` and `inspect.signature` show."""
+
+        def line(a: Argument) -> str:
+            shape = ", ".join(["...", *map(str, a.shape)])
+            return f"  {a.name}: ({shape}) {a.noun}"
+
+        words = ["out", "threads", *(group for group, names in self.groups.items() if names)]
+        of = f" of {self.owner}" if self.owner else ""
+        given = f"{', '.join(a.name for a in self.inputs)}, /, *, {', '.join(f'{w}=None' for w in words)}"
+        return "\n".join([
+            f"{self.name}({given})\n--\n",
+            f"{self.name}{of}: {self.operations} operations in native code.",
+            "Leading axes broadcast.",
+            "in", *map(line, self.inputs),
+            "out", *map(line, self.outputs),
+        ])  # fmt: skip
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -136,22 +174,25 @@ def _check_bounds(signature: Signature) -> None:
         raise GraphError(f"all outputs of {signature.name} have bounds, so that nothing is left to return.")
 
 
-def check(signature: Signature, arrays: Sequence[NDArray[Any]], outs: Sequence[NDArray[Any] | None] = ()) -> None:
-    """Say what does not fit, if anything: called after NumPy has refused, so that a good call pays nothing."""
+def check(signature: Signature, arrays: Sequence[NDArray[Any]], outs: Sequence[NDArray[Any] | None] = ()) -> Shape:
+    """The common leading axes of all arguments, or a sentence on what does not fit."""
+    leading = []
     for argument, array in zip(signature.inputs, arrays, strict=True):
-        _check_shape(argument, array, signature.owner)
-    leading = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, signature.input_shapes, strict=True)]
-    batch = _common(leading, signature)
-    for argument, shape, out in zip(signature.outputs, signature.output_shapes, outs, strict=False):
-        if out is not None and out.shape != batch + shape:
-            raise InputError(f"out for {argument.name} has shape {out.shape}; {batch + shape} is expected.")
+        own = len(argument.shape)
+        first = array.ndim - own
+        if first < 0 or array.shape[first:] != argument.shape:
+            _refuse_shape(argument, array, signature.owner)
+        leading.append(array.shape[:first])
+    batch = leading[0] if len(set(leading)) == 1 else _common(leading, signature)
+    for argument, out in zip(signature.outputs, outs, strict=False):
+        if out is not None and out.shape != batch + argument.shape:
+            raise InputError(f"out for {argument.name} has shape {out.shape}; {batch + argument.shape} is expected.")
+    return batch
 
 
-def _check_shape(argument: Argument, array: NDArray[Any], owner: str) -> None:
-    shape: Shape = argument.shape or ()
+def _refuse_shape(argument: Argument, array: NDArray[Any], owner: str) -> NoReturn:
+    shape: Shape = argument.shape
     got = array.shape[array.ndim - len(shape) :] if array.ndim >= len(shape) else array.shape
-    if got == shape:
-        return
     size = "x".join(map(str, shape))
     expected = f"{owner} has {size} {argument.noun}" if owner else f"{size} {argument.noun} are expected"
     if array.ndim == 0:

@@ -74,8 +74,12 @@ def code_digest(*values: Any, lasting: bool = False) -> str:
 # Files ---------------------------------------------------------------------------------------------------------------
 
 
+@cache
 def _wing(module: str) -> str:
-    return module.split(".")[1] if "." in module else ""
+    """The name in `WINGS` that a module belongs to: of a folder in one row its own, of a folder in several rows the file's."""
+    names, parts = {wing for row in WINGS for wing in row}, module.split(".")[1:]
+    above = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((x for x in above if x in names), parts[0] if parts else "")
 
 
 @cache
@@ -90,24 +94,24 @@ def _digest_of_wings(owners: frozenset[str]) -> str:
 def _digest_of_wing(wing: str) -> bytes:
     """Of a folder, or of a module that is one file; each file is read once in a process."""
     h, found = hashlib.sha256(wing.encode()), False
-    for name in sorted(_sources(wing)):
+    for name in sorted(_sources(wing.replace(".", "/"))):
         h.update(name.encode() + b"\n" + _content(str(HERE / name)))
         found = True
     # Without the text, as in a frozen application, nothing tells one version from another.
     return h.digest() if found or not wing else _of_this_process()
 
 
-def _sources(wing: str) -> Iterator[str]:
-    """The files of a wing, as seen from the package."""
-    folder = HERE / wing
+def _sources(place: str) -> Iterator[str]:
+    """The file, or the files of the folder, in a place of the package."""
+    folder = HERE / place
     if folder.with_suffix(".py").is_file():
-        yield f"{wing}.py"
-    elif wing and folder.is_dir():
+        yield f"{place}.py"
+    elif place and folder.is_dir():
         for file in os.scandir(folder):
             if file.name.endswith(".py"):
-                yield f"{wing}/{file.name}"
+                yield f"{place}/{file.name}"
             elif file.is_dir() and file.name != "__pycache__":
-                yield from _sources(f"{wing}/{file.name}")
+                yield from _sources(f"{place}/{file.name}")
 
 
 @cache

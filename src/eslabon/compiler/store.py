@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eslabon.atomic_files import moved_into_place
 from eslabon.compiler.llvm.machine import host, optimization
 from eslabon.compiler.source_digest import source_digest
 
@@ -189,27 +190,22 @@ def store(key: str, entry: Entry) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     """A file that is whole or not there, and that this user alone can read and write."""
-    import tempfile  # not needed by those who only read
-
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with moved_into_place(path, 0o600) as file:
+        file.write(data)
     if path.name < SELDOM:
         prune(path.parent)
 
 
-def code(key: str, facts: dict[str, Any], make: Callable[[], bytes], use: bool = True) -> bytes:
-    """The code kept under a key if it is that of these facts' identity; else it is made, and kept unless `use` is off."""
+def entry(key: str, facts: dict[str, Any], make: Callable[[], tuple[dict[str, Any], bytes]], use: bool = True) -> Entry:
+    """The entry kept under a key if it is that of these facts' identity; else it is made, with more facts, and kept unless `use` is off."""
     kept = fetch(key) if use else None
-    made = kept.code if kept is not None and kept.facts["identity"] == facts["identity"] else make()
-    if use and (kept is None or kept.facts != facts):
-        store(key, Entry(facts, made))
+    if kept is not None and kept.facts["identity"] == facts["identity"]:
+        made = Entry({**kept.facts, **facts}, kept.code)
+    else:
+        more, code = make()
+        made = Entry({**facts, **more}, code)
+    if use and (kept is None or kept.facts != made.facts):
+        store(key, made)
     return made
 
 

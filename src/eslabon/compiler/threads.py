@@ -36,6 +36,11 @@ def suitable(states: int, operations: int) -> int:
     return max(1, min(cores(), states * operations // WORTH_A_THREAD))
 
 
+def unshared(operations: int) -> int:
+    """How many states of so many operations one thread computes before a second one would help."""
+    return 2**62 if cores() == 1 else (2 * WORTH_A_THREAD - 1) // max(1, operations)
+
+
 # A forked child has the pool's object but none of its threads, and would wait for them for ever.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=pool.cache_clear)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlining
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import loops, trees

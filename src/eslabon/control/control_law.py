@@ -14,7 +14,7 @@ from eslabon.arguments import finite, positive, states, text
 from eslabon.compiler.source_digest import code_digest
 from eslabon.displays import displayed
 from eslabon.errors import InputError
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Law, Traced, columns, law_at
 
@@ -74,6 +74,7 @@ class ControlLaw(Traced):
 
     def graph(self, m: Model) -> Law:
         """The law in symbols, for a mechanism with the same joints and actuators."""
+        as_model(m)
         if (m.nq, m.nv, m.actuated) != (self.m.nq, self.m.nv, self.m.actuated):
             raise InputError(
                 f"the {self.title} was designed for {self.m.name} with {self.m.nq} coordinates and the actuators "
@@ -145,4 +146,4 @@ def law(m: Model, function: Any, state: ArrayLike | None = None, title: str = "l
     from eslabon.simulate.traced_laws import traced
 
     made = traced(function, state)
-    return ControlLaw(made.law, made.state, m=m, title=text(title, "title"))
+    return ControlLaw(made.law, made.state, m=as_model(m), title=text(title, "title"))

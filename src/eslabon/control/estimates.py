@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import Floats
+from eslabon.arguments import Floats, number
 from eslabon.displays import displayed
-from eslabon.errors import InputError, SingularityError
+from eslabon.errors import InputError, SingularityError, shown
 from eslabon.model import Model
 from eslabon.model.configuration import coordinates, difference, velocity_units
 from eslabon.pages.notebook import in_time
@@ -86,7 +86,9 @@ class Estimates:
 
     def rms(self, after: float = 0.0) -> Floats:
         """The root mean square of the error from a time on, over times and trajectories: one for each state."""
-        own = self.error[..., self.t >= after, :]
+        own = self.error[..., self.t >= number(after, "after"), :]
+        if not own.size:
+            raise InputError(f"the estimates end at {self.t[-1]:g} s; there is none after {shown(after)}.")
         return np.sqrt((own**2).mean(axis=tuple(range(own.ndim - 1))))
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:

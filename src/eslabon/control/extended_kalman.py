@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive, states
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.control.covariances import covariance as covariance_of
 from eslabon.control.estimates import SENSING, Estimates, at_samples, positions, state_units
 from eslabon.control.kalman_formulas import packed, unpacked
@@ -22,7 +22,7 @@ from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, shown
 from eslabon.linear.measured import state_names
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
 from eslabon.simulate.memory import within
 from eslabon.simulate.projection import VIOLATIONS, project
@@ -284,7 +284,7 @@ def extended_kalman_filter(
     """
     from eslabon.control.extended_kalman_formulas import Design
 
-    if not m.nv:
+    if not as_model(m).nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to estimate.")
     if m.rheonomic:
         raise ModelError(

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.measurements import displacement
@@ -222,6 +221,6 @@ _X = Argument("x", _sizes)
 _U = Argument("u", lambda m, **_: (m.nu + m.nq + m.nv,))
 FIRST = Formula(
     "extended_kalman_first", first_step, (Argument("x", lambda m, design: (design.size(m),)), _U), (_X,), {"design": None},
-    seldom=True,
+    rare=True,
 )  # fmt: skip
 RECORDED = Formula("extended_kalman", recorded_step, (_X, _U), (_X,), {"design": None}, states=1, varying=1)

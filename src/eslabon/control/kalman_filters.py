@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import is_symbolic, joined, times
-from eslabon.arguments import Floats, finite
+from eslabon.arguments import Floats, count, finite
 from eslabon.control.covariances import covariance as covariance_of
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.linear_system import System
@@ -155,7 +155,7 @@ class KalmanFilter:
     def covariances(self, steps: int) -> tuple[Floats, Floats]:
         """The covariances of the estimates before and after they have seen each of so many samples, (steps, n, n) each."""
         before, after, P = [], [], self.initial
-        for _ in range(steps):
+        for _ in range(count(steps, "steps")):
             before.append(P)
             after.append(corrected(P, self.plant.C, self.measurement)[1])
             P = predicted(after[-1], self.plant.A, self.process)

@@ -12,10 +12,11 @@ from typing import Any
 from eslabon.algebra.motions import position_of, rotation_of
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError
+from eslabon.formulas.inputs import Q, V
 from eslabon.kinematics.frames import pose, velocity
 from eslabon.linear.measured import measured
 from eslabon.model import Model
@@ -72,6 +73,6 @@ def _count(m: Model, outputs: tuple[Output, ...]) -> tuple[int]:
 
 DISPLACEMENT = Formula(
     "output_displacement", displacement,
-    ("q", "v", Argument("q0", lambda m, **_: (m.nq,)), Argument("v0", lambda m, **_: (m.nv,))),
-    (Argument("y", _count),), {"outputs": ()}, seldom=True,
+    (Q, V, Argument("q0", lambda m, **_: (m.nq,)), Argument("v0", lambda m, **_: (m.nv,))),
+    (Argument("y", _count),), {"outputs": ()}, rare=True,
 )  # fmt: skip

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.errors import MissingDependencyError, ModelError
+from eslabon.formulas.inputs import TAU, Q
+from eslabon.formulas.quantities import structure_of
 from eslabon.linear.measured import actuator_names
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, velocity_names
-from eslabon.quantities import structure_of
 from eslabon.simulate.motion_equations import RATES
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.prescription import start
@@ -144,6 +146,6 @@ def independent_motion(m: Model, q: Any, own: Any, tau: Any, *, structure: Any) 
 
 MOTION = Formula(
     "motion_of_independent_states", independent_motion,
-    ("q", Argument("own", lambda m: (len(structure(m).partition.independent),), "independent velocities"), "tau"),
+    (Q, Argument("own", lambda m: (len(structure(m).partition.independent),), "independent velocities"), TAU),
     (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,))), prepare=structure_of,
 )  # fmt: skip

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, finite, known_words, positive, states
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.estimates import SENSING, Estimates, at_samples, state_units
 from eslabon.control.kalman_filters import KalmanFilter

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import Floats, count, positive
+from eslabon.arguments import MOST_SEED, Floats, count, positive
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError
-from eslabon.model import Body, Model
+from eslabon.model import Body, Model, as_model
 from eslabon.model.expressions import parameter
 
 
@@ -54,14 +54,14 @@ def perturbed(m: Model, tolerance: float, samples: int, seed: int = 0) -> Pertur
     """
     if positive(tolerance, "tolerance", zero=True) >= 1:
         raise InputError(f"tolerance is a share of the inertias, below 1; it is {tolerance:g}.")
-    known = {name for name, _ in m.description.parameters}
+    known = {name for name, _ in as_model(m).description.parameters}
     names = {b.name: _free(f"inertia_of_{''.join(c if c.isalnum() else '_' for c in b.name)}", known) for b in m.bodies}
     if not names:
         raise ModelError(f"{m.name} has no bodies whose inertia could be another.")
     bodies = tuple(_scaled(b, names[b.name]) for b in m.description.bodies)
     parameters = (*m.description.parameters, *((name, 1.0) for name in names.values()))
     made = type(m)(replace(m.description, bodies=bodies, parameters=parameters))
-    shares = np.random.default_rng(count(seed, "seed")).uniform(
+    shares = np.random.default_rng(count(seed, "seed", most=MOST_SEED)).uniform(
         1 - tolerance, 1 + tolerance, size=(len(names), count(samples, "samples", 1))
     )
     return Perturbed(made, dict(zip(names.values(), shares, strict=True)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, choice, count, finite
+from eslabon.arguments import MOST_SEED, Floats, choice, count, finite
 from eslabon.control.linear_system import System, with_inputs
 from eslabon.control.numerical_failures import explained
 from eslabon.control.ranks import kalman_rank, shown_pole
@@ -80,7 +80,9 @@ def place(
     choice(method, "method", METHODS)
     _require_controllable(made, B)
     if method == "sylvester":
-        K, condition = _sylvester(made.A, B, asked, _given(G, B), np.random.default_rng(count(seed, "seed")))
+        K, condition = _sylvester(
+            made.A, B, asked, _given(G, B), np.random.default_rng(count(seed, "seed", most=MOST_SEED))
+        )
     elif G is not None:
         raise InputError(f"G belongs to Sylvester's form; leave it out, or leave out method={method!r}.")
     else:

@@ -15,7 +15,7 @@ from eslabon.control.piecewise import hermite, piecewise
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, shown
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import coordinate_velocities, difference, integrate, normalize
 from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path
@@ -138,6 +138,7 @@ def reference(m: Model, motion: Any) -> Reference:
     >>> es.control.reference(m, lambda t: casadi.vertcat(2 + 0.1 * casadi.sin(t), 1.0)).at(0.0).v
     array([0.1, 0. ])
     """
+    as_model(m)
     if isinstance(motion, Reference):
         if motion.m.nq != m.nq or motion.m.actuated != m.actuated:
             raise InputError(f"the reference is one for {motion.m.name}, which has other joints than {m.name}.")

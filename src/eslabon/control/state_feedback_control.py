@@ -10,7 +10,7 @@ import numpy as np
 from eslabon.arguments import Floats, finite
 from eslabon.control.control_law import ControlLaw
 from eslabon.errors import InputError, ModelError, SingularityError, shown
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, velocity_names
 
 
@@ -103,7 +103,7 @@ def state_feedback(m: Model, lm: Any, K: Any) -> StateFeedback:
     >>> m.simulate([0.2, 0.3], None, 20.0, law).end[0].round(4) + 0.0
     array([0., 0.])
     """
-    lm = linear_model(m, lm)
+    lm = linear_model(as_model(m), lm)
     places = independent_places(m, lm)
     gains = gain_matrix(K, m.nu, 2 * len(places))
 

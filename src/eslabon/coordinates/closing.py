@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import AssemblyError
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.least_squares import descent, orthogonal_step
 from eslabon.model import Model
@@ -35,9 +37,9 @@ def _rows(m: Model) -> int:
 CLOSURE = Formula(
     "closure",
     closure,
-    ("q",),
+    (Q,),
     (Argument("residual", lambda m: (_rows(m),)), Argument("J", lambda m: (_rows(m), m.nv))),
-    seldom=True,
+    rare=True,
 )
 
 

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eslabon.arguments import Floats, finite, mapping
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
 from eslabon.kinematics.closure import constraint
@@ -157,7 +158,7 @@ def margins(m: Model) -> Any:
     return margin(m)
 
 
-MARGINS = Formula("margins", margins, (), (Argument("margin", ()),), seldom=True)
+MARGINS = Formula("margins", margins, (), (Argument("margin", ()),), rare=True)
 
 
 @per_model

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import ModelError
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import Partition, Structure
 from eslabon.model import Model
 from eslabon.model.memory import per_model
@@ -29,7 +31,7 @@ def tree_masses(m: Model, q: Any) -> Any:
     return mass_matrix(m, q)
 
 
-MASSES = Formula("tree_masses", tree_masses, ("q",), (Argument("M", lambda m: (m.nv, m.nv)),), seldom=True)
+MASSES = Formula("tree_masses", tree_masses, (Q,), (Argument("M", lambda m: (m.nv, m.nv)),), rare=True)
 
 
 @per_model

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.algebra.pivoting import pivoted
 from eslabon.arguments import names as names_of
 from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
@@ -80,8 +81,6 @@ def around(m: Model) -> Iterator[np.ndarray]:
 
 def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...], design: Designs = DESCRIBED) -> Partition:
     """The same at a given closed configuration, of a design, by pivoting."""
-    from scipy.linalg import qr
-
     J = jacobian_at(m, q, design)
     rows = pivots(J.T)
     kept = J[rows]
@@ -93,7 +92,7 @@ def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...], design: De
         basis, _ = np.linalg.qr(kept[:, dependent]) if dependent else (np.zeros((len(rows), 0)), None)
         rest = [k for k in range(m.nv) if k not in dependent]
         left = kept[:, rest] - basis @ (basis.T @ kept[:, rest])
-        order = qr(left, mode="r", pivoting=True)[1]
+        order, _ = pivoted(left)
         dependent += [rest[k] for k in order[: len(rows) - len(dependent)]]
     independent = tuple(k for k in range(m.nv) if k not in dependent)
     return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)))
@@ -138,10 +137,8 @@ def velocities_of(m: Model, names: tuple[str, ...], argument: str = "independent
 
 def pivots(A: np.ndarray) -> list[int]:
     """The columns that a pivoted factorisation finds independent."""
-    from scipy.linalg import qr
-
-    R, order = qr(A, mode="r", pivoting=True)
-    return [int(k) for k in order[: rank(np.abs(np.diag(R)))]]
+    order, sizes = pivoted(A)
+    return order[: rank(sizes)]
 
 
 @per_model

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, finite, flag, known_words, positive, states, text
+from eslabon.arguments import Floats, finite, flag, floats, known_words, positive, states, text
 from eslabon.drawing.between_rows import configurations_at
 from eslabon.drawing.drawing_arguments import checked_view, chosen_frames, numbers
 from eslabon.drawing.drawn_configurations import configurations
 from eslabon.drawing.traced_paths import traced_points
-from eslabon.errors import InputError, MissingDependencyError, ReadError
+from eslabon.errors import InputError, MissingDependencyError, ReadError, file_name
 from eslabon.model import Model
 from eslabon.plotting import theme_of
 
@@ -56,7 +56,7 @@ class Animation:
 
     def save(self, path: str | Path, progress: bool | None = None) -> Path:
         """Write it as .mp4, .gif or .html, by the ending of the name."""
-        from eslabon.files import check_writable, write
+        from eslabon.atomic_files import check_writable, write
 
         ending = _ending(path)
         check_writable(path)
@@ -120,7 +120,7 @@ def animation(
     options = {key: value for key, value in given.items() if value is not None}
     _check_picture(m, options)
     rate, faster = positive(fps, "fps"), positive(speed, "speed")
-    t = np.arange(len(np.atleast_2d(q))) * faster / rate if t is None else t
+    t = np.arange(len(np.atleast_2d(floats(q, "q")))) * faster / rate if t is None else t
     times, rows = _even(m, *_motion(m, t, q), rate, faster)
     made = Animation(m, times, rows, float(fps), float(speed), options)
     return made if path is None else replace(made, path=made.save(path, progress))
@@ -129,7 +129,7 @@ def animation(
 def _ending(path: Any) -> str:
     ending = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
     if ending not in ENDINGS:
-        raise ReadError(f"{path}: animations are written as .mp4, .gif or .html; let the name end so.")
+        raise ReadError(f"{file_name(path)}: animations are written as .mp4, .gif or .html; let the name end so.")
     return ending
 
 

@@ -63,8 +63,8 @@ def draw(
         add_ghosts(stage, s, poses if fan else poses[:-1], fan)
     add_paths(stage, paths)
     arrows = []
-    if external:
-        arrows.append(add_arrows(stage, external_arrows(m, rows[-1], wrenches(m, external)), "force"))
+    if acting := wrenches(m, external):
+        arrows.append(add_arrows(stage, external_arrows(m, rows[-1], acting), "force"))
     if reactions is not None:
         arrows.append(add_arrows(stage, reaction_arrows(m, rows[-1], joint_reactions(s, reactions)), "reaction"))
     stage.frame(extent_of(s, poses, drawn.bodies, [*paths.values(), *(ends for _, ends in arrows)]))

@@ -17,6 +17,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.model import GROUND
 from eslabon.scene import Mark
+from eslabon.scene.primitives import hull
 
 FAR = 8.0  # of the radius: a slide that stays this far from its start is a cylinder with a rod
 TURN = np.linspace(0.0, 2 * np.pi, 41)
@@ -109,10 +110,8 @@ def strip(start: Floats, end: Floats, half_width: float) -> Floats:
 
 def hull_of_discs(points: Floats, radius: float) -> Floats:
     """The outline around discs at points: a disc, a bar with round ends, or a plate with round corners."""
-    from scipy.spatial import ConvexHull
-
     rim = (points[:, None] + ring(radius)[None, :-1]).reshape(-1, 2)
-    corners = rim[ConvexHull(rim).vertices]
+    corners = rim[hull(rim)]
     return np.concatenate([corners, corners[:1]])
 
 

@@ -12,6 +12,7 @@ from eslabon.drawing.drawing_arguments import View, numbers
 from eslabon.errors import InputError, shown
 from eslabon.plotting import new_figure, theme_of
 from eslabon.scene import Scene, moved
+from eslabon.scene.primitives import hull
 
 WIDTH = 6.4  # inches
 ELEVATION = 22.0  # degrees
@@ -63,8 +64,6 @@ def _look_from(ax: Any, s: Scene, looking: View | None, poses: Floats) -> None:
 
 def _widest(points: Floats, upright: str) -> float:
     """The azimuth from which points cover the most of the page."""
-    from scipy.spatial import ConvexHull, QhullError
-
     k = "xyz".index(upright)
     ground = points[:, [(k + 1) % 3, (k + 2) % 3]]
     best, widest = -60.0, 0.0
@@ -72,10 +71,9 @@ def _widest(points: Floats, upright: str) -> float:
         a, e = np.radians(azimuth), np.radians(ELEVATION)
         across = ground @ [-np.sin(a), np.cos(a)]
         up = points[:, k] * np.cos(e) - np.sin(e) * (ground @ [np.cos(a), np.sin(a)])
-        try:
-            area = float(ConvexHull(np.column_stack([across, up])).volume)
-        except (QhullError, ValueError):
-            continue
+        page = np.column_stack([across, up])
+        x, y = page[hull(page)].T
+        area = 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
         if area > 1.05 * widest:
             best, widest = azimuth, area
     return best

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import cross
 from eslabon.errors import ModelError, suggest
 from eslabon.formulations.symbols import SX, column, constant, gravity, zeros

@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.rotations import vect
 from eslabon.compiler.calls import inlining
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.dynamics.loops import violation
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.symbols import SX, zeros
@@ -44,7 +43,7 @@ def along_closed(
     with inlining():
         found = _values(of, varied, own, options)
         steps, (residual, opening, condition) = following(varied, given, values, held, of.name not in PRESCRIBED)
-    count = len(of.outputs) - of.checks
+    count = len(of.outputs)
     if of.checks:  # the last of them says how far the formula itself is from having an answer
         condition = 1 / (1 / condition + 1 / found[-1])
     made = derivatives(found[:count], given, values, steps, several=isinstance(parameter, tuple))
@@ -57,7 +56,7 @@ def along_frozen(m: Model, *own: SX, of: Formula, parameter: tuple[str, ...], **
     given = dict(zip(of.input_names, own, strict=True))
     with inlining():
         found = _values(of, varied, own, options)
-    count, still = len(of.outputs) - of.checks, {name: zeros(x.numel(), values.numel()) for name, x in given.items()}
+    count, still = len(of.outputs), {name: zeros(x.numel(), values.numel()) for name, x in given.items()}
     made = derivatives(found[:count], given, values, still, several=True)
     return with_numbers(m, parameter, values, [*made, *found[count:]])
 
@@ -67,7 +66,7 @@ def _values(of: Formula, m: Model, own: Sequence[SX], options: dict[str, Any]) -
     wanted = options if of.prepare is not None else {k: x for k, x in options.items() if k != "structure"}
     found = of.function(m, *own, **wanted)
     listed = found if isinstance(found, list) else [found]
-    return [casadi.densify(casadi.SX(x)) for x in listed[: len(of.outputs)]]
+    return [casadi.densify(casadi.SX(x)) for x in listed[: len(of.outputs) + len(of.checks)]]
 
 
 def with_values(m: Model, parameter: str | tuple[str, ...]) -> tuple[Model, SX]:

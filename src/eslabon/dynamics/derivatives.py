@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlining
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
@@ -43,7 +42,8 @@ class ForceDerivatives(NamedTuple):
 
 class Sensitivities(NamedTuple):
     """The accelerations and multipliers of forward dynamics, their derivatives by parts of the state, how far the state
-    violates loop closure, and the reciprocal condition number. A tree has no multipliers."""
+    violates loop closure, the reciprocal condition number, and the forces h along all velocities that hold the
+    accelerations of the tree at zero. A tree has no multipliers."""
 
     a: SX
     reaction: SX
@@ -51,6 +51,7 @@ class Sensitivities(NamedTuple):
     reaction_by: dict[str, SX]
     residual: SX
     condition: SX
+    held: SX
 
 
 def along(m: Model, expression: SX, q: SX) -> SX:
@@ -90,6 +91,7 @@ class Solved(NamedTuple):
     residual: SX
     condition: SX
     forces: ForceDerivatives  # of inverse dynamics, at a
+    held: SX  # h of M a + h
 
 
 def solved(
@@ -114,13 +116,13 @@ def solved(
         mass = factors_for(M, columns)
         a = mass.solve(force - h)
         floor = mass.pivot_condition(structure.floor)
-        return Solved(a, zeros(0), lambda f, gap: (mass.solve_negative(f), gap), casadi.SX(0), floor, forces(a))
+        return Solved(a, zeros(0), lambda f, gap: (mass.solve_negative(f), gap), casadi.SX(0), floor, forces(a), h)
     phi, J, gamma, rate = loops.residual(m, q, v, p)
     given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)
     found = multipliers_for(given, columns)
     a, reaction = found.solve(given.force, gamma)
     left = loops.violation(phi, J @ v + rate)
-    return Solved(a, reaction, found.compensate, left, found.condition, forces(a))
+    return Solved(a, reaction, found.compensate, left, found.condition, forces(a), h)
 
 
 def forward_dynamics_derivatives(
@@ -155,7 +157,7 @@ def forward_dynamics_derivatives(
     gap = [held.gap_q @ changes[x][0] + held.gap_v @ changes[x][1] for x in by]
     found = at.compensate(casadi.horzcat(*excess), casadi.horzcat(*gap))
     a, reaction = (dict(zip(by, casadi.horzsplit(x, [0, *accumulate(widths)]), strict=True)) for x in found)
-    return Sensitivities(at.a, at.reaction, a, reaction, at.residual, at.condition)
+    return Sensitivities(at.a, at.reaction, a, reaction, at.residual, at.condition, at.held)
 
 
 def acceleration_by_parameter(

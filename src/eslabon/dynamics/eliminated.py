@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.dynamics.loops import residual, violation
 from eslabon.dynamics.trees import actuation, equations_of_motion
 from eslabon.formulations.constrained import Square, joint_condition
@@ -78,10 +78,19 @@ class Eliminated:
             made[list(self.partition.dependent), :] = self.dependent.solve(right)
         return made
 
+    @cached_property
+    def drift(self) -> SX:
+        """d, the accelerations of all joints while the independent ones have none: J d = gamma."""
+        return self.following(self.gamma)
+
+    @cached_property
+    def needed(self) -> SX:
+        """N^T (h + M d): the forces along the independent velocities that hold them without acceleration."""
+        return self.N.T @ (self.h + self.M @ self.drift)
+
     def accelerations(self, tau: SX) -> SX:
-        """U v_i' = N^T (B tau - h - M d), v' = N v_i' + d with J d = gamma (Díaz, eq. 4 corrected)."""
-        drift = self.following(self.gamma)
-        return self.N @ self.reduced.solve(self.N.T @ (actuation(self.m, tau) - self.h - self.M @ drift)) + drift
+        """U v_i' = N^T B tau - N^T (h + M d), v' = N v_i' + d (Díaz, eq. 4 corrected)."""
+        return self.N @ self.reduced.solve(self.N.T @ actuation(self.m, tau) - self.needed) + self.drift
 
     def multipliers(self, left: SX) -> SX:
         """lambda with J^T lambda = M v' + h - B tau, which is `left`."""

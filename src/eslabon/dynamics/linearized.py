@@ -23,8 +23,7 @@ from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlining
 from eslabon.dynamics.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from eslabon.dynamics.eliminated import Change, eliminated
@@ -42,8 +41,8 @@ External = Mapping[str, SX]
 
 
 class Linearized(NamedTuple):
-    """A linear model, with the accelerations of its state, the maps N and [P, N] of all joints, and how far the state is from
-    an answer."""
+    """A linear model, with the accelerations of its state, the maps N and [P, N] of all joints, the forces N^T (h + M d)
+    that hold the independent velocities, and how far the state is from an answer."""
 
     A: SX
     B: SX
@@ -56,6 +55,7 @@ class Linearized(NamedTuple):
     F: SX
     position_map: SX
     velocity_map: SX
+    needed: SX
     residual: SX
     condition: SX
 
@@ -99,19 +99,16 @@ def linear_model(
             y = output_changes(s, a, reaction, outputs, external or {}, dq, dv, da, forces.by(s.multipliers))
     B = casadi.vertcat(zeros(n, m.nu), z.tau)
     velocity_map = casadi.horzcat(P, s.N)
-    return Linearized(A, B, a, y.of_state, y.tau, U, V, W, F, s.N, velocity_map, s.residual, s.condition)
+    return Linearized(A, B, a, y.of_state, y.tau, U, V, W, F, s.N, velocity_map, s.needed, s.residual, s.condition)
 
 
 def holding(
-    m: Model, q: SX, v: SX, a: SX, partition: Partition | None = None, steady: bool = False,
-    external: External | None = None, *, structure: Structure,
+    m: Model, q: SX, v: SX, a: SX, partition: Partition | None = None, external: External | None = None, *,
+    structure: Structure,
 ) -> list[SX]:  # fmt: skip
-    """F and N^T (M v' + h) of F tau = N^T (M v' + h), for given accelerations, or, if `steady`, for none of the independent
-    velocities."""
+    """F and N^T (M v' + h) of F tau = N^T (M v' + h), for given accelerations."""
     s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
-    if steady:
-        a = s.following(s.gamma)
-    elif m.closed:
+    if m.closed:
         s.residuals.append(s.J @ a - s.gamma)
     held = casadi.SX(1) if s.dependent is None else s.dependent.condition  # mass is not asked for
     return [s.N.T @ actuation(m, casadi.SX.eye(m.nu)), s.N.T @ (s.M @ a + s.h), s.residual, held]
@@ -121,21 +118,22 @@ def linearized_tree(
     m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
     external: External | None = None, *, structure: Structure,
 ) -> list[SX]:  # fmt: skip
-    """A, B, the accelerations, C and D of a tree, all of whose velocities are independent."""
+    """A, B, the accelerations, C and D of a tree, all of whose velocities are independent, and the forces h that hold it."""
     if outputs:
         made = linear_model(m, q, v, tau, partition, outputs, external, structure=structure)
-        return [made.A, made.B, made.a, made.C, made.D, made.condition]
+        return [made.A, made.B, made.a, made.C, made.D, made.needed, made.condition]
     by = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure)
     above = casadi.horzcat(displacement_rates(m, v), casadi.SX.eye(m.nv))
     A = casadi.vertcat(above, casadi.horzcat(by.a_by["q"], by.a_by["v"]))
     B = casadi.vertcat(zeros(m.nv, m.nu), by.a_by["tau"])
-    return [A, B, by.a, zeros(0, 2 * m.nv), zeros(0, m.nu), by.condition]
+    return [A, B, by.a, zeros(0, 2 * m.nv), zeros(0, m.nu), by.held, by.condition]
 
 
 def linearized_plain_tree(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
-    """The same where velocities are rates of coordinates, without the upper halves of A and B, which are [0, 1] and 0."""
-    A, B, *others = linearized_tree(m, q, v, tau, **options)
-    return [A[m.nv :, :], B[m.nv :, :], *others]
+    """The same where velocities are rates of coordinates, without the upper halves of A and B, which are [0, 1] and 0, and
+    without C and D: nothing is measured that must be computed."""
+    A, B, a, _, _, needed, condition = linearized_tree(m, q, v, tau, **options)
+    return [A[m.nv :, :], B[m.nv :, :], a, needed, condition]
 
 
 def tree_terms(

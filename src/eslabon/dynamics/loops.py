@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import wrench_to_parent
 from eslabon.arguments import choice
 from eslabon.dynamics import trees

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.eliminated import Change, Eliminated
 from eslabon.formulations.symbols import SX

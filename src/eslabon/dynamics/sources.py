@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Inertia
 from eslabon.compiler.calls import inlining
 from eslabon.dynamics.applied import given_wrenches, joint_resistance, motor_inertia, spring_wrenches

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlining
 from eslabon.dynamics import trees
 from eslabon.dynamics.applied import potential

@@ -7,8 +7,7 @@ M_r v_i' + h_r = Q_r, in which no multiplier is left (Díaz, eq. 4 corrected).
 
 from __future__ import annotations
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.dynamics import trees
 from eslabon.formulations.symbols import SX
 from eslabon.kinematics import closure

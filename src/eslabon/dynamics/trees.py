@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import ModuleType
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Inertia
 from eslabon.arguments import choice
 from eslabon.compiler.calls import inlining

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eslabon.arguments import file_path
+from eslabon.atomic_files import write
 from eslabon.compiler.calls import Composed
 from eslabon.compiler.linking import linked
 from eslabon.compiler.lookup import Lookup
 from eslabon.compiler.program import GraphError, Instruction, Program, read
 from eslabon.displays import displayed
-from eslabon.files import write
 from eslabon.pages.notebook import folded, source_text
 
 LINE = 72  # characters; what is longer than half of it gets a name before it goes into something else
@@ -78,7 +79,8 @@ class CSource:
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
         """Write name.h and name.c into a folder, which is made if it is not there; gives their paths."""
-        header, code = Path(folder) / f"{self.name}.h", Path(folder) / f"{self.name}.c"
+        to = file_path(folder, "folder")
+        header, code = to / f"{self.name}.h", to / f"{self.name}.c"
         return write(header, self.header), write(code, self.code)
 
     def _pieces(self) -> Iterator[str]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import ad, ad_dual, motion_transform
 from eslabon.formulations.factor import Factors, factors
 from eslabon.formulations.links import Link

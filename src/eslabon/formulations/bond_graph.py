@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.formulations.symbols import SX, constant, stack, zeros
 from eslabon.model import Model
 from eslabon.model.memory import per_model

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Pose, twist_to_parent, wrench_to_parent
 from eslabon.compiler.calls import repeat
 from eslabon.formulations.links import Link, short

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler import matrices
 from eslabon.formulations.factor import MANY, Factors, LoopFactors, factors, loop_factors
 from eslabon.formulations.symbols import SX, symmetric, zeros

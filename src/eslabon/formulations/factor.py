@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler import matrices
 from eslabon.formulations.symbols import SX, constant, zeros
 

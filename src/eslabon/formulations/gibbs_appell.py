@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import cross
 from eslabon.formulations.lagrange import virtual_work
 from eslabon.formulations.symbols import SX, column, constant, gravity, pose_across, zeros

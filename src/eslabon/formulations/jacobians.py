@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import cross, twist_to_child
 from eslabon.formulations.symbols import SX, column, joint_motion, pose_across, zeros
 from eslabon.kinematics.tree import coordinate_rates

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import casadi
 import numpy as np
 
-from eslabon.algebra.arrays import Array, block, is_symbolic
+from eslabon.algebra.arrays import Array, block, casadi, is_symbolic
 from eslabon.algebra.spatial import Inertia, Pose
 from eslabon.formulations.symbols import SX, constant, motion
 from eslabon.model import Body, JointKind, Model

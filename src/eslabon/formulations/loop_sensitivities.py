@@ -18,8 +18,7 @@ from contextlib import nullcontext
 from functools import cache
 from typing import NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import ad, ad_dual
 from eslabon.compiler.calls import inlining, repeat
 from eslabon.formulations.sensitivities import Axes, function

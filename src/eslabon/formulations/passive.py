@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import ad, ad_dual, twist_to_child, wrench_to_parent
 from eslabon.formulations.links import Link
 from eslabon.formulations.symbols import SX, constant, gravity, stack, zeros

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.quaternions import quaternion_about, quaternion_product
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_unit_quaternion
 from eslabon.algebra.spatial import cross, skew

@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Inertia, Pose, ad, cross, halves, skew, twist_to_parent, wrench_to_parent
 from eslabon.compiler.calls import repeat, scan
 from eslabon.formulations.composite_rigid_body import depth, on_paths

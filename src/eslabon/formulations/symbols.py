@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Pose
 from eslabon.kinematics.tree import across, coordinates, velocities
 from eslabon.model import Joint, Model

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from eslabon.arguments import Floats, count
-from eslabon.compiler.evaluator import evaluate
+from eslabon.arguments import Floats, count, instance
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.partition import beside, generic
 from eslabon.errors import ModelError
 from eslabon.identification.equations import INDEPENDENT_MOTION, LINEAR_EQUATIONS, independent
 from eslabon.identification.parameters import NO_TERMS, Terms, model_parameters, parameter_names
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
 from eslabon.solvers.inertial_parameters import BaseParameters, regrouped
@@ -27,7 +27,8 @@ def base_parameters(m: Model, samples: int | None = None, terms: Terms = NO_TERM
     >>> base_parameters(es.load("parallelogram")).expressions
     ('mx(crank1) + 0.5 m(coupler) + mx(crank2)', 'my(crank1) + my(crank2)', 'Izz(crank1) + 0.25 m(coupler) + Izz(crank2)')
     """
-    return _base(m, samples if samples is None else count(samples, "samples", 1), terms)
+    instance(terms, "terms", Terms, "what es.identification.identify fits beside the inertias")
+    return _base(as_model(m), samples if samples is None else count(samples, "samples", 1), terms)
 
 
 @per_model

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
-
-from eslabon.compiler.evaluator import Formula
+from eslabon.algebra.arrays import casadi
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import trees
 from eslabon.dynamics.applied import CREEP
 from eslabon.dynamics.loops import check_actuation
+from eslabon.formulas.inputs import TAU, A, Q, V
 from eslabon.formulations.constrained import Square
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, zeros
@@ -124,21 +124,21 @@ def _table(m: Model, terms: Terms = NO_TERMS, **_: Any) -> tuple[int, int]:
 CONDITION = Argument("condition", ())
 VI, AI = Argument("vi", _dof, "independent velocities"), Argument("ai", _dof, "independent velocities")
 LINEAR_EQUATIONS = Formula(
-    "linear_equations", linear_equations, ("q", "v", "a", "tau"),
+    "linear_equations", linear_equations, (Q, V, A, TAU),
     (Argument("Y", _table), Argument("left", _dof), Argument("B", lambda m, **_: (len(independent(m)), m.nu)), CONDITION),
     {"terms": NO_TERMS}, prepare=_structure,
 )  # fmt: skip
 ACTUATOR_REGRESSOR = Formula(
-    "actuator_regressor", actuator_regressor, ("q", "v", "a"),
+    "actuator_regressor", actuator_regressor, (Q, V, A),
     (Argument("Y", lambda m, terms=NO_TERMS: (m.nu, 10 * len(m.bodies) + len(terms.listed()))),), {"terms": NO_TERMS},
     prepare=_structure,
 )  # fmt: skip
 INDEPENDENT_MOTION = Formula(
-    "independent_motion", independent_motion, ("q", VI, AI),
-    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,)), CONDITION), prepare=_structure, seldom=True,
+    "independent_motion", independent_motion, (Q, VI, AI),
+    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,)), CONDITION), prepare=_structure, rare=True,
 )  # fmt: skip
 EXCITATION_GRADIENT = Formula(
-    "excitation_gradient", excitation_gradient, ("q", VI, AI, Argument("weight", _table)),
+    "excitation_gradient", excitation_gradient, (Q, VI, AI, Argument("weight", _table)),
     (Argument("Y", _table), Argument("by_q", _dof), Argument("by_v", _dof), Argument("by_a", _dof), CONDITION),
     {"terms": NO_TERMS}, prepare=_structure,
 )  # fmt: skip

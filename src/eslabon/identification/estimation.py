@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite
-from eslabon.compiler.evaluator import evaluate, native, requested
+from eslabon.compiler.evaluate import evaluate, function_of
+from eslabon.compiler.formula import requested
 from eslabon.displays import displayed
-from eslabon.errors import InputError, SingularityError
+from eslabon.errors import InputError, SingularityError, shown
+from eslabon.formulas.quantities import quantity
 from eslabon.identification.equations import LINEAR_EQUATIONS, independent
 from eslabon.identification.parameters import UNITS as INERTIA_UNITS
 from eslabon.identification.parameters import Terms, reference_inertias
 from eslabon.identification.recordings import Sampled
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
-from eslabon.quantities import quantity
 from eslabon.solvers.closure_checks import checked
 from eslabon.solvers.inertial_parameters import BaseParameters
 
@@ -72,7 +73,7 @@ def equations_of(m: Model, base: BaseParameters, s: Sampled, terms: Terms, noise
 def model_forces(m: Model, q: Any, v: Any, a: Any) -> Floats:
     """The actuators' forces by the model, for motions that keep the loops closed."""
     request = requested(m, quantity(m, "inverse_dynamics"))
-    f = checked(m, request) if request.formula.checks else native(m, request)
+    f = checked(m, request) if request.formula.checks else function_of(m, request)
     forces: Floats = f(q, v, a)
     return forces
 
@@ -85,7 +86,7 @@ def noise_of(m: Model, noise: Any) -> Floats | None:
     if values.shape not in ((), (m.nu,)) or not (values > 0).all():
         raise InputError(
             f"noise is the standard deviation of the measured forces, a positive number or {m.nu} of them, one for each "
-            f"actuator of {m.name}; it is {noise!r}."
+            f"actuator of {m.name}; it is {shown(noise)}."
         )
     return np.broadcast_to(values, (m.nu,))
 

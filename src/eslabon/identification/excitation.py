@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import Floats, choice, count, finite, known_words, positive
-from eslabon.compiler.evaluator import evaluate
+from eslabon.arguments import MOST_SEED, Floats, choice, count, finite, flag, known_words, positive
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
 from eslabon.displays import displayed
-from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError
+from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError, shown
 from eslabon.identification.base_parameters import base_parameters, refuse_driven
 from eslabon.identification.equations import EXCITATION_GRADIENT, INDEPENDENT_MOTION, independent
 from eslabon.identification.estimation import model_forces, scaled_condition
 from eslabon.identification.fourier_series import Limits, Scaled, Series
 from eslabon.identification.parameters import Terms, terms_of
-from eslabon.model import Joint, Model
+from eslabon.model import Joint, Model, as_model
 from eslabon.model.configuration import velocity_columns, velocity_names, velocity_units
 from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
@@ -215,14 +215,14 @@ def excitation(
     >>> motion.condition < motion.random, motion.path.rests
     (True, True)
     """
-    refuse_driven(m)
+    refuse_driven(as_model(m))
     choice(criterion, "criterion", CRITERIA)
-    if count(harmonics, "harmonics", 1 + bool(rest)) and not independent(m):
+    if count(harmonics, "harmonics", 1 + flag(rest, "rest")) and not independent(m):
         raise ModelError(f"{m.name} has no degree of freedom that could be excited.")
     limits = _limits(m, position, velocity, acceleration)
     series = Series(positive(duration, "duration"), harmonics, rest)
     cost = Cost(m, terms_of(m, friction, motors), criterion, guess)
-    rng = np.random.default_rng(count(seed, "seed"))
+    rng = np.random.default_rng(count(seed, "seed", most=MOST_SEED))
     narrow, t = limits, np.linspace(0, duration, max(60, 12 * harmonics), endpoint=False)
     found: list[Form] = []
     for _ in range(count(starts, "starts", 1)):
@@ -313,7 +313,7 @@ def _by_joint(m: Model, joints: list[Joint], given: Any, name: str) -> dict[str,
             continue
         pair = finite(value, f"the {name} of '{joint}'")
         if pair.shape != (2,) or not pair[0] < pair[1]:
-            raise InputError(f"the position of '{joint}' is a range (least, most); it is {value!r}.")
+            raise InputError(f"the position of '{joint}' is a range (least, most); it is {shown(value)}.")
         made[joint] = (float(pair[0]), float(pair[1]))
     return made
 

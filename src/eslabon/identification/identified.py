@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, flag, positive
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
-from eslabon.errors import InputError
+from eslabon.errors import InputError, shown
 from eslabon.identification.base_parameters import base_parameters
 from eslabon.identification.consistency import Masses, Task, consistent_parameters
 from eslabon.identification.equations import ACTUATOR_REGRESSOR, independent
@@ -33,7 +33,7 @@ from eslabon.identification.estimation import (
 from eslabon.identification.parameters import Terms, described, terms_of
 from eslabon.identification.recordings import recordings, sampled
 from eslabon.identification.residual_tests import ResidualTest, chi_squared, missing_term, tests
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import velocity_columns, velocity_names
 from eslabon.pages import paragraph, table
 from eslabon.plotting import axis_label, curves, panels, saved
@@ -338,8 +338,8 @@ def identify(
     for name, value in (("motors", motors), ("consistent", consistent)):
         flag(value, name)
     if not 0 < positive(confidence, "confidence") < 1:
-        raise InputError(f"confidence is a probability between 0 and 1; it is {confidence!r}.")
-    terms, settings = terms_of(m, friction, motors), Settings(noise_of(m, noise), cutoff, guess)
+        raise InputError(f"confidence is a probability between 0 and 1; it is {shown(confidence)}.")
+    terms, settings = terms_of(as_model(m), friction, motors), Settings(noise_of(m, noise), cutoff, guess)
     base = base_parameters(m, terms=terms)
     several = _equations(m, base, motion, terms, settings)
     refuse_silence(m, base, several)

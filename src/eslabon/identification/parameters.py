@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import Floats, known_words, names
+from eslabon.arguments import Floats, flag, floats, instance, known_words, names
 from eslabon.coordinates.massless import structure
-from eslabon.errors import ModelError, shown, suggest
-from eslabon.model import Model
+from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.items import Body, Description, Joint
 from eslabon.solvers.inertial_parameters import inertial_parameters
@@ -58,7 +58,7 @@ def terms_of(m: Model, friction: Any, motors: bool) -> Terms:
     loose = [k for k in made.get("offset", ()) if k not in m.actuated_velocities]
     if loose:
         raise ModelError(f"an offset is that of an actuator's measured force; {velocity_names(m)[loose[0]]} has none.")
-    return Terms(**made, motor_inertia=m.actuated_velocities if motors else ())
+    return Terms(**made, motor_inertia=m.actuated_velocities if flag(motors, "motors") else ())
 
 
 def _places(m: Model, joints: Any, kind: str) -> tuple[int, ...]:
@@ -78,7 +78,8 @@ def parameter_names(m: Model, terms: Terms = NO_TERMS) -> list[str]:
     >>> es.identification.parameter_names(es.load("elbow"))[:4]
     ['m(link1)', 'mx(link1)', 'my(link1)', 'mz(link1)']
     """
-    own = velocity_names(m)
+    instance(terms, "terms", Terms, "what es.identification.identify fits beside the inertias")
+    own = velocity_names(as_model(m))
     return inertial_names(m) + [f"{kind.replace('_', ' ')}({own[k]})" for kind, k in terms.listed()]
 
 
@@ -160,7 +161,10 @@ def pseudo_inertias(pi: Floats) -> Floats:
     >>> bool((np.linalg.eigvalsh(pseudo_inertias(es.load("double_pendulum").inertial_parameters())) > -1e-12).all())
     True
     """
-    return np.einsum("bk,kij->bij", np.reshape(pi, (-1, 10)), UNITS)
+    values = floats(pi, "pi")
+    if not values.size or values.size % 10:
+        raise InputError(f"pi has ten numbers for each body; its shape is {values.shape}.")
+    return np.einsum("bk,kij->bij", values.reshape(-1, 10), UNITS)
 
 
 def reference_inertias(m: Model) -> Floats:

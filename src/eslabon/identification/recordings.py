@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, known_words, positive, states
+from eslabon.arguments import Floats, file_path, finite, known_words, positive, states
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
 from eslabon.model import Model
@@ -66,13 +66,13 @@ class Recording:
     a: Floats | None = None
 
     def __post_init__(self) -> None:
-        t = states(self.t, "t", np.size(self.t), "a recording", "times")
+        t = finite(self.t, "t")
         if t.ndim != 1 or len(t) < FEWEST or not (np.diff(t) > 0).all():
             raise InputError(f"a recording has at least {FEWEST} times that increase; t has the shape {t.shape}.")
         object.__setattr__(self, "t", t)
         for name in ("q", "tau", "v", "a"):
             if (value := getattr(self, name)) is not None:
-                array = states(value, name, np.shape(value)[-1] if np.ndim(value) else 1, "a recording")
+                array = np.atleast_1d(finite(value, name))
                 if array.shape[:-1] != t.shape:
                     raise InputError(
                         f"{name} has the shape {array.shape}; a recording of {len(t)} times has ({len(t)}, n)."
@@ -168,8 +168,12 @@ def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Motion | 
     """What a table holds: a motion that was saved, or arrays by name, those that are `needed` among them; see
     `read_recording`."""
     try:
-        rows = list(csv.reader(Path(path).read_text(encoding="utf-8-sig").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        rows = list(csv.reader(file_path(path).read_text(encoding="utf-8-sig").splitlines()))
+    except (
+        OSError,
+        ValueError,
+        csv.Error,
+    ) as error:  # the second for a name that no file can have, and for other encodings
         raise ReadError(f"{path}: it cannot be read ({getattr(error, 'strerror', None) or error}).") from None
     rows[:1] = [[from_inert(cell) for cell in row] for row in rows[:1]]
     if not rows or not (time := [k for k, h in enumerate(rows[0]) if _TIME.fullmatch(h.strip())]):

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import casadi
-
-from eslabon.algebra.arrays import is_symbolic
+from eslabon.algebra.arrays import casadi, is_symbolic
 from eslabon.algebra.spatial import Pose, ad, twist_to_child
 from eslabon.kinematics.tree import Placement, across, chain, compose, coordinates, fixed, relative, velocities
 from eslabon.model import Joint, Loop, Model

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
+from eslabon.dynamics.sources import linear_contributions
 from eslabon.errors import InputError, ModelError, suggest
+from eslabon.formulas.guards import INPUT_GUARDS
+from eslabon.formulas.inputs import TAU, WRENCH, Q, V
+from eslabon.formulas.quantities import CLOSURE, structure_of
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.plotting import legend, panel_title, panels, saved
-from eslabon.quantities import CLOSURE, structure_of
 
 MATRICES = ("U", "V", "W")
 
@@ -145,12 +148,6 @@ def _sources(m: Model, p: Partition, external: Iterable[str]) -> tuple[str, ...]
     return tuple(name for name, here in there.items() if here)
 
 
-def _traced(*arguments: Any, **options: Any) -> list[Any]:
-    from eslabon.dynamics.sources import linear_contributions  # which loads CasADi
-
-    return linear_contributions(*arguments, **options)
-
-
 def _shape(m: Model, partition: Partition, sources: tuple[str, ...], **_: Any) -> tuple[int, ...]:
     n = len(partition.independent)
     return (len(m.bodies) + len(sources), n, n)
@@ -162,9 +159,9 @@ def _weight_shape(m: Model, partition: Partition, **_: Any) -> tuple[int, ...]:
 
 
 CONTRIBUTIONS = Formula(
-    "linear_contributions", _traced, ("q", "v", "tau"),
-    (*(Argument(x, _shape) for x in MATRICES), Argument("weight", _weight_shape), *CLOSURE),
-    {"partition": None, "sources": ()}, True, structure_of, len(CLOSURE), True, timed=True,
+    "linear_contributions", linear_contributions, (Q, V, TAU),
+    (*(Argument(x, _shape) for x in MATRICES), Argument("weight", _weight_shape)),
+    {"partition": None, "sources": ()}, WRENCH, structure_of, CLOSURE, INPUT_GUARDS, timed=True,
 )  # fmt: skip
 
 

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import finite, floats, mapping, states
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.dynamics.applied import check_external
 from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.formulas.quantities import quantity
 from eslabon.linear.steady_search import Steady
 from eslabon.model import Model
 from eslabon.model.configuration import normalize, velocity_names
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import start
 
 Floats = NDArray[np.float64]
@@ -76,7 +77,9 @@ def asked(m: Model, q: Any, tau: Any, v: Any, guess: Any, external: Any, paramet
     given = {name: flat(w) for name, w in wrenches.items()}, {name: flat(x, 0) for name, x in numbers.items()}
     designs = Designs(tuple(numbers), np.stack([*given[1].values()], axis=-1)) if numbers else DESCRIBED
     if numbers:
-        evaluate(m, "gravity_forces", parameters=tuple(numbers))(begin, *designs.inputs)  # refuses what cannot be
+        evaluate(m, quantity(m, "gravity_forces"), parameters=tuple(numbers))(
+            begin, *designs.inputs
+        )  # refuses what cannot be
     rates = flat(rates) if not isinstance(v, Mapping) else _completed(m, begin, flat(rates), moving, designs)
     return Asked(lead, begin, Steady(m, rates, flat(forces), *given, held), free, whole)
 

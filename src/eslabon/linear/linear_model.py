@@ -20,6 +20,7 @@ from eslabon.pages.notebook import linear_system
 from eslabon.plotting import saved
 
 if TYPE_CHECKING:
+    from eslabon.compiler.formula import Formula
     from eslabon.linear.contributions import Contributions
     from eslabon.linear.modes import Modes
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 class Layout:
     """What all linear models of one request share: the mechanism, its independent velocities, names, and how it was asked.
 
-    `values` are the names of what one native call gives; `later` makes what else is asked for, by name; `constant` is what no
-    state changes.
+    `values` are the names of what one native call of `formula` gives; `later` makes what else is asked for, by name;
+    `constant` is what no state changes.
     """
 
     model: Model
@@ -38,6 +39,7 @@ class Layout:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    formula: Formula
     values: tuple[str, ...]
     constant: Mapping[str, Floats]
     later: Callable[[LinearModel, str], Mapping[str, Floats]]

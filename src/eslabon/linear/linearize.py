@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, floats, mapping, names, positive, states, text
-from eslabon.compiler.evaluator import Formula, native, requested
+from eslabon.compiler.evaluate import function_of
+from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
+from eslabon.formulas.guards import INPUT_GUARDS
+from eslabon.formulas.inputs import TAU, WRENCH, A, Q, V
+from eslabon.formulas.quantities import CLOSURE, MASS, structure_of
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import Layout, LinearModel
 from eslabon.linear.measured import actuator_names, measured, state_names
@@ -25,7 +29,6 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
-from eslabon.quantities import CLOSURE, MASS, structure_of
 from eslabon.solvers.closure_checks import checked
 
 MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")
@@ -57,29 +60,27 @@ def _shape(name: str) -> Any:
 
 
 def _formula(
-    name: str, inputs: tuple[Any, ...], values: tuple[str, ...], checks: tuple[Argument, ...] = CLOSURE, **options: Any
+    name: str, inputs: tuple[Argument, ...], values: tuple[str, ...], checks: tuple[Argument, ...] = CLOSURE, **options: Any
 ) -> Formula:  # fmt: skip
-    outputs = (*(Argument(x, _shape(x)) for x in values), *checks)
+    outputs = tuple(Argument(x, _shape(x)) for x in values)
     return Formula(
-        name, _traced(name), inputs, outputs, {"partition": None, **options}, True, structure_of, len(checks), True,
+        name, _traced(name), inputs, outputs, {"partition": None, **options}, WRENCH, structure_of, checks, INPUT_GUARDS,
         timed=checks == CLOSURE,
     )  # fmt: skip
 
 
 MEASURED, TERMS = ("C", "D"), ("U", "V", "W", "F", "position_map", "velocity_map")
-CLOSED = _formula("linearized", ("q", "v", "tau"), ("A", "B", "a", *MEASURED, *TERMS), outputs=())
+CLOSED = _formula("linearized", (Q, V, TAU), ("A", "B", "a", *MEASURED, *TERMS, "needed"), outputs=())
 # The matrices of trees are larger than what they are made of: what is the same in every state is left out, and U, V and W wait
 # until somebody asks.
-TREE = _formula("linearized_tree", ("q", "v", "tau"), ("A", "B", "a", *MEASURED), MASS, outputs=())
-PLAIN_TREE = _formula(
-    "linearized_plain_tree", ("q", "v", "tau"), ("a_by_x", "a_by_u", "a", *MEASURED), MASS, outputs=()
-)
-TREE_TERMS = _formula("tree_terms", ("q", "v", "a"), ("U", "V", "W"), ())
-HOLDING = _formula("holding", ("q", "v", "a"), ("F", "needed"), steady=False)
+TREE = _formula("linearized_tree", (Q, V, TAU), ("A", "B", "a", *MEASURED, "needed"), MASS, outputs=())
+PLAIN_TREE = _formula("linearized_plain_tree", (Q, V, TAU), ("a_by_x", "a_by_u", "a", "needed"), MASS, outputs=())
+TREE_TERMS = _formula("tree_terms", (Q, V, A), ("U", "V", "W"), ())
+HOLDING = _formula("holding", (Q, V, A), ("F", "needed"))
 SENSITIVITY = _formula(
     "linear_sensitivity",
     (
-        "q", "v", "tau", Argument("value", ()), Argument("moved", _shape("needed")), Argument("sped", _shape("needed")),
+        Q, V, TAU, Argument("value", ()), Argument("moved", _shape("needed")), Argument("sped", _shape("needed")),
         Argument("forced", lambda m, **_: (m.nu,)),
     ),
     (*MATRICES, "a"), outputs=(), parameter=None,
@@ -117,7 +118,12 @@ def linearize(
         raise ModelError("linearize takes the actuators' forces tau or the accelerations a: one of the two.")
     for p in _partitions(call, chosen, q):
         try:
-            forces = _forces(call, p, q, v, a) if tau is None else states(tau, "tau", m.nu, m.name, "actuators", floats)
+            if tau is not None:
+                forces = states(tau, "tau", m.nu, m.name, "actuators", floats)
+            elif a is not None:
+                forces = _forces_of(call, p, q, v, a)
+            else:
+                forces = _holding_forces(call, p, asked, q, v)
             return _at(call, p, asked, q, v, forces)
         except SingularityError as error:
             if p == chosen or not m.closed:
@@ -126,11 +132,10 @@ def linearize(
     raise refused
 
 
-@per_model
-def _formula_of(m: Model) -> Formula:
+def _formula_of(m: Model, outputs: tuple[Output, ...]) -> Formula:
     if m.closed:
         return CLOSED
-    return PLAIN_TREE if all(j.kind.plain for j in m.description.joints) else TREE
+    return PLAIN_TREE if not outputs and all(j.kind.plain for j in m.description.joints) else TREE
 
 
 def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
@@ -141,7 +146,7 @@ def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
     p = _own(m)
     outputs, layout = _layout(m, p, None)
     layout = replace(layout, request=_Call(m, None, None, None, None))
-    f = _native(m, _formula_of(m), (("partition", p), ("outputs", outputs)), (), (), None)
+    f = _native(m, layout.formula, (("partition", p), ("outputs", outputs)), (), (), None)
     return lambda q, v, tau: LinearModel(layout, f(q, v, tau), q, v, tau)
 
 
@@ -200,7 +205,7 @@ def _native(
     external: tuple[str, ...], tolerance: float | None,
 ) -> Any:  # fmt: skip
     request = requested(m, formula, dict(options), parameters, external)
-    return checked(m, request, tolerance) if formula.checks else native(m, request)
+    return checked(m, request, tolerance) if formula.checks else function_of(m, request)
 
 
 def _partitions(call: _Call, chosen: Partition | None, q: Floats) -> Iterator[Partition]:
@@ -230,16 +235,21 @@ def _own(m: Model) -> Partition:
     return found
 
 
-def _forces(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike | None) -> Floats:
-    """The actuators' forces that hold a state, or that go with accelerations: F tau = N^T (M v' + h)."""
-    m, steady = call.m, a is None
-    given = np.zeros(m.nv) if a is None else states(a, "a", m.nv, m.name, "velocities")
-    F, needed = call(HOLDING, {"partition": p, "steady": steady}, q, v, given)
-    if F.shape[-2:] == (m.nu, m.nu) and np.all(np.eye(m.nu) == F):
-        return needed
-    tau = np.einsum("...ij,...j->...i", np.linalg.pinv(F), needed) if m.nu else np.zeros((*needed.shape[:-1], 0))
+def _holding_forces(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats) -> Floats:
+    """The actuators' forces that hold a state, or come nearest: F tau = N^T (h + M d), of which neither side depends on tau."""
+    named, layout = _layout(call.m, p, outputs)
+    found = call(layout.formula, {"partition": p, "outputs": named}, q, v, np.zeros(call.m.nu))
+    known = {**dict(zip(layout.values, found, strict=True)), **layout.constant}
+    return _least_forces(known["F"], known["needed"])
+
+
+def _forces_of(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike) -> Floats:
+    """The actuators' forces that go with accelerations: F tau = N^T (M v' + h)."""
+    m = call.m
+    F, needed = call(HOLDING, {"partition": p}, q, v, states(a, "a", m.nv, m.name, "velocities"))
+    tau = _least_forces(F, needed)
     left = np.abs(np.einsum("...ij,...j->...i", F, tau) - needed).max(initial=0.0)
-    if not steady and left > 1e-6 * max(1.0, float(np.abs(needed).max(initial=0.0))):
+    if left > 1e-6 * max(1.0, float(np.abs(needed).max(initial=0.0))):
         raise ModelError(
             f"linearize: no forces of the actuators of {m.name} give it these accelerations ({left:.3g} N or N m is missing in "
             "a direction they do not reach); give tau instead of a."
@@ -247,9 +257,17 @@ def _forces(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike | None
     return tau
 
 
+def _least_forces(F: Floats, needed: Floats) -> Floats:
+    """The least tau that comes nearest to F tau = needed."""
+    n, nu = F.shape[-2:]
+    if n == nu and np.all(np.eye(nu) == F):
+        return needed
+    return np.einsum("...ij,...j->...i", np.linalg.pinv(F), needed) if nu else np.zeros((*needed.shape[:-1], 0))
+
+
 def _at(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats, tau: Floats) -> LinearModel:
     named, layout = _layout(call.m, p, outputs)
-    values = call(_formula_of(call.m), {"partition": p, "outputs": named}, q, v, tau)
+    values = call(layout.formula, {"partition": p, "outputs": named}, q, v, tau)
     return LinearModel(replace(layout, request=call), values, q, v, tau)
 
 
@@ -265,10 +283,11 @@ def _layout(m: Model, p: Partition, outputs: Any) -> tuple[tuple[Output, ...], L
         for row, y in enumerate(asked):
             C[row, i.index(y.place) + y.order * n] = 1.0
         constant, asked = {**constant, "C": C, "D": np.zeros((len(named), m.nu))}, ()
-    values = tuple(x.name for x in _formula_of(m).outputs if x.bound is None)
+    formula = _formula_of(m, asked)
+    values = tuple(x.name for x in formula.outputs)
     layout = Layout(
         m, p, tuple(velocity_names(m)[k] for k in i), state_names(m, i), actuator_names(m),
-        tuple(name for name, _ in named), values, constant, later, None,
+        tuple(name for name, _ in named), formula, values, constant, later, None,
     )  # fmt: skip
     return asked, layout
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import Floats, count, positive
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError

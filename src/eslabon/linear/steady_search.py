@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.partition import RANK
+from eslabon.dynamics import steady
+from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
@@ -33,37 +36,26 @@ REGULAR, TINY = 1e-11, 1e-200  # of the squares of J, and more than nothing
 SOFT = 1e-10  # of the largest stiffness: a direction without any
 
 
-def _steady(name: str) -> Any:
-    """A formula of `dynamics.steady`, which loads CasADi, when it is traced."""
-
-    def traced(*x: Any, **more: Any) -> Any:
-        from eslabon.dynamics import steady
-
-        return getattr(steady, name)(*x, **more)
-
-    return traced
-
-
 def _rows(m: Model) -> int:
     return len(row_names(m))
 
 
 FORCES = Formula(
-    "steady_forces", _steady("steady_forces"), ("q", "v", "tau"),
+    "steady_forces", steady.steady_forces, (Q, V, TAU),
     (Argument("g", lambda m: (m.nv,)), Argument("phi", lambda m: (_rows(m),)), Argument("J", lambda m: (_rows(m), m.nv))),
-    external=True, seldom=True,
+    external=WRENCH, rare=True,
 )  # fmt: skip
 STIFFNESS = Formula(
-    "steady_stiffness", _steady("steady_stiffness"), ("q", "v", Argument("multipliers", lambda m: (_rows(m),))),
-    (Argument("K", lambda m: (m.nv, m.nv)),), external=True, seldom=True,
+    "steady_stiffness", steady.steady_stiffness, (Q, V, Argument("multipliers", lambda m: (_rows(m),))),
+    (Argument("K", lambda m: (m.nv, m.nv)),), external=WRENCH, rare=True,
 )  # fmt: skip
 TERMS = Formula(
-    "steady_terms", _steady("steady_terms"), ("q", "v"),
+    "steady_terms", steady.steady_terms, (Q, V),
     (
         Argument("M", lambda m: (m.nv, m.nv)), Argument("D", lambda m: (m.nv, m.nv)),
         Argument("G", lambda m: (_rows(m), m.nv)), Argument("T", lambda m: (m.nv, m.nv)), Argument("potential", ()),
     ),
-    external=True, seldom=True,
+    external=WRENCH, rare=True,
 )  # fmt: skip
 
 

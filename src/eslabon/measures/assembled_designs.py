@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.designs import MARGINS
 from eslabon.errors import EslabonError
 from eslabon.measures.native_batches import Designs, Rows, chosen, in_halves, number_of, threads

@@ -17,6 +17,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.coordinates.partition import partition, retained_rows
 from eslabon.errors import AssemblyError
+from eslabon.formulas.quantities import quantity as formula_of
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.model_derivatives import model_derivative
 from eslabon.measures.along_motion import AlongMotion
@@ -34,7 +35,6 @@ from eslabon.measures.quantity_at_states import UNDER_FORCES, Quantity
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several, renamed_column
 from eslabon.mechanism import Mechanism
-from eslabon.quantities import quantity as formula_of
 
 Slopes = dict[str, Floats]  # by column, one number for each parameter
 

@@ -212,7 +212,7 @@ def given_motion(
         named = frame if frame is None else text(frame, "frame")
         t, pose, twist, acceleration = (np.asarray(x) for x in motion)
         return FrameMotion(t, pose, twist, acceleration, named, chosen, _guess(guess))
-    if frame is not None or part != "pose":
+    if frame is not None or choice(part, "part", PARTS) != "pose":
         raise ModelError(
             "frame and part go with the path of a frame, such as es.paths.along gives; this motion is one of joints."
         )

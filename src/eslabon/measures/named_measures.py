@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from inspect import Parameter, signature
 from typing import Any
 
-from eslabon.arguments import known_words
+from eslabon.arguments import known_words, mapping
 from eslabon.errors import ModelError, shown, suggest
+from eslabon.formulas.quantities import CLOSED, QUANTITIES
 from eslabon.measures.called_function import Called
 from eslabon.measures.closed_loop_damping import ClosedLoopDamping
 from eslabon.measures.condition import Condition
@@ -22,7 +23,6 @@ from eslabon.measures.reachable_workspace import ReachableWorkspace
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several
 from eslabon.measures.tracking_error import TrackingError
-from eslabon.quantities import CLOSED, QUANTITIES
 
 MEASURES: Mapping[str, type[Measure]] = {
     own.name: own
@@ -43,7 +43,7 @@ def measure_of(quantity: Any, options: Mapping[str, Any] | None = None) -> Measu
     ...
     eslabon.errors.ModelError: there is no measure or quantity 'peak_torqe'; did you mean 'peak_torque'?
     """
-    given = dict(options or {})
+    given = dict(mapping(options, "options"))
     if isinstance(quantity, str):
         return _named(quantity, given)
     made = _as_it_is(quantity)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.partition import redundancy_is_constant, retained_rows
 from eslabon.kinematics.closure import row_names
 from eslabon.measures.assembled_designs import Completed

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.kinematics.closure import row_names
 from eslabon.measures.labels import FORCE, actuator_units
 from eslabon.model import Model
@@ -31,17 +31,16 @@ def parts_of(m: Model, formula: Formula) -> list[Part]:
     """The numbers of a quantity, by name where they have one and else by their places, counted from one.
 
     >>> import eslabon as es
-    >>> from eslabon.quantities import quantity
+    >>> from eslabon.formulas.quantities import quantity
     >>> m = es.load("elbow")
     >>> [part.name for part in parts_of(m, quantity(m, "energy"))]
     ['kinetic', 'potential']
     """
     found: list[Part] = []
-    values = formula.outputs[: len(formula.outputs) - formula.checks]
-    for number, output in enumerate(values):
+    for number, output in enumerate(formula.outputs):
         size = output.shape(m) if callable(output.shape) else output.shape
         own = _named(m, output.name) or [(f"[{','.join(str(k + 1) for k in at)}]", ANY) for at in np.ndindex(*size)]
-        prefix = f"{output.name}." if len(values) > 1 else ""
+        prefix = f"{output.name}." if len(formula.outputs) > 1 else ""
         found += [Part(prefix + name, unit, number, place) for place, (name, unit) in enumerate(own) if name]
     return found
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eslabon.arguments import floats, mapping, positive
-from eslabon.errors import EslabonError, InputError
+from eslabon.errors import EslabonError, InputError, shown
 from eslabon.measures.assembled_designs import variant
 from eslabon.measures.measure import Measure, Measured
 from eslabon.measures.native_batches import Designs, number_of, threads
@@ -105,5 +105,5 @@ def _range(value: Any, name: str) -> float | tuple[float, float]:
     if pair.shape == () and np.isfinite(pair):
         return float(pair)
     if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
-        raise InputError(f"box['{name}'] is a value, or a lower and a greater upper one; it is {value!r}.")
+        raise InputError(f"box['{name}'] is a value, or a lower and a greater upper one; it is {shown(value)}.")
     return float(pair[0]), float(pair[1])

@@ -18,4 +18,4 @@ from eslabon.model.items import (
     Wrench as Wrench,
 )
 from eslabon.model.joints import KINDS as KINDS, JointKind as JointKind
-from eslabon.model.model import Model as Model
+from eslabon.model.model import Model as Model, as_model as as_model

@@ -12,7 +12,7 @@ import numpy as np
 
 from eslabon.algebra.motions import check_pose
 from eslabon.algebra.rotations import rpy_from_rotation
-from eslabon.arguments import known_words, text
+from eslabon.arguments import choice, known_words, text
 from eslabon.errors import ModelError, RotationError, shown
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
@@ -209,8 +209,7 @@ class Builder:
         array([-5.])
         """
         what = _label("wrench", name)
-        if axes not in ("ground", "body"):
-            raise ModelError(f"{what}: axes is {shown(axes)}; it is 'ground' or 'body'.")
+        choice(axes, f"{what}: axes", ("ground", "body"))
         push, turn = (
             None if x is None else triple(x, f"{what}: {k}") for x, k in ((force, "force"), (moment, "moment"))
         )

@@ -76,7 +76,7 @@ def _kind_fields(old: JointKind, changed: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> Description:
     """A frame more, or a frame elsewhere."""
-    if any(frame.name == name for frame in m.description.frames):
+    if isinstance(name, str) and any(frame.name == name for frame in m.description.frames):
         given = {"body": body, "at": at}
         return with_item(m, "frame", name, {key: x for key, x in given.items() if x is not None})
     if body is None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from eslabon.algebra.arrays import dot
+from eslabon.arguments import names as names_of
 from eslabon.errors import ModelError, suggest
 from eslabon.model.expressions import Expression, call, leaves, parameter
 from eslabon.model.free_numbers import free_name
@@ -33,7 +34,7 @@ def clearance_names(m: Model, name: str) -> tuple[str, ...]:
 def with_clearance(m: Model, joints: Iterable[str]) -> Description:
     """Joints and loops whose centres can shift, by parameters that are zero."""
     d = m.description
-    for name in dict.fromkeys(joints):
+    for name in dict.fromkeys(names_of(joints, "joints")):
         names = clearance_names(m, name)
         known = dict(d.parameters)
         if all(x in known for x in names):

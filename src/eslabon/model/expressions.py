@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.algebra import arrays
+from eslabon.arguments import known_words, mapping
 from eslabon.errors import ModelError, shown
 
 CONSTANTS: Mapping[str, float] = {"pi": math.pi, "deg": math.pi / 180, "mm": 1e-3, "cm": 1e-2}
@@ -101,6 +102,7 @@ class Expression:
 
     def renamed(self, names: Mapping[str, str]) -> Expression:
         """The expression with other names of its parameters."""
+        mapping(names, "names")
         if self.operation == "name":
             return parameter(names.get(str(self.arguments[0]), str(self.arguments[0])))
         made = tuple(a.renamed(names) if isinstance(a, Expression) else a for a in self.arguments)
@@ -113,6 +115,9 @@ class Expression:
                 value = self._value(values)
         except ArithmeticError as error:
             raise ModelError(f"the expression '{self}' has no finite value{self._at(values)}: {error}.") from None
+        except (KeyError, TypeError, IndexError, NotImplementedError):
+            known_words(self.names(), mapping(values, "values"), f"the expression '{self}' needs a value of")
+            raise ModelError(f"the expression '{self}' is made of numbers; values is {shown(values)}.") from None
         return value
 
     def _value(self, values: Mapping[str, Any]) -> Any:
@@ -154,7 +159,8 @@ def number(value: NumberLike, what: str = "this number") -> Number:
         return value
     if isinstance(value, str):
         return _parsed(value, what)
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number | np.ndarray):
+    complex_ = isinstance(value, np.complexfloating) or (isinstance(value, np.ndarray) and value.dtype.kind == "c")
+    if complex_ or isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number | np.ndarray):
         raise ModelError(f"{what} must be a number or an expression of parameters; it is {shown(value)}.")
     try:
         plain = float(value)

@@ -180,11 +180,14 @@ def free_name(path: str) -> str:
 
 def with_free(m: Model, paths: Iterable[str]) -> Description:
     """Numbers made parameters of today's values; at last what others come to depend on: payloads and deviations."""
-    d = m.description
-    for path in sorted(dict.fromkeys(paths), key=lambda path: str(path).endswith((PAYLOAD, DEVIATION))):
-        if isinstance(path, str) and path.endswith(PAYLOAD):
+    d, wanted = m.description, list(paths)
+    for path in wanted:
+        if not isinstance(path, str):
+            raise ModelError(f"{m.name} has no number {shown(path)}; m.free_numbers() lists them.")
+    for path in sorted(dict.fromkeys(wanted), key=lambda path: path.endswith((PAYLOAD, DEVIATION))):
+        if path.endswith(PAYLOAD):
             d = _with_load(m, d, path)
-        elif isinstance(path, str) and path.endswith(DEVIATION):
+        elif path.endswith(DEVIATION):
             d = _with_deviation(m, d, path)
         else:
             d = _with_own(m, d, path)
@@ -193,7 +196,7 @@ def with_free(m: Model, paths: Iterable[str]) -> Description:
 
 def _with_own(m: Model, d: Description, path: str) -> Description:
     """A number that is a parameter, unless it is one already."""
-    place, name = place_of(m, path), free_name(path) if isinstance(path, str) else ""
+    place, name = place_of(m, path), free_name(path)
     if isinstance(place.value, Expression):
         made_of = sorted({*place.value.names()})
         if name in made_of:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from eslabon.displays import displayed
 
@@ -21,25 +21,13 @@ def per_model(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def remembered(*arguments: P.args, **options: P.kwargs) -> T:
         m, *others = arguments
-        known: dict[Any, T] = vars(m).setdefault("_known", {})
+        known: dict[Any, T] = m.memory  # type: ignore[attr-defined]
         key = (function, *others, *options.items())
         if key not in known:
             known[key] = function(*arguments, **options)
         return known[key]
 
     return remembered
-
-
-class Family(NamedTuple):
-    """Whose native code a variant shares, and the parameters in which it may differ."""
-
-    base: Any
-    names: tuple[str, ...]
-
-
-def family_of(m: Any) -> Family | None:
-    """The family of a variant of a model; None of any other."""
-    return vars(m).get("family")
 
 
 @displayed

@@ -11,7 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from eslabon.arguments import floats, known_words
+from eslabon.arguments import UNHASHABLE, floats, instance, known_words, mapping
+from eslabon.arguments import names as words
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown, suggest
 from eslabon.model.admissible import check_numbers, suspicions
 from eslabon.model.expressions import Expression, dependency_order, number, substitute
@@ -28,7 +29,7 @@ from eslabon.model.items import (
     Spring,
     Wrench,
 )
-from eslabon.model.memory import Family, Table, family_of
+from eslabon.model.memory import Table
 from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
 
 
@@ -202,8 +203,8 @@ class Model:
         """
         check_name(name, "mode")
         try:
-            values = np.array(q, dtype=float)
-        except (TypeError, ValueError):
+            values = floats(q, "q").copy()
+        except InputError:
             values = np.array(np.nan)
         if values.shape != (self.nq,) or not np.isfinite(values).all():
             raise ModelError(f"the mode '{name}' needs one configuration of {self.nq} finite coordinates.")
@@ -272,9 +273,40 @@ class Model:
         >>> [round(float(m.variant(L2=L).assemble([2.0, 1.0])[1]), 3) for L in (0.03, 0.04, 0.05)]
         [-1.118, -1.212, -1.308]
         """
-        made, family = self.with_parameters(**values), family_of(self) or Family(self, ())
-        vars(made)["family"] = Family(family.base, tuple(sorted({*family.names, *values})))
+        made = self.with_parameters(**values)
+        vars(made).update(variant_of=self.variant_of or self, varied=tuple(sorted({*self.varied, *values})))
         return made
+
+    @cached_property
+    def variant_of(self) -> Model | None:
+        """The mechanism whose native code this one shares, as `variant` makes it; None of any other.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> m.variant(L2=0.05).variant_of is m
+        True
+        """
+        return None
+
+    @cached_property
+    def varied(self) -> tuple[str, ...]:
+        """The parameters in which a variant may differ from the mechanism that it is a variant of.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").variant(L2=0.05).varied
+        ('L2',)
+        """
+        return ()
+
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What was found out about the mechanism, native code too; it is forgotten with the mechanism.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").memory
+        {}
+        """
+        return {}
 
     def with_symbols(self, symbols: Mapping[str, Any]) -> Self:
         """The mechanism with CasADi symbols in place of some parameters' values: what the graphs are traced with.
@@ -284,7 +316,7 @@ class Model:
         >>> es.load("elbow").with_symbols({"a1": casadi.SX.sym("a1")}).frames[0].body
         'link2'
         """
-        self.check_parameters(symbols)
+        self.check_parameters(mapping(symbols, "symbols"))
         made = type(self)(self.description, symbols)
         if symbols:
             vars(made)["plain"] = self.plain  # with what is already known of it
@@ -355,7 +387,7 @@ class Model:
         eslabon.errors.ModelError: elbow: there is no parameter 'a3' (known: a1, a2, m1, m2, g).
         """
         definitions = dict(self.description.parameters)
-        for name in names:
+        for name in words(names, "names"):
             if name == TIME and self.rheonomic:
                 continue
             if isinstance(definitions.get(name), Expression):
@@ -653,8 +685,8 @@ class Model:
         return hashlib.sha256(repr(replace(self.description, shapes=())).encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if (family := family_of(self)) is not None:
-            return _variant, (family.base, {name: self.parameters[name] for name in family.names})
+        if self.variant_of is not None:
+            return _variant, (self.variant_of, {name: self.parameters[name] for name in self.varied})
         return type(self), (self.description, self._symbols or None)  # compiled code stays behind
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -665,6 +697,17 @@ class Model:
         counts = [(len(d.bodies), "body", "bodies"), (len(d.joints), "joint", "joints")]
         counts += [(len(d.loops), "loop", "loops"), (self.nu, "actuator", "actuators")]
         return f"<Mechanism {self.name}: {', '.join(f'{n} {one if n == 1 else many}' for n, one, many in counts)}>"
+
+
+def as_model(m: Any, name: str = "m") -> Model:
+    """The mechanism itself, or a sentence for whatever else is given in its place.
+
+    >>> as_model("five_bar")
+    Traceback (most recent call last):
+        ...
+    eslabon.errors.ModelError: m is a mechanism, as es.load gives one; it is 'five_bar'.
+    """
+    return instance(m, name, Model, "a mechanism, as es.load gives one")
 
 
 def _variant(base: Model, values: Mapping[str, float]) -> Model:
@@ -683,5 +726,5 @@ def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
 def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | None = None) -> Any:
     try:
         return items[name]
-    except (KeyError, TypeError):  # the latter for what cannot be a name, such as a list
+    except (KeyError, *UNHASHABLE):  # the latter for what cannot be a name, such as a list
         raise ModelError(f"{refusal} {shown(name)}{suggest(name, items, otherwise)}") from None

@@ -19,7 +19,7 @@ HELD = {True: 3, "velocity": 2, False: 1}
 
 
 def spline_degree(degree: Any) -> int:
-    if degree not in DEGREES or isinstance(degree, bool):
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree not in DEGREES:
         raise InputError(f"degree is {' or '.join(map(str, DEGREES))}; it is {shown(degree)}.")
     return int(degree)
 
@@ -38,8 +38,8 @@ def points_of(own: Driven, start: Any, end: Any, via: Any) -> tuple[Floats, tupl
     last = _configuration(own, end, "end", first)
     between = []
     if via is not None:
-        rows = finite(via, "via")
-        for k, row in enumerate(rows[None] if rows.ndim == 1 else rows):
+        rows = np.atleast_2d(finite(via, "via"))
+        for k, row in enumerate(rows):
             between.append(_configuration(own, row, f"via point {k + 1}", first))
     points = np.stack([first, *between, last])[:, list(own.coordinates)]
     still = np.flatnonzero(np.abs(np.diff(points, axis=0)).max(axis=1) == 0)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, count, flag
+from eslabon.arguments import MOST_SEED, Floats, count, flag
 from eslabon.errors import AssemblyError, EslabonError, InputError, OptimizationError, SingularityError, shown
 from eslabon.mechanism import Mechanism
 from eslabon.optimize.motion_arguments import (
@@ -97,7 +97,7 @@ def motion(
     task = Task(
         f"motion of {m.name} of least {word}", at, basis, points, held, position_bounds(own, rows), span, sought
     )
-    rng = np.random.default_rng(count(seed, "seed"))
+    rng = np.random.default_rng(count(seed, "seed", most=MOST_SEED))
     search = Search(m, task, formed, ends, count(iterations, "iterations", 1), progress)
     found = search.found(guesses(task, ends, search.first, count(starts, "starts", 1), rng))
     return _result(m, task, word, found)

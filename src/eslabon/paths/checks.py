@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra import check_rotation
-from eslabon.errors import EslabonError
+from eslabon.arguments import LARGEST, floats
+from eslabon.errors import EslabonError, InputError, shown
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -34,14 +35,38 @@ def numbers(values: ArrayLike, what: str) -> Floats:
     eslabon.paths.checks.PathError: t holds a number that is not finite (the first at index 1).
     """
     try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise PathError(f"{what} needs numbers, all rows of one length; it is {values!r}.") from None
+        array = floats(values, what)
+    except InputError:
+        raise PathError(f"{what} needs numbers, all rows of one length; it is {shown(values)}.") from None
     if not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         place = f" (the first at index {index[0] if len(index) == 1 else index})" if index else ""
         raise PathError(f"{what} holds a number that is not finite{place}.")
+    if (np.abs(array) > LARGEST).any():
+        raise PathError(f"{what} holds a number beyond {LARGEST:g}, too large to compute with.")
     return array
+
+
+def number(value: Any, what: str) -> float:
+    """One finite number."""
+    array = numbers(value, what)
+    if array.ndim:
+        raise PathError(f"{what} must be one number; it is {shown(value)}.")
+    return float(array)
+
+
+def whole(value: Any, least: int, most: int, refusal: str) -> int:
+    """A whole number between two others, or a sentence that ends with what was given."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise PathError(f"{refusal} is {shown(value)}.")
+    return int(value)
+
+
+def spline_degree(degree: Any) -> int:
+    """3 or 5."""
+    if not isinstance(degree, int | np.integer) or degree not in (3, 5):
+        raise PathError(f"a spline here is cubic or quintic, degree 3 or 5; degree is {shown(degree)}.")
+    return int(degree)
 
 
 def positive(value: Any, what: str) -> float:
@@ -53,15 +78,15 @@ def positive(value: Any, what: str) -> float:
     """
     number = numbers(value, what)
     if number.ndim or number <= 0:
-        raise PathError(f"{what} must be {'one number' if number.ndim else 'greater than zero'}; it is {value!r}.")
+        raise PathError(f"{what} must be {'one number' if number.ndim else 'greater than zero'}; it is {shown(value)}.")
     return float(number)
 
 
 def waiting(before: Any, after: Any) -> tuple[float, float]:
     """Rests at two ends: seconds, zero or more."""
     for value, what in ((before, "the rest before"), (after, "the rest after")):
-        if numbers(value, what).ndim or value < 0:
-            raise PathError(f"{what} must be zero or more seconds; it is {value!r}.")
+        if number(value, what) < 0:
+            raise PathError(f"{what} must be zero or more seconds; it is {shown(value)}.")
     return float(before), float(after)
 
 
@@ -141,8 +166,8 @@ def limits(values: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     eslabon.paths.checks.PathError: the limit of the velocity must be greater than zero; it is [1.0, -1.0].
     """
     array = numbers(values, f"the limit of {what}")
-    if (array <= 0).any():
-        raise PathError(f"the limit of {what} must be greater than zero; it is {values!r}.")
+    if not array.size or (array <= 0).any():
+        raise PathError(f"the limit of {what} must be greater than zero; it is {shown(values)}.")
     if array.shape not in ((), shape) and shape:
         raise PathError(f"the limit of {what} is one number or one for each of {shape[0]}; its shape is {array.shape}.")
     return array

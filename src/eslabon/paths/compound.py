@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.paths import checks
 from eslabon.paths.checks import SAME, Floats, PathError
-from eslabon.paths.curve import Curve, dot, smooth_panels
+from eslabon.paths.curve import Curve, as_curve, dot, smooth_panels
 from eslabon.paths.curves import arc, line
 from eslabon.paths.quadrature import panel_of
 
@@ -31,7 +31,7 @@ def evenly(curve: Curve) -> Curve:
     >>> evenly(curve(lambda u: (u**2, 0, 0), 1, 3))(0.5).round(12)
     array([5., 0., 0.])
     """
-    if curve.even:
+    if as_curve(curve).even:
         return curve
     smooth_panels(curve)  # to say so where it has a cusp, at which no even speed is smooth
     breaks = curve.travelled(curve.breaks) / curve.length
@@ -99,6 +99,8 @@ def chain(*curves: Curve) -> Curve:
     """
     if not curves:
         raise PathError("a chain needs at least one curve.")
+    for curve in curves:
+        as_curve(curve)
     for k, (first, second) in enumerate(pairwise(curves)):
         end, start = first(1.0), second(0.0)
         if (gap := float(np.linalg.norm(start - end))) > SAME * max(first.length, second.length):

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.displays import displayed
-from eslabon.paths.checks import Floats, PathError, numbers, place
+from eslabon.errors import shown
+from eslabon.paths.checks import Floats, PathError, numbers, place, whole
 from eslabon.paths.quadrature import Primitive, panels
 
 # A tangent that turns less than this many radians per unit of s does not turn: what rounding leaves of a straight line.
@@ -47,9 +48,8 @@ class Curve:
     pieces: tuple[Curve, ...] = ()
 
     def __call__(self, s: ArrayLike, order: int = 0) -> Floats:
-        if order not in range(HIGHEST_ORDER + 1):
-            raise PathError(f"a curve has its value and four derivatives, order 0 to 4; order is {order!r}.")
-        return self.derivative(numbers(s, "s"), order)
+        wanted = whole(order, 0, HIGHEST_ORDER, "a curve has its value and four derivatives, order 0 to 4; order")
+        return self.derivative(numbers(s, "s"), wanted)
 
     def __repr__(self) -> str:
         return f"<Curve: {self.name}, {self.length:.6g} m long>"
@@ -161,8 +161,17 @@ def tangent(curve: Curve, s: Floats) -> Floats:
     return np.asarray(p1 / speed[..., None])
 
 
+def as_curve(curve: Any) -> Curve:
+    """The curve itself, or a sentence."""
+    if not isinstance(curve, Curve):
+        raise PathError(f"a curve is expected, such as paths.line(a, b); this is {shown(curve)}.")
+    return curve
+
+
 def smooth_panels(curve: Curve) -> Floats:
     """Knots between which the tangent turns little; a PathError where it turns at once."""
+
+    as_curve(curve)
 
     def turning(s: Floats) -> Floats:
         return turn_rate(curve.derivative(s, 1), curve.derivative(s, 2))

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import cos, sin, sqrt
-from eslabon.arguments import floats
+from eslabon.arguments import flag, floats
+from eslabon.errors import shown
 from eslabon.paths import checks
 from eslabon.paths.checks import SAME, Floats, PathError
 from eslabon.paths.curve import HIGHEST_ORDER, Curve
@@ -147,7 +148,7 @@ def spline(points: ArrayLike, degree: int = 5, periodic: bool = False, knots: Ar
     >>> closed.knots
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    p = checks.points(points, "the spline", 3)
+    p, periodic = checks.points(points, "the spline", 3), flag(periodic, "periodic")
     if periodic and np.linalg.norm(p[-1] - p[0]) > SAME * np.ptp(p, axis=0).max():
         p = np.concatenate([p, p[:1]])
     u = chords(p) if knots is None else checks.increasing(knots, len(p), "knots")
@@ -192,6 +193,8 @@ def curve(
     a, b = checks.numbers([start, end], "the range of the curve")
     if a == b:
         raise PathError(f"the range of the curve is empty: it starts and ends at {a:g}.")
+    if derivatives is not None and not (isinstance(derivatives, list | tuple) and all(map(callable, derivatives))):
+        raise PathError(f"derivatives are functions, as in derivatives=[dp, ddp]; it is {shown(derivatives)}.")
     known = _traced(function) if derivatives is None else tuple(_sampled(f) for f in (function, *derivatives))
 
     def derivative(s: Floats, order: int) -> Floats:
@@ -273,7 +276,7 @@ def sphere_cylinder(a: float, b: float) -> Curve:
     >>> sphere_cylinder(0.1, 0.2)(0.5).round(12)
     array([0.1, 0.2, 0. ])
     """
-    radius, drop = checks.positive(a, "the cylinder's radius"), float(checks.numbers(b, "the sphere's drop"))
+    radius, drop = checks.positive(a, "the cylinder's radius"), checks.number(b, "the sphere's drop")
     return curve(
         lambda beta: (-radius * cos(beta), radius * sqrt(14 - 2 * cos(beta)) - drop, radius * sin(beta)),
         0.0,

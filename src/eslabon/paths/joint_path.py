@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.displays import displayed
+from eslabon.errors import shown
+from eslabon.model import as_model
 from eslabon.paths import checks
 from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.laws import Law
@@ -147,22 +149,20 @@ def joint_path(
     """
     q = checks.points(points, "the joint path")
     if mechanism is not None:
-        _require_plain(mechanism, q.shape[1])
+        _require_plain(as_model(mechanism, "mechanism"), q.shape[1])
     if (law is None) == (times is None):
         raise PathError("a joint path is timed by a law or by the times of its points, one of the two.")
     what = f"{q.shape[1]} coordinates through {len(q)} points"
-    kind = "cubic" if degree == 3 else "quintic"
+    kind = "cubic" if checks.spline_degree(degree) == 3 else "quintic"
     if times is not None:
         t = checks.increasing(times, len(q), "times")
-        spline, title = (
-            interpolate(t - t[0], q, degree, ends or "clamped"),
-            f"{what}, {ends or 'clamped'} {kind} spline",
-        )
+        ends = "clamped" if ends is None else ends
+        spline, title = interpolate(t - t[0], q, degree, ends), f"{what}, {ends} {kind} spline"
         return JointPath(float(t[-1] - t[0]), lambda t: (spline(t), spline(t, 1), spline(t, 2)), title, t - t[0])
     if not isinstance(law, Law):
-        raise PathError(f"a joint path's law is one such as paths.cycloidal(2.0); it is {law!r}.")
+        raise PathError(f"a joint path's law is one such as paths.cycloidal(2.0); it is {shown(law)}.")
     knots = chords(q)
-    spline = interpolate(knots, q, degree, ends or "free")
+    spline = interpolate(knots, q, degree, "free" if ends is None else ends)
     motion = by_law(law, lambda s: (spline(s), spline(s, 1), spline(s, 2)))
     return JointPath(law.duration, motion, f"{what}, {law.name} law", meeting_times(law, knots[1:-1]))
 

@@ -14,8 +14,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.arguments import MOST
 from eslabon.displays import displayed
-from eslabon.paths.checks import Floats, PathError, increasing, limits, numbers, positive, waiting
+from eslabon.paths.checks import (
+    Floats,
+    PathError,
+    increasing,
+    limits,
+    numbers,
+    positive,
+    spline_degree,
+    waiting,
+    whole,
+)
 from eslabon.paths.splines import interpolate
 
 if TYPE_CHECKING:
@@ -58,8 +69,7 @@ class Law:
 
     def __call__(self, t: ArrayLike, order: int = 0) -> Floats:
         """s, or its derivative of that order, at times of any shape."""
-        if order not in range(4):
-            raise PathError(f"a law has its value and three derivatives, order 0 to 3; order is {order!r}.")
+        order = whole(order, 0, 3, "a law has its value and three derivatives, order 0 to 3; order")
         tau = (numbers(t, "t") - self.before) / self.moving
         value = self.profile(np.clip(tau, 0.0, 1.0), order) / self.moving**order
         return value if order == 0 else np.where((tau >= 0.0) & (tau <= 1.0), value, 0.0)[()]
@@ -113,6 +123,8 @@ class Law:
         3.0
         """
         distance = np.abs(numbers(travel, "the travel"))
+        if not distance.size:
+            raise PathError("the travel is empty; give a number, or one for each joint.")
         needed = [
             (distance * self.profile.peak(order) / limits(limit, distance.shape, what)) ** (1 / order)
             for order, limit, what in ((1, velocity, "the velocity"), (2, acceleration, "the acceleration"))
@@ -243,8 +255,7 @@ def splined_cycloid(duration: float, nodes: int = 21) -> Law:
     >>> [round(float(law(0.05, order)), 5) for order in (0, 1, 2)]
     [0.00082, 0.04894, 1.95774]
     """
-    if not isinstance(nodes, int) or nodes < 4:
-        raise PathError(f"the splined cycloid needs at least four nodes, a whole number; nodes is {nodes!r}.")
+    whole(nodes, 4, MOST, "the splined cycloid needs at least four nodes, a whole number; nodes")
     tau, h = np.linspace(0.0, 1.0, nodes), 1.0 / (nodes - 1)
     accelerations = (2 / h) * np.tan(pi * h) * np.sin(2 * pi * tau)
     return Law("splined cycloid", positive(duration, "the duration"), _integrated(tau, accelerations, 2))
@@ -271,7 +282,7 @@ def spline_law(times: ArrayLike, values: ArrayLike, degree: int = 3, ends: str =
     s = numbers(values, "the values of s")
     if s.ndim != 1 or len(s) < 2:
         raise PathError(f"a spline law needs a list of at least two values of s; its shape is {s.shape}.")
-    t = increasing(times, len(s), "times")
+    t, degree = increasing(times, len(s), "times"), spline_degree(degree)
     tau = (t - t[0]) / (t[-1] - t[0])
     name = f"{ends} {'cubic' if degree == 3 else 'quintic'} spline"
     return Law(name, float(t[-1] - t[0]), Piecewise(interpolate(tau, s, degree, ends)))

@@ -297,5 +297,5 @@ def orientation_along(curve: Curve, given: Orientation | str | ArrayLike | None)
         if given not in FOLLOWING:
             raise PathError(f"no orientation is called {given!r}{suggest(given, FOLLOWING)}")
         return FOLLOWING[given](curve)
-    given = np.eye(3) if given is None else given
-    return fixed(given) if np.ndim(given) <= 2 else turning(given)
+    made = np.eye(3) if given is None else checks.numbers(given, "the orientation")
+    return fixed(made) if made.ndim <= 2 else turning(made)

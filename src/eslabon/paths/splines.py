@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.errors import suggest
-from eslabon.paths.checks import SAME, Floats, PathError
+from eslabon.errors import shown, suggest
+from eslabon.paths.checks import SAME, Floats, PathError, spline_degree
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline, PPoly
@@ -31,10 +31,9 @@ def interpolate(knots: Floats, values: Floats, degree: int = 3, ends: str = "fre
     """
     from scipy.interpolate import CubicSpline, make_interp_spline
 
-    if degree not in (3, 5):
-        raise PathError(f"a spline here is cubic or quintic, degree 3 or 5; degree is {degree!r}.")
-    if ends not in ENDS:
-        raise PathError(f"ends is {ends!r}{suggest(str(ends), ENDS)}")
+    degree = spline_degree(degree)
+    if not isinstance(ends, str) or ends not in ENDS:
+        raise PathError(f"ends is {shown(ends)}{suggest(ends, ENDS)}")
     if ends == "periodic":
         values = _closed(values)
     if ends == "free" and len(knots) <= degree // 2:

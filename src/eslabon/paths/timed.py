@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.arguments import MOST
 from eslabon.displays import displayed
-from eslabon.paths.checks import Floats, PathError, numbers, positive, waiting
+from eslabon.paths.checks import Floats, PathError, numbers, positive, waiting, whole
 from eslabon.paths.laws import Law
 from eslabon.paths.quadrature import panel_of
 
@@ -78,10 +79,8 @@ class Timed(Generic[S]):
         if dt is not None:
             step = positive(dt, "the time step")
             t = np.minimum(step * np.arange(np.ceil(self.duration / step - 1e-9) + 1), self.duration)
-        elif isinstance(n, int) and n >= 2:
-            t = np.linspace(0.0, self.duration, n)
         else:
-            raise PathError(f"a path is sampled at two or more points; n is {n!r}.")
+            t = np.linspace(0.0, self.duration, whole(n, 2, MOST, "a path is sampled at two or more points; n"))
         made: S = self.samples(t, *self(t))
         return made
 
@@ -126,8 +125,7 @@ class Timed(Generic[S]):
 
     def repeat(self, times: int) -> Self:
         """The path several times over; it must end where and as fast as it starts."""
-        if not isinstance(times, int) or times < 1:
-            raise PathError(f"a path is repeated a whole number of times, one or more; times is {times!r}.")
+        times = whole(times, 1, MOST, "a path is repeated a whole number of times, one or more; times")
         self._check_join(self, self)
         return self._joined((self,) * times, f"{self.title}, {times} times")
 

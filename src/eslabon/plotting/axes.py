@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.arguments import text as checked_text
 from eslabon.plotting.themes import Theme, theme_at
 
 FLAT = 1e-6  # of a cloud's extent: what it may stand out of a plane
@@ -19,7 +20,7 @@ def axis_label(name: str, unit: str = "") -> str:
     >>> axis_label("t", "s"), axis_label("", "rad"), axis_label("ratio")
     ('t [s]', '[rad]', 'ratio')
     """
-    return " ".join(filter(None, (name, f"[{unit}]" if unit else "")))
+    return " ".join(filter(None, (checked_text(name, "name"), f"[{unit}]" if checked_text(unit, "unit") else "")))
 
 
 def plain(text: str) -> str:
@@ -28,7 +29,7 @@ def plain(text: str) -> str:
     >>> plain("5 $ a $")
     '5 \\\\$ a \\\\$'
     """
-    return text.replace("$", r"\$")
+    return checked_text(text, "text").replace("$", r"\$")
 
 
 def panel_title(ax: Any, text: str) -> None:
@@ -40,7 +41,7 @@ def panel_title(ax: Any, text: str) -> None:
     >>> axes.get_title(loc="left")
     'angles'
     """
-    if text:
+    if checked_text(text, "text"):
         ax.set_title(plain(text), loc="left", fontsize=10, color=theme_at(ax).ink)
 
 

@@ -10,13 +10,15 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from eslabon.arguments import choice, flag
-from eslabon.errors import MissingDependencyError, ReadError
-from eslabon.files import write
+from eslabon.arguments import choice, file_path, flag, positive
+from eslabon.arguments import count as checked_count
+from eslabon.atomic_files import write
+from eslabon.errors import InputError, MissingDependencyError, ReadError, shown
 from eslabon.plotting.axes import plain
 from eslabon.plotting.themes import Theme, theme_of
 
 LETTERS = 12  # of a title in an inch
+MOST_PANELS = 400
 FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -71,7 +73,11 @@ def panels(
     >>> len(axes)
     3
     """
-    across = min(count, 2) if across is None else across
+    checked_count(count, "count", 1, MOST_PANELS)
+    across = min(count, 2) if across is None else checked_count(across, "across", 1, MOST_PANELS)
+    if not isinstance(size, list | tuple) or len(size) != 2 or not all(positive(x, "size") for x in size):
+        raise InputError(f"size is the width and the height of a panel, in inches; it is {shown(size)}.")
+    flag(shared, "shared")
     down = -(-count // across)
     figure = new_figure(theme, figsize=(size[0] * across, size[1] * down + (0.6 if title else 0.3)))
     grid = figure.subplots(down, across, sharex=shared, squeeze=False).ravel()
@@ -105,13 +111,13 @@ def save_figure(figure: Any, path: str | Path, dpi: int = 130, transparent: bool
     >>> name
     'empty.svg'
     """
-    path, suffix = Path(path), check_format(path)
+    path, suffix = file_path(path), check_format(path)
     return write(path, _content(figure, suffix[1:], dpi, flag(transparent, "transparent")))
 
 
 def check_format(path: str | Path) -> str:
     """The ending of a figure's file, or a sentence."""
-    suffix = Path(path).suffix.lower() or ".png"  # of /dev/stdout, for one
+    suffix = file_path(path).suffix.lower() or ".png"  # of /dev/stdout, for one
     if suffix not in FORMATS:
         raise ReadError(f"{path}: figures are written as .png, .svg or .pdf; let the name end so.")
     return suffix
@@ -137,14 +143,20 @@ def svg_text(figure: Any, transparent: bool = False) -> str:
     >>> "<svg" in es.plotting.svg_text(figure)
     True
     """
-    return _content(figure, "svg", 130, transparent).decode()
+    return _content(figure, "svg", 130, flag(transparent, "transparent")).decode()
 
 
 def _content(figure: Any, kind: str, dpi: int, transparent: bool) -> bytes:
     dates: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     picture = BytesIO()
     with _matplotlib().rc_context({"svg.hashsalt": "eslabon", "svg.fonttype": "none"}):
+        if not hasattr(figure, "savefig"):
+            raise InputError(f"figure is one of matplotlib, as es.plotting.panels gives it; it is {shown(figure)}.")
         figure.savefig(
-            picture, dpi=dpi, format=choice(kind, "format", dates), transparent=transparent, metadata=dates[kind]
+            picture,
+            dpi=positive(dpi, "dpi"),
+            format=choice(kind, "format", dates),
+            transparent=transparent,
+            metadata=dates[kind],
         )
     return picture.getvalue()

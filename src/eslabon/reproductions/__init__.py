@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from eslabon.errors import ReadError, suggest
+from eslabon.arguments import file_path
+from eslabon.errors import ReadError, shown, suggest
 from eslabon.reproductions.comparison import Row, Section, Verdict
 from eslabon.reproductions.report import Report
 
@@ -84,7 +85,9 @@ def write_index(reports: Sequence[Report], folder: str | Path) -> Path:
     """
     from eslabon.reproductions.handout import index
 
-    return index(reports, Path(folder) / "index.html", reports[0].language)
+    if not isinstance(reports, list | tuple) or not reports or not all(isinstance(x, Report) for x in reports):
+        raise ReadError(f"reports are what es.reproductions.reproduce gives, in a list; it is {shown(reports)}.")
+    return index(reports, file_path(folder, "folder") / "index.html", reports[0].language)
 
 
 def __dir__() -> list[str]:

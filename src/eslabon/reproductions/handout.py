@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eslabon import pages
-from eslabon.files import write
+from eslabon.atomic_files import write
 from eslabon.language import Verbatim, plural, translated
 from eslabon.reproductions.comparison import MEANING, Exhibit, Row, Section, Verdict, counted
 from eslabon.reproductions.document import joined

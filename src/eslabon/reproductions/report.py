@@ -13,8 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from eslabon.arguments import file_path
+from eslabon.atomic_files import write
 from eslabon.displays import displayed
-from eslabon.files import write
 from eslabon.language import checked, phrase, translated
 from eslabon.reproductions.comparison import Exhibit, Row, Section, Verdict, counted
 from eslabon.reproductions.document import Document
@@ -153,11 +154,11 @@ class Report:
         """Write the report: a handout with its figures if the name ends in .html, Markdown if in .md, else text of 100 columns."""
         made = self if language is None else self.in_language(language)
         writers = {".html": made.html, ".md": made.markdown}
-        return write(path, writers.get(Path(path).suffix.lower(), made.plain)())
+        return write(path, writers.get(file_path(path).suffix.lower(), made.plain)())
 
     def write(self, folder: str | Path, suffix: str = "png", figures: bool = True) -> list[Path]:
         """Everything into a folder: the handout first, then Markdown, text, and the figures as files of their own."""
-        to = Path(folder)
+        to = file_path(folder, "folder")
         made = [write(to / f"{self.name}.html", self.html(figures))]
         made += [self.save(to / f"{self.name}.{kind}") for kind in ("md", "txt")]
         return [*made, *(picture.save(to, suffix, self.language) for picture in (self.figures if figures else ()))]

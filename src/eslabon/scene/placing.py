@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
+from eslabon.formulas.inputs import Q
 from eslabon.model import GROUND, Model
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -30,9 +32,9 @@ def _poses(m: Model, q: Any) -> Any:
 BODY_POSES = Formula(
     "body_poses",
     _poses,
-    ("q",),
+    (Q,),
     (Argument("poses", lambda m, **_: (len(m.bodies) + 1, 4, 4)),),
-    seldom=True,
+    rare=True,
 )
 
 

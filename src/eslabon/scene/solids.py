@@ -1,4 +1,4 @@
-"""The solids that bodies and joints are drawn as: triangles in the frame of their body, made with trimesh.
+"""The solids that bodies and joints are drawn as: triangles in the frame of their body.
 
 A body is a bar between two points, a plate between three or more of one plane, else a star of bars. A joint is drawn by
 what it leaves free: a pin, a slider on its rail, a sleeve, a cross, a ball, a plate.
@@ -16,7 +16,9 @@ import numpy as np
 from eslabon.errors import MissingDependencyError, ModelWarning, depth_of_user
 from eslabon.model import GROUND, Model
 from eslabon.model.items import Shape
+from eslabon.scene import primitives
 from eslabon.scene.marks import Link, Mark, matrix_of
+from eslabon.scene.primitives import Solid, hull
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 SLENDER = 70.0  # how many radii of a bar the mechanism is wide
@@ -35,11 +37,11 @@ class Part(NamedTuple):
 
 
 def trimesh() -> Any:
-    """The library of triangles, which an installation may be without."""
+    """The library that reads meshes, which an installation may be without."""
     try:
         import trimesh
     except ImportError:
-        raise MissingDependencyError("solids need trimesh; pip install 'eslabon[plot]' brings it.") from None
+        raise MissingDependencyError("meshes need trimesh; pip install 'eslabon[plot]' brings it.") from None
     return trimesh
 
 
@@ -59,14 +61,14 @@ def parts_of(m: Model, links: Sequence[Link], joints: Sequence[Mark], size: floa
     return tuple(made)
 
 
-def _part(name: str, body: str, role: str, solid: Any, colour: str = "") -> Part:
-    return Part(name, body, role, np.array(solid.vertices, dtype=float), np.array(solid.faces, dtype=np.int64), colour)
+def _part(name: str, body: str, role: str, solid: Solid, colour: str = "") -> Part:
+    return Part(name, body, role, *solid, colour)
 
 
 # -- bodies -----------------------------------------------------------------------------------------------------------
 
 
-def _link(m: Model, link: Link, radius: float) -> Iterator[Any]:
+def _link(m: Model, link: Link, radius: float) -> Iterator[Solid]:
     points = link.points
     if link.body == GROUND:
         yield from _ground(m, points, radius)
@@ -99,7 +101,7 @@ def _elbow(points: Floats, axis: Floats | None, least: float) -> list[tuple[Floa
     return [(start, start + along), (start + along, end)]
 
 
-def _ground(m: Model, points: Floats, radius: float) -> Iterator[Any]:
+def _ground(m: Model, points: Floats, radius: float) -> Iterator[Solid]:
     """A foot under every joint on the ground, and thin bars around them."""
     feet = [(j.at.translation(), j) for j in m.joints if j.parent == GROUND]
     for at, j in feet:
@@ -118,9 +120,7 @@ def _around(points: Floats, flat: float) -> Iterator[tuple[Floats, Floats]]:
         along = points[np.argsort(points @ _directions(points)[0])]
         yield along[0], along[-1]
     elif rank == 2:
-        from scipy.spatial import ConvexHull
-
-        corners = points[ConvexHull((points - points[0]) @ _directions(points)[:2].T).vertices]
+        corners = points[hull((points - points[0]) @ _directions(points)[:2].T)]
         yield from zip(corners, np.roll(corners, -1, axis=0), strict=True)
     else:
         yield from ((points[0], p) for p in points[1:])
@@ -140,7 +140,7 @@ def _rank(points: Floats, flat: float) -> int:
 # -- joints -----------------------------------------------------------------------------------------------------------
 
 
-def _joint(mark: Mark, radius: float) -> Iterator[tuple[str, Any]]:
+def _joint(mark: Mark, radius: float) -> Iterator[tuple[str, Solid]]:
     """The solids of a joint and the bodies that they move with."""
     turns, slides = len(mark.rotations), len(mark.translations)
     frame = mark.on_child
@@ -164,7 +164,7 @@ def _joint(mark: Mark, radius: float) -> Iterator[tuple[str, Any]]:
         yield mark.child, block(at, np.full(3, 2.2 * radius), frame[:3, :3])
 
 
-def _slider(mark: Mark, radius: float) -> Iterator[tuple[str, Any]]:
+def _slider(mark: Mark, radius: float) -> Iterator[tuple[str, Solid]]:
     """A cylinder with its rod, where the two stay apart; else a block, or a sleeve if it turns too, on a thin rail."""
     outer, inner = mark.on_child, mark.on_parent
     out, along = outer[:3, :3] @ mark.translations[0], inner[:3, :3] @ mark.translations[0]
@@ -188,36 +188,37 @@ def _shapes(m: Model) -> Iterator[Part]:
     for shape in m.shapes:
         solid = _solid(shape, m)
         if solid is not None:
-            solid.apply_transform(matrix_of(shape.at))
-            yield _part(shape.name, shape.body, "shape", solid, shape.colour)
+            T = matrix_of(shape.at)
+            yield _part(shape.name, shape.body, "shape", solid.moved(T[:3, :3], T[:3, 3]), shape.colour)
 
 
-def _solid(shape: Shape, m: Model) -> Any:
+def _solid(shape: Shape, m: Model) -> Solid | None:
     """A shape at the origin of its frame; None for a mesh whose file cannot be read, which is said."""
-    size, create = [float(x) for x in shape.size], trimesh().creation
-    makers: dict[str, Callable[[], Any]] = {
-        "box": lambda: create.box(extents=size),
-        "sphere": lambda: create.icosphere(subdivisions=2, radius=size[0]),
-        "cylinder": lambda: create.cylinder(radius=size[0], height=size[1]),
-        "capsule": lambda: create.capsule(radius=size[0], height=size[1]),
+    size = [float(x) for x in shape.size]
+    makers: dict[str, Callable[[], Solid | None]] = {
+        "box": lambda: primitives.box(size),
+        "sphere": lambda: primitives.ball(size[0]),
+        "cylinder": lambda: primitives.cylinder(size[0], size[1]),
+        "capsule": lambda: primitives.capsule(size[0], size[1]),
         "mesh": lambda: _mesh(shape.file, size, m),
     }
     return makers[shape.kind]()
 
 
-def _mesh(file: str, scale: Sequence[float], m: Model) -> Any:
+def _mesh(file: str, scale: Sequence[float], m: Model) -> Solid | None:
     if not Path(file).is_file():
         said = f"{m.name}: the mesh {file} is not there, and its body is drawn as a bar; `eslabon check` says where it belongs."
         warnings.warn(said, ModelWarning, stacklevel=depth_of_user())
         return None
+    reader = trimesh()
     try:
-        solid = trimesh().load(file, force="mesh")
+        solid = reader.load(file, force="mesh")
     except Exception as error:  # whatever a reader of a foreign file says
         said = f"{m.name}: the mesh {file} cannot be read ({error}); its body is drawn as a bar."
         warnings.warn(said, ModelWarning, stacklevel=depth_of_user())
         return None
     solid.apply_transform(np.diag([*scale, 1.0]))
-    return solid
+    return Solid(np.array(solid.vertices, dtype=float), np.array(solid.faces, dtype=np.int64))
 
 
 # -- primitives -------------------------------------------------------------------------------------------------------
@@ -231,38 +232,30 @@ def _along(direction: Any) -> Floats:
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def _placed(solid: Any, at: Any, R: Floats) -> Any:
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = R, at
-    return solid.apply_transform(T)
-
-
-def bar(start: Floats, end: Floats, radius: float) -> Any:
+def bar(start: Floats, end: Floats, radius: float) -> Solid:
     """A rod with round ends from point to point."""
     length = float(np.linalg.norm(end - start))
     if length < 1e-9 * radius:
         return ball(start, radius)
-    solid = trimesh().creation.capsule(height=length, radius=radius, count=[14, 14])
-    return _placed(solid, (start + end) / 2, _along(end - start))
+    return primitives.capsule(radius, length, 14, 14).moved(_along(end - start), (start + end) / 2)
 
 
-def tube(at: Floats, direction: Floats, radius: float, length: float) -> Any:
+def tube(at: Floats, direction: Floats, radius: float, length: float) -> Solid:
     """A cylinder about a point, along a direction."""
-    return _placed(trimesh().creation.cylinder(radius=radius, height=length, sections=28), at, _along(direction))
+    return primitives.cylinder(radius, length, 28).moved(_along(direction), at)
 
 
-def ball(at: Floats, radius: float) -> Any:
-    return _placed(trimesh().creation.icosphere(subdivisions=2, radius=radius), at, np.eye(3))
+def ball(at: Floats, radius: float) -> Solid:
+    return primitives.ball(radius).moved(np.eye(3), at)
 
 
-def block(at: Floats, extents: Floats, R: Floats) -> Any:
-    return _placed(trimesh().creation.box(extents=extents), at, R)
+def block(at: Floats, extents: Floats, R: Floats) -> Solid:
+    return primitives.box(extents).moved(R, at)
 
 
-def plate(points: Floats, thickness: float, normal: Floats) -> Any:
+def plate(points: Floats, thickness: float, normal: Floats) -> Solid:
     """The convex plate between points of a plane, with rounded corners."""
-    ring = [np.cos(a) * e + np.sin(a) * f for e, f in [_along(normal)[:, :2].T] for a in np.arange(12) * np.pi / 6]
-    rim = (points[:, None] + thickness * np.array(ring)).reshape(-1, 3)
-    return trimesh().convex.convex_hull(
-        np.concatenate([rim + 0.5 * thickness * normal, rim - 0.5 * thickness * normal])
-    )
+    plane, angle = _along(normal)[:, :2], np.arange(12) * np.pi / 6
+    ring = thickness * np.column_stack([np.cos(angle), np.sin(angle)]) @ plane.T
+    rim = (points[:, None] + ring).reshape(-1, 3)
+    return primitives.prism(rim[hull(rim @ plane)] - 0.5 * thickness * normal, thickness * normal)

@@ -191,7 +191,8 @@ class Run:
         if first is not None and said.method not in MULTISTEP:
             options["first_step"] = min(first, end - t)
         self._begun = self.steps
-        return getattr(integrate, said.method)(rates, t, x, end, **options)
+        with np.errstate(all="ignore"):  # SciPy divides by tolerances, which may be zero, to find its first step
+            return getattr(integrate, said.method)(rates, t, x, end, **options)
 
     def _renewed(self, solver: Any, functions: tuple[Function, Function | None], end: float) -> Any:
         """The solver; or another one, where it has drifted off the manifold, or tolerances are loosened or hold again."""

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import casadi
 import numpy as np
 
-from eslabon.algebra.arrays import is_symbolic, joined, where
+from eslabon.algebra.arrays import casadi, is_symbolic, joined, where
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.simulate.noise import Sizes, split

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlining, subroutine
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.derivatives import forward_dynamics_derivatives
 from eslabon.dynamics.trees import actuation, forward_dynamics, joint_forces, mass_matrix
+from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulations.factor import factors
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.model import Model
@@ -147,19 +147,17 @@ X, T = Argument("x", size, "coordinates and velocities"), Argument("t", ())
 STOPS: Mapping[str, Any] = {"stops": ()}
 ACTING: Mapping[str, Any] = {"law": None, "limit": (), **STOPS}
 FORMULATION: Mapping[str, Any] = {"formulation": None, "constraints": None, **STOPS}
-_RATES = (T, X, "tau"), (Argument("rates", size),), {**FORMULATION, **ACTING}, True
-ACCELERATIONS = Formula(
-    "accelerations", accelerations, (T, "q", "v", "tau"), (Argument("a", _along_v),), FORMULATION, True
-)
+_RATES = (T, X, TAU), (Argument("rates", size),), {**FORMULATION, **ACTING}, WRENCH
+ACCELERATIONS = Formula("accelerations", accelerations, (T, Q, V, TAU), (Argument("a", _along_v),), FORMULATION, WRENCH)
 STAGE_RATES = Formula("rates", rates, *_RATES)
 RATES = Formula("manifold_rates", manifold_rates, *_RATES)
 JACOBIAN = Formula(
-    "rates_jacobian", rates_jacobian, (T, X, "tau"), (Argument("J", lambda m, **_: size(m, **_) * 2),), ACTING, True
+    "rates_jacobian", rates_jacobian, (T, X, TAU), (Argument("J", lambda m, **_: size(m, **_) * 2),), ACTING, WRENCH
 )
-MOMENTA = Formula("momenta", momenta, ("q", "v"), (Argument("p", _along_v),))
-VELOCITIES = Formula("momentum_velocities", momentum_velocities, ("q", "v"), (Argument("v", _along_v),))
-ENERGY = Formula("energy_with_stops", energy, ("q", "v"), (Argument("energy", lambda m, **_: (2,)),), STOPS)
+MOMENTA = Formula("momenta", momenta, (Q, V), (Argument("p", _along_v),))
+VELOCITIES = Formula("momentum_velocities", momentum_velocities, (Q, V), (Argument("v", _along_v),))
+ENERGY = Formula("energy_with_stops", energy, (Q, V), (Argument("energy", lambda m, **_: (2,)),), STOPS)
 COUPLING_FORCES = Formula(
-    "coupling_forces_along", coupling_forces, (T, "q", "v", "tau"),
-    (Argument("force", lambda m, **_: (len(m.couplings),)),), {"formulation": None, **STOPS}, True,
+    "coupling_forces_along", coupling_forces, (T, Q, V, TAU),
+    (Argument("force", lambda m, **_: (len(m.couplings),)),), {"formulation": None, **STOPS}, WRENCH,
 )  # fmt: skip

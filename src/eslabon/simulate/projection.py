@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument, Floats
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
@@ -85,8 +86,8 @@ def violations(m: Model, x: SX) -> list[SX]:
 
 
 _X = Argument("x", lambda m: (m.nq + m.nv,))
-PROJECTED = Formula("projected", projected, (_X,), (_X,), seldom=True)
-VIOLATIONS = Formula("violations", violations, (_X,), (Argument("position", ()), Argument("velocity", ())), seldom=True)
+PROJECTED = Formula("projected", projected, (_X,), (_X,), rare=True)
+VIOLATIONS = Formula("violations", violations, (_X,), (Argument("position", ()), Argument("velocity", ())), rare=True)
 
 
 def at_time(m: Model, formula: Formula, t: Any, *arrays: Floats, designs: Designs = DESCRIBED, **options: Any) -> Any:

@@ -17,10 +17,10 @@ from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
 from eslabon.dynamics.applied import check_external
 from eslabon.dynamics.trees import FORMULATIONS
-from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError
+from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError, shown
 from eslabon.formulations.constrained import METHODS
 from eslabon.kinematics.closure import Partition
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.simulate import adaptive, step_formulas
 from eslabon.simulate.adaptive import Event
@@ -42,7 +42,7 @@ def refuse(condition: bool, sentence: str) -> None:
 
 def check_words(m: Model, method: Any, singular: Any, hold: Any, progress: Any, threads: Any) -> None:
     """Refuse words that are none, and methods that do not suit the mechanism."""
-    if not m.nv:
+    if not as_model(m).nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to simulate.")
     choice(method, "method", (*adaptive.METHODS, *step_formulas.METHODS))
     choice(singular, "singular", SINGULAR_WORDS)
@@ -74,8 +74,8 @@ def times_of(t: ArrayLike) -> tuple[Floats, bool]:
 def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
     """Relative and absolute, which may be one for each number of a state."""
     relative, absolute = positive(rtol, "rtol"), frozen(finite(atol, "atol"))
-    refuse(not 1e-15 <= relative < 1, f"rtol lies between 1e-15 and 1; it is {rtol!r}.")
-    refuse(bool((absolute < 0).any()), f"atol is not less than zero; it is {atol!r}.")
+    refuse(not 1e-15 <= relative < 1, f"rtol lies between 1e-15 and 1; it is {shown(rtol)}.")
+    refuse(bool((absolute < 0).any()), f"atol is not less than zero; it is {shown(atol)}.")
     refuse(absolute.shape not in ((), (size,)), f"atol is one number, or {size} for the coordinates, velocities and states of a law; "
         f"its shape is {absolute.shape}.")  # fmt: skip
     return relative, absolute
@@ -257,7 +257,7 @@ def events_of(given: Any, method: str) -> dict[str, Event]:
         try:
             functions: Sequence[Any] = [given] if callable(given) else list(given)
         except TypeError:
-            raise InputError(f"events are functions of t, q and v; it is {given!r}.") from None
+            raise InputError(f"events are functions of t, q and v; it is {shown(given)}.") from None
         named = {}
         for f in functions:
             name = getattr(f, "__name__", type(f).__name__).strip("<>")
@@ -265,9 +265,9 @@ def events_of(given: Any, method: str) -> dict[str, Event]:
             named[name] = f
     for name, f in named.items():
         refuse(not isinstance(name, str), f"events have names; {name!r} is none.")
-        refuse(not callable(f), f"the event '{name}' is {f!r}; a function of t, q and v is expected.")
+        refuse(not callable(f), f"the event '{name}' is {shown(f)}; a function of t, q and v is expected.")
         for word in ("terminal", "direction"):
             value: Any = getattr(f, word, 0)
             refuse(not issubclass(type(value), Real | np.bool_) or not abs(value) < math.inf, f"{word} of the event '{name}' is a number, as in "
-                f"SciPy; it is {value!r}.")  # fmt: skip
+                f"SciPy; it is {shown(value)}.")  # fmt: skip
     return named

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.algebra.arrays import joined
-from eslabon.arguments import Floats, count, finite, floats, positive
+from eslabon.arguments import MOST_SEED, Floats, count, finite, floats, positive
 from eslabon.displays import displayed
-from eslabon.errors import InputError
+from eslabon.errors import InputError, shown
 from eslabon.model import Model
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Memory, Sampling
@@ -84,7 +84,7 @@ def sampled(
     if isinstance(law, Traced) and law.state is not None:
         raise InputError("the states of a sampled law are given to `sampled`; leave them out of `traced`.")
     if not callable(law):
-        raise InputError(f"a control law is a function of t, q and v; it is {law!r}.")
+        raise InputError(f"a control law is a function of t, q and v; it is {shown(law)}.")
     period, delay = positive(period, "period"), positive(delay, "delay", zero=True)
     if delay > period * (1 + 1e-9):
         raise InputError(f"delay is {delay:g} s, longer than the period of {period:g} s; it is at most one period.")
@@ -95,7 +95,7 @@ def sampled(
     start = None if state is None else states_at_start(state)
     return Sampled(
         law, period, min(delay, period), start, increments, rates, _deviations(noise, "noise"),
-        _deviations(velocity_noise, "velocity_noise"), _deviations(force_noise, "force_noise"), count(seed, "seed"),
+        _deviations(velocity_noise, "velocity_noise"), _deviations(force_noise, "force_noise"), count(seed, "seed", most=MOST_SEED),
     )  # fmt: skip
 
 

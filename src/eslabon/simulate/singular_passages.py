@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
@@ -46,7 +46,7 @@ def turn(m: Model, before: SX, after: SX) -> SX:
 
 
 _ENDS = tuple(Argument(name, lambda m: (m.nq,)) for name in ("before", "after"))
-TURN = Formula("turn", turn, _ENDS, (Argument("turn", ()),), seldom=True)
+TURN = Formula("turn", turn, _ENDS, (Argument("turn", ()),), rare=True)
 
 
 class Passages:

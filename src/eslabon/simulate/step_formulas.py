@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import casadi
-
+from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
+from eslabon.formulas.inputs import TAU, WRENCH
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.simulate import motion_equations
@@ -193,11 +193,11 @@ _CALLED = {"sampling": None, "limit": (), **FORMULATION}
 _U, _WORST = Argument("u", _row), Argument("worst", ())
 RK4 = Method(
     "rk4", (0.0, 0.5, 1.0), 4,
-    Formula("rk4", rk4_step, (X, _U), (X,), {**_OPTIONS, **FORMULATION}, True, states=1, varying=1),
+    Formula("rk4", rk4_step, (X, _U), (X,), {**_OPTIONS, **FORMULATION}, WRENCH, states=1, varying=1),
 )  # fmt: skip
-CALLED = Formula("rk4_called", called_step, (X, _U, "tau"), (X,), _CALLED, True)
+CALLED = Formula("rk4_called", called_step, (X, _U, TAU), (X,), _CALLED, WRENCH)
 SYMPLECTIC = Method(
     "symplectic", (0.5,), SWEEPS,
-    Formula("symplectic", midpoint_step, (X, _WORST, _U), (X, _WORST), _OPTIONS, True, states=2, varying=1),
+    Formula("symplectic", midpoint_step, (X, _WORST, _U), (X, _WORST), _OPTIONS, WRENCH, states=2, varying=1),
 )  # fmt: skip
 METHODS = {method.name: method for method in (RK4, SYMPLECTIC)}

@@ -9,20 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import casadi
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, finite
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import close
 from eslabon.coordinates.designs import DESCRIBED, Designs, depended_on, symbols_in
 from eslabon.displays import displayed
 from eslabon.dynamics.trees import mass_matrix
 from eslabon.errors import InputError, shown
+from eslabon.formulas.quantities import quantity
 from eslabon.formulations.symbols import SX, zeros
 from eslabon.model import Model
 from eslabon.model.configuration import limits
-from eslabon.quantities import evaluate
 
 SWING = 0.3  # rad, by which the spring of a stop swings in a step
 STEP = 1e-3  # s, where a run has no step of its own
@@ -110,7 +111,7 @@ def _refuse_inertias(m: Model, names: tuple[str, ...], k: Floats, c: Floats) -> 
 
 def _inertia(m: Model) -> Floats:
     """What each joint shows at home while the others are free."""
-    M = evaluate(m, "mass_matrix")(close(m) if m.closed else m.home())
+    M = evaluate(m, quantity(m, "mass_matrix"))(close(m) if m.closed else m.home())
     least = LIGHTEST * np.diag(M).max()
     return np.maximum(1 / np.diag(np.linalg.inv(M + 1e-3 * least * np.eye(m.nv))), least)
 

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import Formula, evaluate, requested
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula, requested
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError
+from eslabon.formulas.quantities import QUANTITIES, quantity
 from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.model.validation import TIME
-from eslabon.quantities import QUANTITIES, quantity
 from eslabon.simulate import motion_equations
 from eslabon.simulate.control import Table
 from eslabon.simulate.memory import within

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.displays import displayed
-from eslabon.errors import EslabonError, InputError
+from eslabon.errors import EslabonError, InputError, shown
+from eslabon.formulas.inputs import Q, V
 from eslabon.model import Model
 from eslabon.simulate.called import frozen, pair
 
@@ -143,7 +145,7 @@ def traced(law: Callable[..., Any], state: ArrayLike | None = None) -> Traced:
     array([0.5, 0.5])
     """
     if not callable(law):
-        raise InputError(f"a control law is a function of t, q and v; it is {law!r}.")
+        raise InputError(f"a control law is a function of t, q and v; it is {shown(law)}.")
     if isinstance(law, Traced):
         return law if state is None else traced(law.law, state)
     return Traced(law, None if state is None else states_at_start(state))
@@ -167,7 +169,7 @@ def _states(m: Model, law: Law) -> tuple[int]:
 
 
 T, Z = Argument("t", ()), Argument("state", _states)
-FORCES = Formula("law", law_forces, (T, "q", "v", Z), (Argument("tau", lambda m, **_: (m.nu,)), Z), {"law": None})
+FORCES = Formula("law", law_forces, (T, Q, V, Z), (Argument("tau", lambda m, **_: (m.nu,)), Z), {"law": None})
 
 
 def law_at(m: Model, law: Law, t: ArrayLike, q: Floats, v: Floats, x: Floats) -> tuple[Floats, Floats]:

@@ -9,23 +9,26 @@ the minimum-norm solution and a warning.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 
-from eslabon.compiler.evaluator import Formula, Request, evaluate, in_family, native, refuse_guards
+from eslabon.compiler.evaluate import evaluate, function_of, refuse_guards
+from eslabon.compiler.formula import Formula, Request, in_family
+from eslabon.compiler.function import Function
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
+from eslabon.dynamics.loops import equations_of_all_rows
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
+from eslabon.formulas.inputs import TAU, WRENCH, Q, V
+from eslabon.formulas.quantities import OPENED, POOR, constraints
 from eslabon.kinematics.closure import HeldMotion, Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
-from eslabon.quantities import OPENED, POOR, constraints
 from eslabon.solvers.held_motion import held_at
 
 Floats = np.ndarray
@@ -48,45 +51,33 @@ OF_MASS = (
 )  # what needs the inverse of the mass matrix
 
 
-def all_equations(*arguments: Any, **options: Any) -> list[Any]:
-    """M, the forces, J and gamma with every row of the constraints."""
-    from eslabon.dynamics.loops import equations_of_all_rows
-
-    return equations_of_all_rows(*arguments, **options)
-
-
 EQUATIONS = Formula(
     "all_equations",
-    all_equations,
-    ("q", "v", "tau"),
+    equations_of_all_rows,
+    (Q, V, TAU),
     (
         Argument("M", lambda m, **_: (m.nv, m.nv)),
         Argument("force", lambda m, **_: (m.nv,)),
         Argument("J", lambda m, **_: (constraints(m), m.nv)),
         Argument("gamma", lambda m, **_: (constraints(m),)),
     ),
-    external=True,
-    seldom=True,
+    external=WRENCH,
+    rare=True,
 )
 
 
-def checked(
-    m: Model, request: Request, tolerance: float | None = None, singular: str | None = None
-) -> Callable[..., Floats]:
+def checked(m: Model, request: Request, tolerance: float | None = None, singular: str | None = None) -> Function:
     """The request as a call, with the tolerance and what is to become of singular configurations as the caller asked."""
     name = request.formula.name
     if tolerance is not None and not m.closed:
         raise ModelError(f"{m.name} has no loops that {name} could violate; leave tolerance out.")
     if singular not in (None, "error") and not (m.closed and name in MINIMUM_NORM and request.by is None):
         raise ModelError(f"{name} of {m.name} has no answer at a singular configuration; leave singular out.")
-    call: Any = native(m, request)
+    call: Function = function_of(m, request)
     looking = SecondLook(
         m, in_family(m, request), CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error"
     )
-    if tolerance is not None or looking.singular != "error":
-        call = call.__self__.bounded({"residual": looking.tolerance})
-    call.__self__.on_violation = looking
-    return call
+    return call.with_checks({"residual": looking.tolerance}, looking)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,9 +253,9 @@ class SecondLook:
             if options is None:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
-            call: Any = native(self.m, self.request._replace(options=tuple(options.items())))
-            found = call.__self__.unchecked(*(x[waiting] for x in states))
-            condition = found[len(self.request.formula.outputs) - 1]
+            call: Any = function_of(self.m, replace(self.request, options=tuple(options.items())))
+            found = call.all_outputs(*(x[waiting] for x in states))
+            condition = found[self.request.values + len(self.request.formula.checks) - 1]
             better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be
             conditions[waiting[better]] = condition[better]
             for value, made in zip(values, found, strict=False):
@@ -289,7 +280,7 @@ class SecondLook:
 
     def _equations(self, state: list[Floats]) -> tuple[Floats, ...]:
         numbers = evaluate(self.m, EQUATIONS, self.request.parameters, self.request.external)
-        forces = state[2] if "tau" in self.request.formula.inputs else np.zeros(self.m.nu)
+        forces = state[2] if TAU in self.request.formula.inputs else np.zeros(self.m.nu)
         return numbers(*state[:2], forces, *state[3:])
 
     def _minimum_norm(self, state: list[Floats]) -> Floats:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import choice
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.partition import RANK, partition, retained_rows
 from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_WORDS, tell_of_singularity
+from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
-from eslabon.quantities import evaluate
 from eslabon.solvers.derived_formulas import derivative_at, parameters_of
 from eslabon.solvers.singularities import (
     PARTS,
@@ -69,7 +70,7 @@ class Jacobians:
 
     def of(self, name: str, **options: Any) -> tuple[Floats, Floats]:
         names, inputs = self.designs.names, self.designs.inputs
-        values = evaluate(self.m, name, parameters=names, **options)(self.q, *inputs)
+        values = evaluate(self.m, quantity(self.m, name), parameters=names, **options)(self.q, *inputs)
         given = dict(zip(names, inputs, strict=True))
         return values, derivative_at(self.m, name, self.by, self.along, self.held, given, self.q, **options)
 
@@ -83,7 +84,7 @@ def condition_derivatives(
     At a singular configuration, and where singular values meet that part, there is none: an error, or NaN with
     `singular` "warn" or "ignore".
     """
-    how = choice(singular or "error", "singular", SINGULAR_WORDS)
+    how = choice("error" if singular is None else singular, "singular", SINGULAR_WORDS)
     rows, chosen = PARTS[choice(part, "part", PARTS)], frame_if_any(m, frame)
     named = parameters_of(m, by)
     lead, flat, designs = in_designs(m, q, parameters)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from eslabon.arguments import choice, names, text
-from eslabon.compiler.evaluator import Formula, native, requested
+from eslabon.compiler.evaluate import function_of
+from eslabon.compiler.formula import Formula, requested
 from eslabon.errors import ModelError, shown
+from eslabon.formulas.quantities import along_closed, along_frozen, quantity
 from eslabon.model import Model
-from eslabon.quantities import along_closed, along_frozen, quantity
 from eslabon.solvers.closure_checks import checked
 from eslabon.solvers.held_motion import held_motion
 
@@ -26,8 +27,8 @@ def derived(m: Model, formula: Formula, by: Any, along: str, held: Any) -> tuple
         return formula, text(by, "by")
     parameter = _parameters(m, formula, by, along)
     if along == "closed":
-        return along_closed(formula, parameter, held_motion(m, held)), None
-    return along_frozen(formula, parameter if isinstance(parameter, tuple) else (parameter,)), None
+        return along_closed(m, formula, parameter, held_motion(m, held)), None
+    return along_frozen(m, formula, parameter if isinstance(parameter, tuple) else (parameter,)), None
 
 
 def _parameters(m: Model, formula: Formula, by: Any, along: str) -> str | tuple[str, ...]:
@@ -62,5 +63,5 @@ def derivative_at(
     """The numbers of a derivative at states, and for values of parameters."""
     formula, left = derived(m, quantity(m, name, following=along == "closed"), by, along, held)
     request = requested(m, formula, options, tuple(parameters), (), left)
-    f = checked(m, request) if formula.checks else native(m, request)
+    f = checked(m, request) if formula.checks else function_of(m, request)
     return f(*arrays, *parameters.values())

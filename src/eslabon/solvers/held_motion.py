@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import names as names_of
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import around, partition, partition_at, partition_by, pivots, rank, velocities_of
 from eslabon.errors import ModelError, shown, suggest
+from eslabon.formulas.quantities import quantity
 from eslabon.kinematics.closure import HeldMotion, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales, size
 
 Floats = np.ndarray
@@ -145,7 +146,9 @@ def _frame_rows(m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRI
     """The rows of the frames' Jacobians that are held, lengths in units of the mechanism's size."""
     unit, rows = np.repeat([1.0, 1 / size(m)], 3)[:, None], [np.zeros((0, m.nv))]
     for frame, C in given.frames:
-        J = evaluate(m, "jacobian", parameters=design.names, frame=frame, axes="aligned")(q, *design.inputs)
+        J = evaluate(m, quantity(m, "jacobian"), parameters=design.names, frame=frame, axes="aligned")(
+            q, *design.inputs
+        )
         rows.append(np.array(C) @ (unit * J))
     return np.concatenate(rows)
 

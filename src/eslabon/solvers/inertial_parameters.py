@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
-from eslabon.model import Model
+from eslabon.formulas.quantities import quantity
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.pages import table
-from eslabon.quantities import evaluate
 from eslabon.sheets import Sheet
 
 RANK = 1e-8  # of a column of unit length: what is left of a dependent one, or of one that no measurement could tell from others
@@ -27,7 +28,7 @@ def inertial_parameters(m: Model) -> Floats:
     array([1. , 0.5])
     """
     rows = []
-    for body in m.bodies:
+    for body in as_model(m).bodies:
         c = np.array(body.com, dtype=float)
         J = np.asarray(body.inertia_matrix()) + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
         rows.append([body.mass, *(body.mass * c), J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]])
@@ -84,7 +85,7 @@ def base_parameters(m: Model, samples: int | None = None) -> BaseParameters:
     count = samples or 4 * len(m.bodies) + 10
     q = normalize(m, rng.normal(size=(count, m.nq)))
     v, a = rng.normal(size=(2, count, m.nv))
-    Y = evaluate(m, "regressor")(q, v, a).reshape(count * m.nv, 10 * len(m.bodies))
+    Y = evaluate(m, quantity(m, "regressor"))(q, v, a).reshape(count * m.nv, 10 * len(m.bodies))
     return regrouped(Y, inertial_parameters(m), parameter_names(m))
 
 

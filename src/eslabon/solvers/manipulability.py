@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import choice, text
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
+from eslabon.formulas.quantities import quantity
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.plotting import saved
-from eslabon.quantities import evaluate
 from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, in_designs, reachable_twists
 
 Floats = np.ndarray
@@ -126,8 +127,8 @@ def manipulability(
     if len(driven) > inputs.shape[-1]:  # actuators beyond the degrees of freedom share the unit of speed
         inputs = inputs @ np.linalg.pinv(inputs[:, driven])
     own: dict[str, Any] = {"frame": chosen, "parameters": designs.names}
-    T = evaluate(m, "jacobian", axes="aligned", **own)(flat, *designs.inputs)[:, rows] @ inputs
-    position = evaluate(m, "pose", **own)(flat, *designs.inputs)[:, :3, 3]
+    T = evaluate(m, quantity(m, "jacobian"), axes="aligned", **own)(flat, *designs.inputs)[:, rows] @ inputs
+    position = evaluate(m, quantity(m, "pose"), **own)(flat, *designs.inputs)[:, :3, 3]
     U, lengths, _ = np.linalg.svd(T)
     axes = np.swapaxes(U, -1, -2)[:, :k]
     axes, lengths, T, position = (x.reshape(*lead, *x.shape[1:]) for x in (axes, lengths[:, :k], T, position))

@@ -30,6 +30,7 @@ def checked_poses(target: ArrayLike) -> Floats:
 def _are_exact(poses: Floats) -> bool:
     """Whether the poses are poses to the last digits."""
     R = poses[..., :3, :3]
-    error = np.abs(R @ np.swapaxes(R, -1, -2) - ONE).max(initial=0.0)
+    with np.errstate(all="ignore"):  # what overflows is no pose
+        error = np.abs(R @ np.swapaxes(R, -1, -2) - ONE).max(initial=0.0)
     proper = error < EXACT and np.linalg.det(R).min(initial=1.0) > 0 and np.isfinite(poses[..., :3, 3]).all()
     return bool(proper and (poses[..., 3, :] == LAST_ROW).all())

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, flag, known_options
+from eslabon.arguments import Floats, choice, flag, known_options, text
 from eslabon.coordinates.designs import each_design, one_design
-from eslabon.errors import ModelError
+from eslabon.errors import SINGULAR_WORDS, ModelError
 from eslabon.model import Model
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def follow(
 ) -> JointMotion:
     """Of an arm that its pose determines by its own continuation, of all else by targets."""
     m = one_design(m, parameters, "follow")
+    part = text(part, "part")
     if part == "pose" and options.get("axis") is not None:
         part = "axis"
     if m.closed or part != "pose" or _is_redundant(m, frame):
@@ -105,22 +106,35 @@ def complete(
     parameters: Any = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Full q, v, a from the motion of joints, or of a frame with its `rates`."""
+    if singular is not None:
+        choice(singular, "singular", SINGULAR_WORDS)
     if pose is not None or _given(words):
         from eslabon.solvers.targets import Target
         from eslabon.solvers.targets.following import complete_target
 
         if any(x is not None for x in (*motion, joints)):
             raise ModelError("complete takes the motion of joints or that of a frame, not both.")
-        if passive != "refuse":
+        if text(passive, "passive") != "refuse":
             raise ModelError("what a frame leaves open moves as little as it can by itself; leave passive out.")
         return complete_target(m, [Target(frame, pose, **words)], guess, **rates,
-            continuation=continuation, singular=singular or "error", limits=limits, parameters=parameters)  # fmt: skip
+            continuation=continuation, singular="error" if singular is None else singular, limits=limits, parameters=parameters)  # fmt: skip
     if frame is not None or _given(rates):
         raise ModelError("frame, twist, velocity and acceleration go with a target, such as pose= or position=.")
     if m.rheonomic or t is not None:
         from eslabon.solvers.assembly.driven import complete_at
 
-        return complete_at(m, *motion, guess, t, joints, continuation, limits, passive, singular or "error", parameters)
+        return complete_at(
+            m,
+            *motion,
+            guess,
+            t,
+            joints,
+            continuation,
+            limits,
+            passive,
+            "error" if singular is None else singular,
+            parameters,
+        )
     from eslabon.solvers import assembly
 
     return assembly.complete(m, *motion, guess, joints=joints, continuation=continuation,

@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import choice, positive
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK, beside, generic, partition
 from eslabon.displays import displayed
+from eslabon.formulas.quantities import quantity
 from eslabon.least_squares import TINY
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.pages import listing
 from eslabon.pages.notebook import attributes, folded
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales, size
 from eslabon.solvers.singularities import (
     PARTS,
@@ -134,12 +135,16 @@ def singularity(
     if len(lost):
         whole[:, rows] = lost
     found = conditions(m, q, chosen, part)
-    J = np.zeros((6, m.nv)) if chosen is None or not m.nv else evaluate(m, "jacobian", frame=chosen, axes="aligned")(q)
+    J = (
+        np.zeros((6, m.nv))
+        if chosen is None or not m.nv
+        else evaluate(m, quantity(m, "jacobian"), frame=chosen, axes="aligned")(q)
+    )
     gained = here.gained / scales(m)
     return Singularity(
         name=m.name,
         frame=chosen,
-        origin=np.zeros(3) if chosen is None else evaluate(m, "pose", frame=chosen)(q)[:3, 3],
+        origin=np.zeros(3) if chosen is None else evaluate(m, quantity(m, "pose"), frame=chosen)(q)[:3, 3],
         velocities=velocity_names(m),
         parallel=float(found.parallel),
         serial=float(found.serial),

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import choice, positive, renamed, states, text
+from eslabon.arguments import choice, positive, states, text
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import (
@@ -29,11 +30,11 @@ from eslabon.coordinates.partition import (
 )
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.quantities import quantity
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales, sizes
 from eslabon.solvers.batches import flattened
 
@@ -72,12 +73,6 @@ class Conditions:
             return f"<Conditions: parallel {self.parallel:.2g}, serial {self.serial:.2g}, mobility {self.mobility}>"
         least = f"parallel from {np.min(self.parallel, initial=1.0):.2g}, serial from {np.min(self.serial, initial=1.0):.2g}"
         return f"<Conditions of {np.size(self.parallel):,} configurations: {least}>"
-
-    @property
-    def side(self) -> Floats:
-        """The old name of `sign`."""
-        renamed("Conditions.side", "Conditions.sign")
-        return self.sign
 
     @property
     def singular(self) -> Floats:
@@ -271,7 +266,9 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
 
 def scaled_twists(m: Model, q: Floats, frame: str, designs: Designs = DESCRIBED, length: Any = None) -> Floats:
     """The frame's Jacobian in the ground's axes at its origin, lengths in units of the characteristic length."""
-    J = np.array(evaluate(m, "jacobian", parameters=designs.names, frame=frame, axes="aligned")(q, *designs.inputs))
+    J = np.array(
+        evaluate(m, quantity(m, "jacobian"), parameters=designs.names, frame=frame, axes="aligned")(q, *designs.inputs)
+    )
     J[..., 3:, :] /= lengths_of_units(m, designs, length)[..., None, None]
     return J
 

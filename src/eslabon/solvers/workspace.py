@@ -12,16 +12,17 @@ import numpy as np
 
 from eslabon.arguments import choice, count, flag, mapping, text
 from eslabon.arguments import floats as as_floats
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.partition import partition
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.quantities import quantity
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Joint, Model
 from eslabon.pages import table
 from eslabon.pages.notebook import drawn
 from eslabon.plotting import saved
 from eslabon.progress import Progress
-from eslabon.quantities import evaluate
 from eslabon.sheets import Sheet
 from eslabon.solvers.assembly.assemble import Assembly
 from eslabon.solvers.assembly.continuation import continued
@@ -151,7 +152,14 @@ def workspace(
             f"{m.name} closes at none of {samples} samples; narrow the ranges, give a guess nearer to them, or pass limits=False."
         )
     return Workspace(
-        m.name, chosen, q, evaluate(m, "pose", frame=chosen)(q), conditions(m, q, chosen), samples, m, limits
+        m.name,
+        chosen,
+        q,
+        evaluate(m, quantity(m, "pose"), frame=chosen)(q),
+        conditions(m, q, chosen),
+        samples,
+        m,
+        limits,
     )
 
 

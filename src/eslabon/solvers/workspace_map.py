@@ -103,6 +103,7 @@ class WorkspaceMap:
 
     def unit(self, name: str) -> str:
         """The unit of a coordinate: "m" or "rad"."""
+        known_words([name], self.grid.names, "the map has no coordinate")
         return self.grid.units[self.grid.names.index(name)]
 
     def mode(self, name: str) -> WorkspaceMap:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler.evaluate import evaluate
+from eslabon.formulas.quantities import quantity
 from eslabon.model.configuration import difference
 from eslabon.plotting import (
     colour_bar,
@@ -18,7 +20,6 @@ from eslabon.plotting import (
     new_figure,
     panel_title,
 )
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import scales
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singular_set import inputs, square_part
@@ -42,7 +43,7 @@ def figure(space: Workspace, of: str, singular: bool, theme: str | None) -> Any:
     for kind in KINDS if singular else ():
         q, certain = _singular(space, kind)
         if len(q):
-            points.append(_shown(evaluate(space.m, "pose", frame=space.frame)(q)[:, :3, 3], plane))
+            points.append(_shown(evaluate(space.m, quantity(space.m, "pose"), frame=space.frame)(q)[:, :3, 3], plane))
             _draw_singular(ax, space, kind, q if certain else None, points[-1])
     names = ("x", "y", "z") if plane is None else tuple(direction_name(row) for row in plane)
     equal_axes(ax, np.concatenate(points), tuple(f"{name} of {space.frame}" for name in names), zoom=1.0)

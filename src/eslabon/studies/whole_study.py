@@ -12,8 +12,8 @@ from typing import Any
 
 from eslabon import pages
 from eslabon.arguments import text
-from eslabon.errors import EslabonError, ModelError, ModelWarning, ReadError, SingularityWarning, shown
-from eslabon.files import check_writable, write
+from eslabon.atomic_files import check_writable, write
+from eslabon.errors import EslabonError, InputError, ModelError, ModelWarning, ReadError, SingularityWarning, shown
 from eslabon.language import phrase, translated
 from eslabon.mechanism import Mechanism, load
 from eslabon.pages.notebook import framed
@@ -153,6 +153,8 @@ def study(
     if not isinstance(m, Mechanism):
         raise ModelError(f"a study is of a mechanism, its name or its file; it was given {shown(m)}.")
     chosen = Choices(motion, at, tip, sections, text(language, "language"), sweep).check(m, (*SECTIONS, "timings"))
+    if watch is not None and not callable(watch):
+        raise InputError(f"watch is a function of a section, called as it is finished; it is {shown(watch)}.")
     if output is not None:
         check_writable(page_path(output, m.name))
     made = Study(m.name, chosen.language, tuple(_written(Subject(m, chosen), watch)), _about(m, chosen))

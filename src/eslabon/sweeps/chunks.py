@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import settled_evaluation
 from eslabon.compiler.llvm.machine import optimization
 from eslabon.measures import Measure, Measured
 from eslabon.measures.native_batches import reason_of
@@ -75,9 +74,7 @@ def run_chunk(task: Task, chunk: Chunk, designs: Mapping[str, Floats]) -> pyarro
     if not own:
         own.append(task.m)
     task = replace(task, m=own[0])
-    with settled_evaluation(task.m):
-        found = measured(task, designs, chunk.points)
-    return _table(task, chunk, designs, found)
+    return _table(task, chunk, designs, measured(task, designs, chunk.points))
 
 
 def measured(task: Task, designs: Mapping[str, Floats], n: int) -> Measured:

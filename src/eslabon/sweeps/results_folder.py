@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eslabon.atomic_files import check_writable, replacing, write
 from eslabon.errors import InputError, ReadError, shown
-from eslabon.files import check_writable, replacing, write
 from eslabon.sweeps.chunks import Chunk
 from eslabon.sweeps.sweep_table import REASON, Column, SweepTable, arrow, schema_of
 
@@ -47,7 +47,12 @@ class ResultsFolder:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """The folder made ready, or refused: that of another sweep, or one that another process writes into."""
-        if self.path.exists() and not self.path.is_dir():
+        try:
+            taken = self.path.exists() and not self.path.is_dir()
+        except (OSError, ValueError) as error:  # a name too long for any folder, or with half a character
+            why = getattr(error, "strerror", None) or "no folder has such a name"
+            raise ReadError(f"{shown(str(self.path))}: it cannot be a folder ({why}); choose another one.") from None
+        if taken:
             raise InputError(f"{self.path} is a file; the results of a sweep need a folder.")
         file = self.path / MANIFEST
         check_writable(file)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, names, positive
+from eslabon.arguments import Floats, known_words, names, positive
 from eslabon.displays import displayed
-from eslabon.errors import InputError, suggest
+from eslabon.errors import InputError
 from eslabon.measures import measure_of
 from eslabon.mechanism import Mechanism
 from eslabon.sheets import Sheet
@@ -87,8 +87,7 @@ class Sensitivities:
         return tuple(self.attributions)
 
     def __getitem__(self, value: str) -> Attribution:
-        if value not in self.attributions:
-            raise InputError(f"{self.title} has no value {value!r}{suggest(str(value), self.attributions)}")
+        known_words([value], self.attributions, f"{self.title} has no value", InputError)
         return self.attributions[value]
 
     def sheet(self, value: str) -> Sheet:

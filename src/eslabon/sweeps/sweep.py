@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, count, flag
-from eslabon.compiler.evaluator import settled_evaluation
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown
 from eslabon.measures import Measure, measure_of
 from eslabon.mechanism import Mechanism
@@ -148,8 +147,7 @@ def _nominal(task: Task) -> dict[str, float]:
     if task.measure.states() > 1:
         return {}
     design = {c.name: np.array([c.nominal]) for c in task.columns if c.role == "parameter"}
-    with settled_evaluation(task.m):
-        found = measured(task, design, 1).values.items()
+    found = measured(task, design, 1).values.items()
     return {name: float(x) for name, value in found if np.isfinite(x := np.ravel(value)[0])}
 
 

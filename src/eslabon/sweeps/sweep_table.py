@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, text
+from eslabon.arguments import Floats, file_path, known_words, text
+from eslabon.arguments import names as words
+from eslabon.atomic_files import replacing
 from eslabon.displays import displayed
-from eslabon.errors import InputError, MissingDependencyError, ReadError, suggest
-from eslabon.files import replacing
+from eslabon.errors import InputError, MissingDependencyError, ReadError, shown, suggest
 from eslabon.sheets import inert
 from eslabon.sweeps.table_contents import Contents, contents
 from eslabon.sweeps.table_display import described, shown_pieces
@@ -95,9 +96,9 @@ class SweepTable:
 
     def column(self, name: str) -> Column:
         """A column's name, unit and role."""
-        found = next((c for c in self.columns if c.name == name), None)
+        found = next((c for c in self.columns if isinstance(name, str) and c.name == name), None)
         if found is None:
-            raise InputError(f"{self.title} has no column {name!r}{suggest(str(name), [c.name for c in self.columns])}")
+            raise InputError(f"{self.title} has no column {shown(name)}{suggest(name, [c.name for c in self.columns])}")
         return found
 
     def __len__(self) -> int:
@@ -118,6 +119,8 @@ class SweepTable:
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
         """Its rows piece by piece, for what is larger than memory; only the columns of some names if these are given."""
+        known = self._parts.schema.names
+        known_words(known if names is None else words(names, "names"), known, f"{self.title} has no column", InputError)
         if hasattr(self._parts, "num_rows"):
             yield from self._read(names).to_batches()
             return
@@ -212,7 +215,7 @@ class SweepTable:
         import pyarrow.parquet
 
         writers = {".parquet": pyarrow.parquet.ParquetWriter, ".csv": pyarrow.csv.CSVWriter}
-        ending = Path(path).suffix.lower()
+        ending = file_path(path).suffix.lower()
         if ending not in writers:
             raise InputError(f"a table is saved as .parquet or .csv; {path} ends in neither.")
         schema, batches = self._parts.schema, self.batches()

@@ -11,6 +11,7 @@ import numpy as np
 from eslabon.arguments import Floats, finite
 from eslabon.displays import displayed
 from eslabon.errors import InputError, suggest
+from eslabon.errors import shown as quoted
 from eslabon.sheets import Sheet, shown
 from eslabon.sweeps.table_contents import finite_numbers
 
@@ -78,7 +79,7 @@ def percentiles(table: SweepTable, percent: Sequence[float]) -> Summary:
     """See `SweepTable.percentiles`."""
     wanted = np.atleast_1d(finite(percent, "percent"))
     if wanted.ndim != 1 or not wanted.size or wanted.min() < 0 or wanted.max() > 100:
-        raise InputError(f"percentiles are numbers from 0 to 100, as in (5, 50, 95); they are {percent}.")
+        raise InputError(f"percentiles are numbers from 0 to 100, as in (5, 50, 95); they are {quoted(percent)}.")
     counts = table.contents.finite
     places = {name: wanted / 100 * (counts[name] - 1) for name in table.values if counts[name]}
     ranks = {name: sorted({int(f(x)) for x in h for f in (np.floor, np.ceil)}) for name, h in places.items()}

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, count, floats, mapping
+from eslabon.arguments import Floats, count, floats, instance, mapping
 from eslabon.errors import InputError, ModelError, shown, suggest
 from eslabon.mechanism import Mechanism
 from eslabon.model.clearances import clearance_names
@@ -137,7 +137,7 @@ def variables_of(m: Mechanism, over: Mapping[str, Any]) -> tuple[Mechanism, tupl
     """
     if not mapping(over, "over"):
         raise InputError("over is empty; say what is to vary, as in over={'L2': (0.1, 0.3)}.")
-    freed = m
+    freed = instance(m, "m", Mechanism, "a mechanism, as es.load gives one")
     for key in sorted(
         over, key=lambda key: key.endswith((CLEARANCE, PAYLOAD, DEVIATION))
     ):  # of which other numbers come to depend
@@ -233,7 +233,7 @@ def _text(said: str, what: str, unit: str | None, nominal: float) -> Distributio
             )
             raise InputError(f"{what} = {said!r} is no tolerance, for {why}.")
         return SHAPES[shape](*ordered((middle - by, middle + by), what))
-    raise InputError(f"{what} is {said!r}, which is no range; write '10..30 cm', '±0.1 mm', '±2 % normal' or '100 ± 0.1 mm'.")  # fmt: skip
+    raise InputError(f"{what} is {shown(said)}, which is no range; write '10..30 cm', '±0.1 mm', '±2 % normal' or '100 ± 0.1 mm'.")  # fmt: skip
 
 
 def _check_admissible(m: Mechanism, variables: Sequence[Variable]) -> None:

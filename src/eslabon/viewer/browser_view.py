@@ -19,7 +19,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, flag
 from eslabon.drawing.solids import HOST, THEMES, close_server, extent_of, open_server, set_stage
-from eslabon.errors import EslabonError, InputError, ReadError, shown, suggest
+from eslabon.errors import EslabonError, InputError, ReadError, file_name, shown, suggest
 from eslabon.scene import scene_of
 from eslabon.viewer.exhibit import Exhibit
 from eslabon.viewer.panel import Panel
@@ -131,7 +131,7 @@ class View:
     def _chosen(self, name: str | None) -> Exhibit:
         if name is None and len(self._exhibits) == 1:
             return next(iter(self._exhibits.values()))
-        if name not in self._exhibits:
+        if not isinstance(name, str) or name not in self._exhibits:
             known = ", ".join(self._exhibits)
             if name is None:
                 raise InputError(f"the view shows {known}; say which one is meant, by name.")
@@ -159,11 +159,13 @@ class View:
 
     def save(self, path: str | Path) -> Path:
         """Write the scene as it stands as one HTML file, or, from a page that is open in a browser, a picture as PNG."""
-        from eslabon.files import write
+        from eslabon.atomic_files import write
 
         suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
         if suffix not in (".html", ".png"):
-            raise ReadError(f"{path}: a view is saved as a page or a picture; let the name end in .html or .png.")
+            raise ReadError(
+                f"{file_name(path)}: a view is saved as a page or a picture; let the name end in .html or .png."
+            )
         if self._stopping.is_set():
             raise InputError("the view is stopped; save before that.")
         if suffix == ".html":

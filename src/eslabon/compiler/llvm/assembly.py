@@ -21,20 +21,20 @@ class Assembled:
     scratch_size: int
 
 
-def assembled_batch(program: Program) -> Assembled:
-    """The code for a block of states, one in each lane."""
+def assembled_batch(program: Program, quick: bool = False) -> Assembled:
+    """The code for a block of states, one in each lane; a quick one is made sooner and runs slower."""
     here = machine.host()
-    return _assembled(kernel(program, here.width, here.fused), program.length)
+    return _assembled(kernel(program, here.width, here.fused), program.length, quick)
 
 
-def assembled_single(program: Program) -> Assembled:
+def assembled_single(program: Program, quick: bool = False) -> Assembled:
     """The code for one state alone. Without loops it is that for a block, whose lanes are then all the same."""
     here = machine.host()
     if not has_loops(program):
-        return assembled_batch(program)
-    return _assembled(single_kernel(program, here.width, here.fused), program.length)
+        return assembled_batch(program, quick)
+    return _assembled(single_kernel(program, here.width, here.fused), program.length, quick)
 
 
-def _assembled(made: Kernel, length: int) -> Assembled:
-    code = machine.assemble(made.text, length)
+def _assembled(made: Kernel, length: int, quick: bool) -> Assembled:
+    code = machine.assemble(made.text, length, quick)
     return Assembled(code, made.name.removeprefix("@"), made.width, made.layout, made.scratch_size)

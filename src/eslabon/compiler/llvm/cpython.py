@@ -1,26 +1,166 @@
-"""From loaded code to a Python callable: NumPy's ufunc around the batch loop, CPython's own call around one state."""
+"""Compiled code as Python objects: the runtime in memory, the tables it reads, and a builtin function around them.
+
+All that is known about CPython's and NumPy's insides stands here and in the offsets of `runtime_tables`. Where objects lie in memory
+otherwise than expected, there are no builtins, and the general call of `function` does everything.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import importlib
+import math
+import struct
 import sys
-from collections.abc import Sequence
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from eslabon.compiler.function import Batched
-from eslabon.compiler.llvm import single
-from eslabon.compiler.llvm.machine import Loaded
-from eslabon.compiler.program import GraphError
-from eslabon.compiler.signature import GROUPS, Signature
+from eslabon.compiler import store
+from eslabon.compiler import threads as pools
+from eslabon.compiler.llvm import machine, runtime, vector_math
+from eslabon.compiler.llvm import runtime_tables as tables
+from eslabon.compiler.program import Shape
+from eslabon.compiler.signature import Floats, Signature
 
 # Positions in NumPy's tables of C functions, which are part of its ABI.
-ARRAY_TYPE, ARRAY_RETURN, ARRAY_NEW, UFUNC_FROM_SIGNATURE = 2, 76, 93, 31
+ARRAY_TYPE, ARRAY_RETURN, ARRAY_NEW = 2, 76, 93
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-WORDS = [sys.intern(x) for x in ("out", "threads", *GROUPS)]  # which keywords of a call are compared with, by address
+WORDS = [sys.intern(x) for x in ("out", "threads", *tables.GROUPS)]  # compared by address
+
+
+# -- the runtime ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The functions of `runtime` in this process."""
+
+    loaded: machine.Loaded
+    call: int
+    batch: Any
+    repeat: Any
+
+
+@cache
+def shared(width: int, fused: bool) -> Runtime:
+    """The runtime, made once for a processor and loaded once in a process; its elementary functions are there for kernels."""
+
+    def make() -> tuple[dict[str, str], bytes]:
+        code = machine.tidied(runtime.definitions(width))
+        return {}, code + machine.assemble(runtime.elementary(width, fused))
+
+    loaded = machine.Loaded(store.entry(f"runtime {width} {fused}", {"identity": "runtime"}, make).code)
+    for w in sorted({width, 1}):
+        for name in vector_math.names(w, fused):
+            machine.publish(name.removeprefix("@"), loaded)
+    services = (ctypes.c_void_p * len(tables.SERVICES)).from_address(loaded.variable("services"))
+    services[:] = [_services()[name] for name in tables.SERVICES]
+    word, address = ctypes.c_int64, ctypes.c_void_p
+    batch = ctypes.CFUNCTYPE(word, address, address, word, word)(loaded.function("batch"))
+    repeat = ctypes.CFUNCTYPE(None, address, address, word, word, word, word)(loaded.function("repeat"))
+    return Runtime(loaded, loaded.function("call"), batch, repeat)
+
+
+def here() -> Runtime:
+    """The runtime for this processor."""
+    host = machine.host()
+    return shared(host.width, host.fused)
+
+
+# -- one function -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The code of one function: its kernels, and the sizes of their scratch arrays in vectors."""
+
+    loaded: machine.Loaded
+    scratch: int
+    single_scratch: int | None  # of the kernel for one state alone, if there is one
+    states: int = 0  # of a step that is repeated: inputs fed back,
+    varying: int = 0  # and inputs with a row for each step
+
+
+class Descriptor(ctypes.c_int64 * len(tables.DESCRIPTOR)):  # type: ignore[misc]
+    """What the runtime knows of a function; `kept` lives as long, since addresses stand for it."""
+
+    runtime: Runtime
+    kept: Any
+
+
+def described(signature: Signature, kernels: Kernels, bound: Mapping[str, float], otherwise: Any = None) -> Descriptor:
+    """The tables of a function, some of whose parameters are bound to values."""
+    numbers = {name: (ctypes.c_double * 1)(value) for name, value in bound.items()}
+    inputs, kept = _arguments(signature, numbers, output=False)
+    outputs, more = _arguments(signature, numbers, output=True)
+    free = [a for a in signature.inputs if not _is_bound(a, bound)]
+    counts = {f"count_{g}": sum(a.group == g for a in free) for g in tables.GROUPS}
+    alone = kernels.single_scratch is not None
+    made = Descriptor()
+    words = {
+        "kernel": kernels.loaded.function("kernel"),
+        "single": kernels.loaded.function("one.kernel" if alone else "kernel"),
+        "single_lanes": 1 if alone else machine.host().width,
+        "inputs": ctypes.addressof(inputs),
+        "outputs": ctypes.addressof(outputs),
+        "count_in": len(signature.inputs),
+        "count_out": len(signature.outputs),
+        "own": sum(not a.group for a in free),
+        "free": len(free),
+        **counts,
+        "wanted": sum(not a.bound for a in signature.outputs),
+        "input_size": sum(map(math.prod, signature.input_shapes)),
+        "output_size": sum(map(math.prod, signature.output_shapes)),
+        "scratch_size": kernels.scratch,
+        "single_scratch_size": kernels.single_scratch if alone else kernels.scratch,
+        "unshared": pools.unshared(signature.operations),
+        "otherwise": id(otherwise),
+        "states": kernels.states,
+        "varying": kernels.varying,
+    }
+    made[:] = [words[name] for name in tables.DESCRIPTOR]
+    made.runtime, made.kept = here(), (kernels, inputs, outputs, kept, more, numbers, otherwise)
+    return made
+
+
+def _is_bound(argument: Any, bound: Mapping[str, float]) -> bool:
+    return argument.group == "parameters" and argument.name in bound
+
+
+def _arguments(signature: Signature, numbers: Mapping[str, Any], output: bool) -> tuple[Any, Any]:
+    """The table of inputs or outputs, and what it points to."""
+    arguments = signature.outputs if output else signature.inputs
+    shapes = signature.output_shapes if output else signature.input_shapes
+    names, axes, words = [], [], []
+    starts = accumulate(map(math.prod, shapes), initial=0)
+    for argument, shape, place in zip(arguments, shapes, starts, strict=False):
+        lengths = (ctypes.c_int64 * (2 * len(shape) + 1))(*shape, *_row_order(shape), 0)
+        axes.append(lengths)
+        names.append(sys.intern(argument.name))
+        value = numbers[argument.name] if not output and _is_bound(argument, numbers) else None
+        comparison, limit = argument.bound or ("", 0.0)
+        row = {
+            "place": place,
+            "size": math.prod(shape),
+            "ndim": len(shape),
+            "dims": ctypes.addressof(lengths),
+            "name": id(names[-1]),
+            "group": 1 + tables.GROUPS.index(argument.group) if argument.group else 0,
+            "value": 0 if value is None else ctypes.addressof(value),
+            "comparison": 1 + [*tables.COMPARISONS].index(comparison) if comparison else 0,
+            "limit": struct.unpack("<q", struct.pack("<d", limit))[0],
+        }
+        words += [row[name] for name in tables.ARGUMENT]
+    return (ctypes.c_int64 * len(words))(*words), (names, axes)
+
+
+def _row_order(shape: Shape) -> list[int]:
+    """The strides of contiguous numbers."""
+    return [8 * math.prod(shape[k + 1 :]) for k in range(len(shape))]
 
 
 class _MethodDef(ctypes.Structure):
@@ -32,47 +172,67 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-def callable_of(signature: Signature, code: bytes) -> Any:
-    """The function in `code`: one state at once, everything else through a `Batched`, which is its `__self__`."""
-    loaded = Loaded(code)
-    cores = [[str(n) for n in ([] if 0 in s else s)] for s in (*signature.input_shapes, *signature.output_shapes)]
-    made, kept = ufunc(signature.name, cores, len(signature.outputs), loaded.function("batch"))
-    general = Batched(signature, made, partial(callable_of, code=code), parallel=True, keep=[loaded, kept])
-    if not _layout_is_known():
-        return general
-    names = [sys.intern(a.name) for a in signature.inputs]
-    services = (ctypes.c_void_p * len(single.SERVICES)).from_address(loaded.variable("services"))
-    services[:] = list(_services())
-    limits = (ctypes.c_double * len(signature.bounds)).from_address(loaded.variable("limits"))
-    limits[:] = [limit for _, limit in signature.bounds]
-    (ctypes.c_void_p * len(names)).from_address(loaded.variable("names"))[:] = list(map(id, names))
-    name, doc = signature.name.encode(), _doc(signature).encode()
-    method = _MethodDef(name, loaded.function("entry"), METH_FASTCALL_KEYWORDS, doc)
-    general._keep.append((method, name, doc, names))  # CPython lets `self` keep the definition alive
+def builtin(signature: Signature, descriptor: Descriptor, doc: str) -> Any:
+    """@call of the runtime with this descriptor as its `self`."""
+    method = _MethodDef(signature.name.encode(), descriptor.runtime.call, METH_FASTCALL_KEYWORDS, doc.encode())
+    descriptor.kept = (*descriptor.kept, method)  # CPython lets `self` keep the definition alive
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return new(ctypes.addressof(method), general, "eslabon")
+    return new(ctypes.addressof(method), descriptor, "eslabon")
 
 
-def _doc(signature: Signature) -> str:
-    """What `help` and `inspect.signature` show."""
-
-    def line(a: Any) -> str:
-        shape = ", ".join(["...", *map(str, a.shape)])
-        return f"  {a.name}: ({shape}) {a.noun}"
-
-    words = ["out", "threads", *(group for group, names in signature.groups.items() if names)]
-    of = f" of {signature.owner}" if signature.owner else ""
-    return "\n".join([
-        f"{signature.name}({', '.join(a.name for a in signature.inputs)}, /, *, {', '.join(f'{w}=None' for w in words)})\n--\n",
-        f"{signature.name}{of}: {signature.operations} operations in native code.",
-        "Leading axes broadcast.",
-        "in", *map(line, signature.inputs),
-        "out", *map(line, signature.outputs),
-    ])  # fmt: skip
+# -- batches ----------------------------------------------------------------------------------------------------------
 
 
-# NumPy and CPython from the inside -----------------------------------------------------------------------------------
+def run_batch(descriptor: Descriptor, arrays: Sequence[Floats], cores: Sequence[Shape]) -> None:
+    """The kernel over all states of arrays that have the same leading axes, inputs first, then outputs. The GIL is dropped."""
+    leading = arrays[0].ndim - len(cores[0])
+    for index in np.ndindex(arrays[0].shape[: max(0, leading - 2)]):
+        parts = [a[index] for a in arrays] if index else arrays
+        outer, inner = (1, 1, *arrays[0].shape[:leading])[-2:]
+        table = _operands(parts, cores, min(leading, 2))
+        descriptor.runtime.batch(ctypes.addressof(descriptor), ctypes.addressof(table), outer, inner)
+
+
+def run_steps(
+    descriptor: Descriptor,
+    arrays: Sequence[Floats],
+    cores: Sequence[Shape],
+    with_rows: Sequence[bool],
+    rows: int,
+    every: int,
+) -> None:
+    """The same for a step that is repeated; the arrays that have rows have an axis more before their own."""
+    leading = arrays[0].ndim - len(cores[0]) - with_rows[0]
+    for index in np.ndindex(arrays[0].shape[: max(0, leading - 2)]):
+        parts = [a[index] for a in arrays] if index else arrays
+        outer, inner = (1, 1, *arrays[0].shape[:leading])[-2:]
+        table = _operands(parts, cores, min(leading, 2), with_rows)
+        descriptor.runtime.repeat(ctypes.addressof(descriptor), ctypes.addressof(table), outer, inner, rows, every)
+
+
+def _operands(
+    arrays: Sequence[Floats], cores: Sequence[Shape], leading: int, with_rows: Sequence[bool] = ()
+) -> ctypes.Array[ctypes.c_int64]:
+    """The table of operands, and after it the strides that it points to."""
+    first = len(arrays) * len(tables.OPERAND)
+    table = (ctypes.c_int64 * (first + sum(map(len, cores))))()
+    words: list[int] = []
+    strides: list[int] = []
+    begin = ctypes.addressof(table)
+    for k, array in enumerate(arrays):
+        steps = array.strides
+        outer, inner = (0, 0, *steps[:leading])[-2:]
+        own, row = steps[leading:], 0
+        if with_rows and with_rows[k]:
+            row, own = own[0], own[1:]
+        words += [array.__array_interface__["data"][0], outer, inner, row, begin + 8 * (first + len(strides)), 0, 0]
+        strides += own
+    table[:] = [*words, *strides]
+    return table
+
+
+# -- NumPy and CPython from the inside --------------------------------------------------------------------------------
 
 
 @cache
@@ -84,44 +244,19 @@ def _table(name: str) -> Any:
     return ctypes.cast(get(getattr(umath, name), None), ctypes.POINTER(ctypes.c_void_p))
 
 
-def ufunc(name: str, cores: Sequence[Sequence[str]], outputs: int, loop: int) -> tuple[Any, Any]:
-    """A generalised ufunc over the loop, and what must outlive it.
-
-    `cores` are the dimensions of one state's worth of every argument, sizes or names; the last ones are outputs.
-    """
-    make = ctypes.PYFUNCTYPE(
-        ctypes.py_object,
-        *[ctypes.c_void_p] * 3,
-        *[ctypes.c_int] * 4,
-        *[ctypes.c_char_p] * 2,
-        ctypes.c_int,
-        ctypes.c_char_p,
-    )(_table("_UFUNC_API")[UFUNC_FROM_SIGNATURE])
-    inputs = len(cores) - outputs
-    function, data = (ctypes.c_void_p * 1)(loop), (ctypes.c_void_p * 1)(None)
-    types = (ctypes.c_char * len(cores))(*[bytes([single.NPY_DOUBLE])] * len(cores))
-    arguments = [f"({','.join(core)})" for core in cores]
-    core = ",".join(arguments[:inputs]) + "->" + ",".join(arguments[inputs:])
-    text = [name.encode(), b"", core.encode()]
-    addresses = [ctypes.addressof(x) for x in (function, data, types)]
-    try:
-        made = make(*addresses, 1, inputs, outputs, -1, *text[:2], 0, text[2])
-    except ValueError as error:
-        raise GraphError(f"{name} cannot be called from NumPy: {error}.") from error
-    return made, (function, data, types, text)
-
-
 @cache
-def _services() -> tuple[int, ...]:
-    """What the code of `single` asks for, in its order."""
+def _services() -> dict[str, int]:
+    """What the runtime asks for, by name."""
     api, array = ctypes.pythonapi, _table("_ARRAY_API")
 
     def address(function: Any) -> int:
         return ctypes.cast(function, ctypes.c_void_p).value or 0
 
-    found = {
+    return {
         "array_type": array[ARRAY_TYPE],
         "float64": id(np.dtype(np.float64)),
+        "float32": id(np.dtype(np.float32)),
+        "int64": id(np.dtype(np.int64)),
         "new_array": array[ARRAY_NEW],
         "as_scalar": array[ARRAY_RETURN],
         "vectorcall": address(api.PyObject_Vectorcall),
@@ -132,37 +267,45 @@ def _services() -> tuple[int, ...]:
         "float_type": id(float),
         "number_type": id(np.float64),
         "int_type": id(int),
+        "list_type": id(list),
         "tuple_type": id(tuple),
-        "as_long": address(api.PyLong_AsLongAndOverflow),
+        "as_long": address(api.PyLong_AsLongLongAndOverflow),
         "none": id(None),
         "dict_type": id(dict),
         "dict_size": address(api.PyDict_Size),
         "dict_item": address(api.PyDict_GetItem),
         **{word: id(word) for word in WORDS},
     }
-    return tuple(found[name] for name in single.SERVICES)
 
 
 @cache
-def _layout_is_known() -> bool:
-    """Whether objects lie in memory as `single` believes: CPython with a GIL, and an array that reads as expected."""
+def layout_is_known() -> bool:
+    """Whether objects lie in memory as the runtime believes: CPython with a GIL, and an array that reads as expected."""
     if sys.implementation.name != "cpython" or "t" in getattr(sys, "abiflags", ""):
         return False
-    array, number, names = np.arange(6.0).reshape(2, 3), 1.5, ("out", "threads")
+    array, number, names, listed = np.arange(6.0).reshape(2, 3), 1.5, ("out", "threads"), [number_ := 2.5, 3.5]
+    words = (ctypes.c_int64 * 2)(7, 8)
 
     def read(thing: Any, offset: int, kind: Any) -> Any:
         return kind.from_address(id(thing) + offset).value or 0
 
+    def pair(address: int) -> tuple[int, int]:
+        return tuple((ctypes.c_int64 * 2).from_address(address))
+
     word, half, real = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
-    dimensions = (ctypes.c_int64 * 2).from_address(read(array, single.DIMENSIONS, word))
+    wanted = tables.CONTIGUOUS | tables.ALIGNED | tables.WRITEABLE
     return bool(
-        read(array, single.TYPE, word) == id(np.ndarray) == _services()[0]
-        and read(array, single.DATA, word) == array.ctypes.data
-        and read(array, single.NDIM, half) == 2
-        and tuple(dimensions) == (2, 3)
-        and read(array, single.DTYPE, word) == id(np.dtype(np.float64))
-        and read(array, single.FLAGS, half) & single.WRITEABLE == single.WRITEABLE
-        and read(number, single.NUMBER, real) == number == read(np.float64(number), single.NUMBER, real)
-        and read(names, single.LENGTH, word) == len(names)
-        and read(names, single.ITEMS, word) == id(names[0])
+        read(array, tables.TYPE, word) == id(np.ndarray) == _services()["array_type"]
+        and read(array, tables.DATA, word) == array.ctypes.data
+        and read(array, tables.NDIM, half) == 2
+        and pair(read(array, tables.DIMENSIONS, word)) == (2, 3)
+        and pair(read(array, tables.STRIDES, word)) == (24, 8)
+        and read(array, tables.DTYPE, word) == id(np.dtype(np.float64))
+        and read(array, tables.FLAGS, half) & wanted == wanted
+        and read(number, tables.NUMBER, real) == number == read(np.float64(number), tables.NUMBER, real)
+        and read(names, tables.LENGTH, word) == len(names)
+        and read(names, tables.ITEMS, word) == id(names[0])
+        and read(listed, tables.LENGTH, word) == len(listed)
+        and word.from_address(read(listed, tables.ITEMS, word)).value == id(number_)
+        and pair(read(words, tables.TABLE, word)) == (7, 8)
     )

@@ -107,12 +107,12 @@ def has_loops(program: Program) -> bool:
 def single_kernel(program: Program, width: int, fused: bool) -> Kernel:
     """The same for one state alone, @one.kernel; only operators on matrices use vectors of this width."""
     made = _kernel(program, 1, width, fused, None)
-    text = re.sub(r"@(?=(kernel|f[0-9]+|vector|lanes)\b)", "@one.", made.text)
+    text = re.sub(r"@(?=(kernel|f[0-9]+)\b)", "@one.", made.text)
     return replace(made, text=text, name="@one.kernel", width=1)
 
 
 def _kernel(program: Program, width: int, across: int, fused: bool, piece: int | None) -> Kernel:
-    family, words = _Family(program, fused), _Words(width)
+    family, words = _Family(program, fused), _Words(width, fused)
     texts, size = [], 0
     for p in program.family():
         name = family.names[p.digest]
@@ -127,7 +127,7 @@ def _kernel(program: Program, width: int, across: int, fused: bool, piece: int |
             code = _Function(name, own, family, words, size, limit)
             texts.append(code.text())
             size = code.frame.end
-    text = "".join([vector_math.definitions(words.called, width, fused), *texts])
+    text = "".join([vector_math.declarations(words.called, width, fused), *texts])
     return Kernel(text, Layout.of(program), size, "@kernel", width)
 
 
@@ -151,8 +151,8 @@ class _Family:
 class _Words:
     """LLVM's words for vectors of one width, and the elementary functions that were called."""
 
-    def __init__(self, width: int) -> None:
-        self.width, self.V = width, vector_type(width)
+    def __init__(self, width: int, fused: bool) -> None:
+        self.width, self.fused, self.V = width, fused, vector_type(width)
         self.called: set[str] = set()
         self.align = f"align {8 * width}"
         words = {
@@ -370,16 +370,19 @@ class _Piece:
             raise GraphError(f"{self._program.name} uses {i.name!r}, which native code does not know.")
         self._words.called.add(called)
         text = ", ".join(f"{V} {a}" for a in arguments)
-        self.lines.append(f"  %r{k} = call {V} {vector_math.function_name(called)}({text})")
+        self.lines.append(
+            f"  %r{k} = call {V} {vector_math.function_name(called, self._words.width, self._words.fused)}({text})"
+        )
 
     def _turn(self, k: int, i: Instruction) -> None:
         """Sine and cosine of one angle share a call."""
         V = self._words.V
-        self._words.called.add(i.name)
+        self._words.called.add("sincos")
+        sincos = vector_math.function_name("sincos", self._words.width, self._words.fused)
         angle, pair = i.args[0], f"{{{V}, {V}}}"
         if angle not in self._turned:
             self._turned.add(angle)
-            self.lines.append(f"  %t{angle} = call {pair} @vector.sincos({V} {self._names[angle]})")
+            self.lines.append(f"  %t{angle} = call {pair} {sincos}({V} {self._names[angle]})")
         self.lines.append(f"  %r{k} = extractvalue {pair} %t{angle}, {int(i.name == 'cos')}")
 
     def _fetched(self, a: int) -> str:

@@ -87,15 +87,15 @@ def _target_machine(level: int = 1) -> Any:
     return target.create_target_machine(cpu=here.cpu, features=here.features, opt=level, jit=True)
 
 
-def assemble(text: str, instructions: int = 0) -> bytes:
+def assemble(text: str, instructions: int = 0, quick: bool = False) -> bytes:
     """Machine code of a module given as LLVM text, of a kernel with so many instructions; `Loaded` reads it.
 
-    It is one object, or two where a long kernel's straight code is made at another level than its loops. No optimisation
-    passes: CasADi has already shared what can be shared.
+    It is one object, or two where the straight code of a long kernel, or of one to be made quickly, is made at another
+    level than its loops. No optimisation passes: CasADi has already shared what can be shared.
     """
     level = optimization()
     with _unscheduled() if level and instructions > SCHEDULED else nullcontext():
-        if level == 0 or instructions <= LONG:
+        if level == 0 or (instructions <= LONG and not quick):
             return _framed(_object(text, level))
         loops, straight = _parted(text)
         return _framed(_object(loops, level)) + _framed(_object(straight, 0))
@@ -156,6 +156,26 @@ def _objects(code: bytes) -> list[bytes]:
         found.append(code[16:end])
         code = code[end:]
     return found
+
+
+def tidied(text: str) -> bytes:
+    """Machine code of a module with loops and calls of its own: variables go into registers, and what is loaded twice is kept."""
+    binding: Any = llvm()
+    target = _target_machine()
+    module = binding.parse_assembly(
+        f'target triple = "{target.triple}"\ntarget datalayout = "{target.target_data}"\n{text}'
+    )
+    passes = binding.create_new_module_pass_manager()
+    for name in ("always_inliner", "sroa", "new_gvn", "instruction_combine", "simplify_cfg"):
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(module, binding.create_pass_builder(target, binding.create_pipeline_tuning_options()))
+    return _framed(target.emit_object(module))
+
+
+def publish(name: str, loaded: Loaded) -> None:
+    """Let code that is loaded from now on call a function of another module by its name. That module must stay loaded."""
+    binding: Any = llvm()
+    binding.add_symbol(name, loaded.function(name))
 
 
 class Loaded:

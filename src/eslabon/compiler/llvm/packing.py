@@ -12,10 +12,10 @@ from eslabon.compiler.llvm.ir import Body, vector_type
 _PARAMETERS = "(ptr noalias %packed, ptr %rows, i64 %step, i64 %stride, i64 %size, i64 %lanes)"
 
 
-def definitions(width: int, alone: int | None = None) -> str:
+def definitions(width: int) -> str:
     """@pack and @unpack for runs of `size` numbers `stride` bytes apart, of states `step` bytes apart;
-    @spread and @collect for a single contiguous state, in `alone` lanes if not in all."""
-    return _pack(width) + _unpack(width) + _spread(alone or width) + _collect(alone or width)
+    @spread and @collect for a single contiguous state, in all lanes or in one."""
+    return _pack(width) + _unpack(width) + _spread(width) + _collect(width)
 
 
 def _transposed(b: Body, rows: list[str]) -> list[str]:
@@ -99,22 +99,26 @@ def _unpack(width: int) -> str:
 
 
 def _spread(width: int) -> str:
-    """One state in all lanes."""
+    """One state in all lanes, or as it is where there is one lane."""
     b, V = Body(width), vector_type(width)
-    with b.loop("%size") as j:
+    with b.when(b.let("icmp eq i64 %lanes, 1")):
+        b.do("call void @llvm.memcpy.p0.p0.i64(ptr %packed, ptr %row, i64 " + b.let("shl i64 %size, 3") + ", i1 false)")
+    count = b.let(f"select i1 {b.let('icmp eq i64 %lanes, 1')}, i64 0, i64 %size")
+    with b.loop(count) as j:
         number = b.let(f"load double, ptr {b.offset('%row', j, 'double')}, align 8")
         one = b.let(f"insertelement {V} poison, double {number}, i32 0")
         vector = b.let(f"shufflevector {V} {one}, {V} poison, <{width} x i32> zeroinitializer")
         b.do(f"store {V} {vector}, ptr {b.offset('%packed', j, V)}, align {8 * width}")
     b.do("ret void")
-    return b.function("internal void @spread(ptr noalias %packed, ptr %row, i64 %size) nounwind")
+    return b.function("internal void @spread(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) nounwind")
 
 
 def _collect(width: int) -> str:
-    """The first lane."""
-    b, V = Body(width), vector_type(width)
+    """The first lane of so many."""
+    b = Body(width)
     with b.loop("%size") as j:
-        number = b.let(f"load double, ptr {b.offset('%packed', j, V)}, align 8")
+        at = b.let(f"mul i64 {j}, %lanes")
+        number = b.let(f"load double, ptr {b.offset('%packed', at, 'double')}, align 8")
         b.do(f"store double {number}, ptr {b.offset('%row', j, 'double')}, align 8")
     b.do("ret void")
-    return b.function("internal void @collect(ptr noalias %packed, ptr %row, i64 %size) nounwind")
+    return b.function("internal void @collect(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) nounwind")

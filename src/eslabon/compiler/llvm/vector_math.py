@@ -169,15 +169,31 @@ _VECTOR: dict[str, Callable[..., Vector]] = {
 }  # fmt: skip
 
 
-def function_name(operation: str) -> str:
-    """What the vector version of an operation is called in the module."""
-    return f"@vector.{operation}"
+def function_name(operation: str, width: int, fused: bool) -> str:
+    """What an operation on vectors is called; "sincos" gives both."""
+    return f"@eslabon.{operation}.v{width}{'' if fused else '.plain'}"
 
 
-def _header(operation: str, width: int) -> str:
+def _result(operation: str, width: int) -> str:
     t = vector_type(width)
-    arguments = ", ".join([f"{t} %x", f"{t} %y"][: ARITY[operation]])
-    return f"internal {t} {function_name(operation)}({arguments}) nounwind"
+    return f"{{{t}, {t}}}" if operation == "sincos" else t
+
+
+def _arguments(operation: str, width: int) -> list[str]:
+    return [vector_type(width)] * ARITY.get(operation, 1)
+
+
+def declarations(operations: set[str], width: int, fused: bool) -> str:
+    """What a kernel must know of the operations that it calls."""
+    return "".join(
+        f"declare {_result(o, width)} {function_name(o, width, fused)}({', '.join(_arguments(o, width))})\n"
+        for o in sorted(operations)
+    )
+
+
+def names(width: int, fused: bool) -> list[str]:
+    """All operations on vectors of a width."""
+    return [function_name(o, width, fused) for o in sorted({"sincos", *ARITY} - {"sin", "cos"})]
 
 
 def _vectorised(operation: str, width: int) -> str:
@@ -186,10 +202,21 @@ def _vectorised(operation: str, width: int) -> str:
     if operation == "tan":
         result = _far_lanes(b, b.vector("%x"), [result], ["tan"])[0]
     b.do(f"ret {result.type} {result.name}")
-    return b.function(_header(operation, width))
+    return _function(b, operation, function_name(operation, width, True))
 
 
-def _lane_by_lane(operation: str, width: int) -> str:
+def _function(b: Body, operation: str, name: str) -> str:
+    given = zip(_arguments(operation, b.width), ("%x", "%y"), strict=False)
+    arguments = ", ".join(f"{kind} {x}" for kind, x in given)
+    return b.function(f"{_result(operation, b.width)} {name}({arguments}) nounwind")
+
+
+def _lanes(operation: str, width: int) -> str:
+    """The name of the C library's function for each lane."""
+    return f"@lanes.{operation}.v{width}"
+
+
+def _lane_by_lane(operation: str, width: int, name: str) -> str:
     """The C library's function for each lane."""
     b = Body(width)
     t, result = vector_type(width), "poison"
@@ -198,7 +225,7 @@ def _lane_by_lane(operation: str, width: int) -> str:
         value = b.let(f"call double @{operation}(" + ", ".join(f"double {n}" for n in numbers) + ")")
         result = b.let(f"insertelement {t} {result}, double {value}, i32 {lane}")
     b.do(f"ret {t} {result}")
-    return b.function(_header(operation, width))
+    return _function(b, operation, name)
 
 
 def _far_lanes(b: Body, x: Vector, results: list[Vector], operations: list[str]) -> list[Vector]:
@@ -207,7 +234,7 @@ def _far_lanes(b: Body, x: Vector, results: list[Vector], operations: list[str])
     slow, done, before = b.new_label("slow"), b.new_label("done"), b.label
     b.do(f"br i1 {far.anywhere()}, label %{slow}, label %{done}")
     b.start(slow)
-    exact = [Vector(b, b.let(f"call {x.type} @lanes.{o}({x.type} {x.name})")) for o in operations]
+    exact = [Vector(b, b.let(f"call {x.type} {_lanes(o, b.width)}({x.type} {x.name})")) for o in operations]
     replaced = [b.select(far, e, r) for e, r in zip(exact, results, strict=True)]
     b.do(f"br label %{done}")
     b.start(done)
@@ -217,28 +244,30 @@ def _far_lanes(b: Body, x: Vector, results: list[Vector], operations: list[str])
     ]
 
 
-def sincos_function(width: int, fused: bool) -> str:
+def _sincos_function(width: int, fused: bool) -> str:
     """Both at once, since whoever needs one mostly needs the other."""
     b, t = Body(width), vector_type(width)
-    x, pair = b.vector("%x"), f"{{{t}, {t}}}"
+    x, pair = b.vector("%x"), _result("sincos", width)
     if fused:
         s, c = (v.name for v in _far_lanes(b, x, list(_sincos(b, x)), ["sin", "cos"]))
     else:
-        s, c = (b.let(f"call {t} @lanes.{o}({t} %x)") for o in ("sin", "cos"))
+        s, c = (b.let(f"call {t} {_lanes(o, width)}({t} %x)") for o in ("sin", "cos"))
     first = b.let(f"insertvalue {pair} poison, {t} {s}, 0")
     b.do(f"ret {pair} {b.let(f'insertvalue {pair} {first}, {t} {c}, 1')}")
-    return b.function(f"internal {pair} @vector.sincos({t} %x) nounwind")
+    return _function(b, "sincos", function_name("sincos", width, fused))
 
 
-def definitions(operations: set[str], width: int, fused: bool) -> str:
-    """LLVM functions for the given operations; `fused` says that the processor multiplies and adds in one rounding."""
-    trigonometric = operations & {"sin", "cos"}
-    plain = operations - {"sin", "cos"}
-    text = [_vectorised(o, width) if fused and o in _VECTOR else _lane_by_lane(o, width) for o in sorted(plain)]
-    libm = {o for o in plain if not (fused and o in _VECTOR)}
-    far = ({"sin", "cos"} if trigonometric else set()) | ({"tan"} if "tan" in plain and fused else set())
-    text += [_lane_by_lane(o, width).replace("@vector.", "@lanes.") for o in sorted(far)]
-    if trigonometric:
-        text.append(sincos_function(width, fused))
-    declared = [f"declare double @{o}({', '.join(['double'] * ARITY[o])})\n" for o in sorted(libm | far)]
-    return "".join(declared + text)
+def definitions(width: int, fused: bool) -> str:
+    """LLVM functions for all operations on vectors; `fused` says that the processor multiplies and adds in one rounding."""
+    text = [_lane_by_lane(o, width, _lanes(o, width)) for o in ("sin", "cos", "tan")]
+    for operation in sorted(ARITY.keys() - {"sin", "cos"}):
+        if fused and operation in _VECTOR:
+            text.append(_vectorised(operation, width))
+        else:
+            text.append(_lane_by_lane(operation, width, function_name(operation, width, fused)))
+    return "".join([*text, _sincos_function(width, fused)])
+
+
+def library() -> str:
+    """The functions of the C library that lanes are given to."""
+    return "".join(f"declare double @{o}({', '.join(['double'] * ARITY[o])})\n" for o in sorted(ARITY))

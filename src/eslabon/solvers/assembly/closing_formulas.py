@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,14 @@ import numpy as np
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula, Seldom, evaluate, settled_apart
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
+from eslabon.compiler.function import Function
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition, redundancy_is_constant
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import chosen_frame, jacobian, placement
 from eslabon.kinematics.tree import relative
@@ -22,7 +27,7 @@ from eslabon.least_squares import descent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
-from eslabon.model.memory import family_of, per_model
+from eslabon.model.memory import per_model
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
 from eslabon.solvers.ranges import SLACK, Ranges
@@ -37,7 +42,6 @@ LONGEST = 0.6  # motion of any joint
 BENT = 0.2  # correction against motion: half the angle by which the path turns
 CONTRACTS = 0.5  # a correction against the one before
 CORRECTIONS = 5
-WORTH = 10  # evaluations that a solution takes otherwise
 CONVERGED = 1e-9  # a correction whose square is round-off
 FALLEN = 0.35  # of 1 at the knot: how far the equations may come to being singular
 SINGULAR_PIVOT = 1e-12  # a pivot at which there is no tangent
@@ -223,18 +227,18 @@ COORDINATES, X = Argument("q", lambda m, given, **_: (m.nq,)), Argument("x", _va
 CLOSING = Formula(
     "closing_step",
     closing_step,
-    ("q", Argument("damping", ()), Argument("pose", (4, 4)), *LIMITS),
+    (Q, Argument("damping", ()), Argument("pose", (4, 4)), *LIMITS),
     (COORDINATES, *(Argument(name, ()) for name in ("error", "motion", "pivot"))),
     {"given": Prescription()},
-    seldom=True,
+    rare=True,
 )
 ADVANCE = Formula(
     "advance",
     advance,
-    ("q", X, Argument("dx", displacement_shape), Argument("whole", ())),
+    (Q, X, Argument("dx", displacement_shape), Argument("whole", ())),
     (COORDINATES, *(Argument(name, ()) for name in ("good", "bent", "pivot", "change"))),
     {"given": Prescription()},
-    seldom=True,
+    rare=True,
 )
 ADVANCE_DESIGN = replace(
     ADVANCE,
@@ -246,10 +250,11 @@ ADVANCE_DESIGN = replace(
 NEAR_CLOSURE = Formula(
     "near_closure",
     near_closure,
-    ("q", X, *LIMITS),
-    (COORDINATES, Argument("sound", (), bound=(">", 0.5))),
+    (Q, X, *LIMITS),
+    (COORDINATES,),
     {"given": Prescription()},
-    seldom=True,
+    checks=(Argument("sound", (), bound=(">", 0.5)),),
+    rare=True,
 )
 
 
@@ -272,7 +277,7 @@ def solve_closure(
 
 class NearClosure:
     """The configuration for prescribed values near those of a closed one, all in native code; None where there is more to
-    it, and until so many have been asked for that it pays to make the code."""
+    it."""
 
     @staticmethod
     @per_model
@@ -280,24 +285,23 @@ class NearClosure:
         return NearClosure(m, given)
 
     def __init__(self, m: Model, given: Prescription) -> None:
-        self._m = m
-        suited = m.closed and given.plain(m) and family_of(m) is None  # of a variant one call is not worth the code
-        self._call: Any = evaluate(m, NEAR_CLOSURE, given=given) if suited else None
-        self._ready, self._shapes, ranges = False, ((m.nq,), _values(m, given)), Ranges.of(m)
+        self._m, self._given = m, given
+        self._suited = (
+            m.closed and given.plain(m) and m.variant_of is None
+        )  # of a variant one call is not worth the code
+        self._shapes, ranges = ((m.nq,), _values(m, given)), Ranges.of(m)
         self._limits = {True: (ranges.lower, ranges.upper), False: (ranges.unlimited.lower, ranges.unlimited.upper)}
 
     def __call__(self, q: Floats, x: Floats, limits: bool) -> Floats | None:
-        if (q.shape, x.shape) != self._shapes or not q.dtype == x.dtype == np.float64:
+        if not self._suited or (q.shape, x.shape) != self._shapes or not q.dtype == x.dtype == np.float64:
             return None
-        if settled_apart(self._m):
-            return None
-        if not self._ready:
-            if self._call is None or (isinstance(self._call, Seldom) and not self._call.pays(WORTH)):
-                return None
-            self._call, self._ready = getattr(self._call, "native", self._call), True
-            self._call.__self__.on_violation = lambda *_: [None]
-        found: Floats | None = self._call(q, x, *self._limits[limits])
+        found: Floats | None = self._native(q, x, *self._limits[limits])
         return found
+
+    @cached_property
+    def _native(self) -> Callable[..., Any]:
+        call: Function = evaluate(self._m, NEAR_CLOSURE, given=self._given)
+        return call.with_checks({}, lambda *_: [None]).native
 
 
 def residual(m: Model, q: Any, designs: Designs = DESCRIBED) -> Floats:

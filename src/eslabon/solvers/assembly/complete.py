@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import choice, states
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, SingularityError, tell_of_singularity
+from eslabon.formulas.inputs import Q, V
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.solvers.assembly.assemble import assemble
@@ -131,14 +133,14 @@ def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[
 COMPLETING = Formula(
     "completing",
     completing,
-    ("q", *(Argument(name, displacement_shape, "prescribed velocities") for name in ("va", "aa"))),
+    (Q, *(Argument(name, displacement_shape, "prescribed velocities") for name in ("va", "aa"))),
     (
         *(Argument(name, lambda m, given: (m.nv,)) for name in ("v", "a")),
         Argument("residual", ()),
         Argument("condition", ()),
     ),
     {"given": Prescription()},
-    seldom=True,
+    rare=True,
 )
 
 
@@ -169,8 +171,8 @@ def all_rows(m: Model, q: Any, v: Any) -> list[Any]:
 
 
 ALL_ROWS = Formula(
-    "all_rows", all_rows, ("q", "v"),
-    (Argument("J", lambda m: (len(row_names(m)), m.nv)), Argument("gamma", lambda m: (len(row_names(m)),))), seldom=True)  # fmt: skip
+    "all_rows", all_rows, (Q, V),
+    (Argument("J", lambda m: (len(row_names(m)), m.nv)), Argument("gamma", lambda m: (len(row_names(m)),))), rare=True)  # fmt: skip
 
 
 def project(

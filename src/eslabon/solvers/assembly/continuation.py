@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.model import Model
 from eslabon.solvers.assembly.closing_formulas import (

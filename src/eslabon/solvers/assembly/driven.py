@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eslabon.arguments import choice, finite, states
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
+from eslabon.formulas.inputs import Q, V
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.model.memory import per_model
@@ -178,10 +180,10 @@ def closure_rates(m: Model, q: Any, v: Any) -> list[Any]:
 
 
 RATES = Formula(
-    "closure_rates", closure_rates, ("q", "v"),
+    "closure_rates", closure_rates, (Q, V),
     (
         Argument("J", lambda m: (len(row_names(m)), m.nv)), Argument("gamma", lambda m: (len(row_names(m)),)),
         Argument("ahead", lambda m: (len(row_names(m)),)),
     ),
-    seldom=True,
+    rare=True,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import CLOSED, CLOSURE
 from eslabon.errors import AssemblyError
 from eslabon.model import Model

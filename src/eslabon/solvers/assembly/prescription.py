@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,19 +9,19 @@ import numpy as np
 
 from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
-from eslabon.arguments import finite, states, text
-from eslabon.compiler.evaluator import Formula
-from eslabon.compiler.evaluator import evaluate as evaluated
+from eslabon.arguments import finite, names, states, text
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import generic, rank
 from eslabon.errors import ModelError
+from eslabon.formulas.quantities import quantity
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
-from eslabon.quantities import evaluate
 from eslabon.solvers.poses import checked_poses
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -66,7 +65,9 @@ class Prescription:
     def values(self, m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
         """What configurations give for that which is prescribed."""
         if self.frame is not None:
-            return np.asarray(evaluate(m, "pose", frame=self.frame, parameters=designs.names)(q, *designs.inputs))
+            return np.asarray(
+                evaluate(m, quantity(m, "pose"), frame=self.frame, parameters=designs.names)(q, *designs.inputs)
+            )
         return q[..., self.coordinates(m)]
 
     def displacement(self, m: Model, to: Floats, start: Floats) -> Floats:
@@ -118,7 +119,7 @@ def sizes(m: Model, designs: Designs) -> Floats:
     """The same of each design."""
     if not designs.names:
         return np.full(designs.lead, size(m))
-    return np.asarray(evaluated(m, SIZE, designs.names)(*designs.inputs))
+    return np.asarray(evaluate(m, SIZE, designs.names)(*designs.inputs))
 
 
 def symbolic_size(m: Model) -> Any:
@@ -130,7 +131,7 @@ def symbolic_size(m: Model) -> Any:
     return casadi.if_else(longest > 0, longest, 1.0)
 
 
-SIZE = Formula("mechanism_size", symbolic_size, (), (Argument("size", ()),), seldom=True)
+SIZE = Formula("mechanism_size", symbolic_size, (), (Argument("size", ()),), rare=True)
 
 
 def design_scales(m: Model, designs: Designs) -> Floats:
@@ -153,7 +154,7 @@ def determinacy(m: Model, given: Prescription) -> Determinacy:
     q = generic(m) if m.closed else m.home()
     J = jacobian_at(m, q)
     if given.frame is not None:
-        rows = evaluate(m, "jacobian", frame=given.frame, axes="spatial")(q)
+        rows = evaluate(m, quantity(m, "jacobian"), frame=given.frame, axes="spatial")(q)
         together = _rank(np.vstack([J, rows]))
         return Determinacy(m.nv - together, 6 - (together - _rank(J)))
     free = given.free(m)
@@ -196,12 +197,10 @@ def by_joints(m: Model, joints: tuple[str, ...] | str | None) -> Prescription:
     """The joints that are prescribed: the actuated ones unless others are named."""
     if joints is None:
         return _actuated(m)
-    if isinstance(joints, bytes) or not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints):
-        raise ModelError(f"joints names the prescribed joints, as in joints=('q1', 'q2'); it is {joints!r}.")
-    names = (joints,) if isinstance(joints, str) else tuple(joints)
-    if len(set(names)) != len(names):
-        raise ModelError(f"joints names a joint twice: {', '.join(names)}.")
-    return Prescription(tuple(m.joint(name).name for name in names))
+    chosen = names(joints, "joints")
+    if len(set(chosen)) != len(chosen):
+        raise ModelError(f"joints names a joint twice: {', '.join(chosen)}.")
+    return Prescription(tuple(m.joint(name).name for name in chosen))
 
 
 @per_model

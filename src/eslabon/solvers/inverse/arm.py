@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon import quantities
 from eslabon.arguments import floats, text
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import InverseKinematicsError, ModelError
+from eslabon.formulas.quantities import quantity
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.kinematics.tree import chain
 from eslabon.model.builder import an_axis
@@ -61,7 +61,7 @@ class Arm:
 
         if limits not in self._starts:
             q = np.where(self.unmoved, self.m.home(), self.ranges(limits).spread(STARTS))
-            reached = self.task.of_pose(quantities.evaluate(self.m, "pose", frame=self.task.frame)(q))
+            reached = self.task.of_pose(evaluate(self.m, quantity(self.m, "pose"), frame=self.task.frame)(q))
             self._starts[limits] = Starts(q, cKDTree(reached * self.task.weights))
         return self._starts[limits]
 
@@ -83,7 +83,7 @@ class Arm:
 
     def pose(self, q: Floats, *values: Floats) -> Floats:
         """The pose of the frame."""
-        return quantities.evaluate(self.m, "pose", parameters=self.parameters, frame=self.task.frame)(q, *values)
+        return evaluate(self.m, quantity(self.m, "pose"), parameters=self.parameters, frame=self.task.frame)(q, *values)
 
     @cached_property
     def steps(self) -> Callable[..., Any]:
@@ -107,14 +107,14 @@ class Arm:
     def near_solution(self) -> Callable[..., Any]:
         """One configuration from one that is near, a tuple; or else a list of the same, where the steps have ended."""
         call: Any = evaluate(self.m, NEAR_SOLUTION, task=self.task)
-        call.__self__.on_violation = lambda _, results: [results]
-        return call
+        native: Callable[..., Any] = call.with_checks({}, lambda _, results: [results]).native
+        return native
 
     def equations(self, q: Floats, x: Floats) -> tuple[Floats, Floats]:
         """The task's equations f and their Jacobian over the velocities that move the frame."""
-        values, words = self._inputs(x), {"frame": self.task.frame, "axes": "aligned", "parameters": self.parameters}
+        values, frame = self._inputs(x), self.task.frame
         f, S = self.task.equations(self.pose(q, *values), self.asked(x))
-        J = quantities.evaluate(self.m, "jacobian", **words)(q, *values)
+        J = evaluate(self.m, quantity(self.m, "jacobian"), self.parameters, frame=frame, axes="aligned")(q, *values)
         return f, S @ J[..., self.moving]
 
     def velocities(self, moving: Floats) -> Floats:

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from eslabon.arguments import choice, count, positive, states, text
+from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
+from eslabon.formulas.quantities import quantity
 from eslabon.model.configuration import integrate
-from eslabon.quantities import evaluate
 from eslabon.solvers.batches import flattened
 from eslabon.solvers.inverse.arm import Arm, prepared
 from eslabon.solvers.poses import checked_poses
@@ -107,7 +108,9 @@ def _invariants(arm: Arm, pose: Floats) -> tuple[Floats, Floats]:
 
 
 def _jacobian(arm: Arm, q: Any) -> Floats:
-    J: Floats = evaluate(arm.m, "jacobian", frame=arm.task.frame, axes="aligned")(np.asarray(q, dtype=float))
+    J: Floats = evaluate(arm.m, quantity(arm.m, "jacobian"), frame=arm.task.frame, axes="aligned")(
+        np.asarray(q, dtype=float)
+    )
     return J[..., arm.moving]
 
 
@@ -121,7 +124,9 @@ def _rates(arm: Arm, q: Floats, turned: Floats, S: Floats, inverse: Floats, spat
 
     made = [solved(_times(turned, spatial[0]))]
     if len(spatial) > 1:
-        bias = evaluate(arm.m, "acceleration", frame=arm.task.frame, axes="aligned")(q, made[0], np.zeros(arm.m.nv))
+        bias = evaluate(arm.m, quantity(arm.m, "acceleration"), frame=arm.task.frame, axes="aligned")(
+            q, made[0], np.zeros(arm.m.nv)
+        )
         made.append(solved(_times(turned, spatial[1]) - _times(S, bias)))
     return made
 

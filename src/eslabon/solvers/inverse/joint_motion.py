@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import choice, states, text
-from eslabon.compiler import evaluator
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_WORDS, InputError, ModelError, tell_of_singularity
+from eslabon.formulas.quantities import quantity
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model.configuration import coordinate_columns, coordinate_names, velocity_columns, velocity_names
 from eslabon.pages.notebook import attributes, in_groups
 from eslabon.plotting import InTime, by_unit, saved, time_figure
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import ALL_ROWS
 from eslabon.solvers.assembly.prescription import Prescription, size, start
@@ -176,15 +176,15 @@ def _with_loops(
     lead, (begin, target, V, A) = flattened(**given)
     q = assemble(m, pose=target, guess=begin, frame=chosen, limits=limits, singular=singular)
     scale = np.repeat([1.0, 1 / size(m)], 3)
-    C, J = jacobian_at(m, q), evaluate(m, "jacobian", frame=chosen, axes="aligned")(q) * scale[:, None]
+    C, J = jacobian_at(m, q), evaluate(m, quantity(m, "jacobian"), frame=chosen, axes="aligned")(q) * scale[:, None]
     back: Floats = np.linalg.pinv(C, rcond=RANK).astype(float)
     closing = np.eye(m.nv) - back @ C
     factor = Factor.of(J @ closing, reachable_twists(m, chosen, "all").rank)
     v = _times(closing, factor.solve(V * scale))
-    a = _times(back, evaluator.evaluate(m, ALL_ROWS)(q, v)[1])
-    bias = evaluate(m, "acceleration", frame=chosen, axes="aligned")(q, v, a)
+    a = _times(back, evaluate(m, ALL_ROWS)(q, v)[1])
+    bias = evaluate(m, quantity(m, "acceleration"), frame=chosen, axes="aligned")(q, v, a)
     a = a + _times(closing, factor.solve((A - bias) * scale))
-    here = evaluate(m, "pose", frame=chosen)(q)
+    here = evaluate(m, quantity(m, "pose"), frame=chosen)(q)
     gap = Prescription(frame=chosen).displacement(m, target, here)
     missed = [np.linalg.norm(x, axis=-1) for x in (gap[:, 3:], gap[:, :3], _times(J, v) - V * scale)]
     made = JointMotion(*(x.reshape((*lead, *x.shape[1:]))[()] for x in (q, v, a, *missed, factor.condition)))
@@ -213,8 +213,8 @@ def rates(
     speeds = _times(wanted, twist)
     moving = factor.solve(speeds)
     v = arm.velocities(moving)
-    own_twist = evaluate(m, "velocity", frame=task.frame, axes="aligned")(q, v)
-    bias = evaluate(m, "acceleration", frame=task.frame, axes="aligned")(q, v, np.zeros(m.nv))
+    own_twist = evaluate(m, quantity(m, "velocity"), frame=task.frame, axes="aligned")(q, v)
+    bias = evaluate(m, quantity(m, "acceleration"), frame=task.frame, axes="aligned")(q, v, np.zeros(m.nv))
     asked = _times(wanted, acceleration) + task.centripetal(pose[..., :3, :3], twist)
     made = _times(S, bias) + task.centripetal(here[..., :3, :3], own_twist)
     a = arm.velocities(factor.solve(asked - made))

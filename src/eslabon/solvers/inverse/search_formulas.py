@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.tree import chain
 from eslabon.least_squares import DAMPING, LOOK
 from eslabon.model import Model
@@ -93,15 +94,16 @@ TARGET = Argument("x", lambda m, task: (task.size,))
 SEARCH_STEPS = Formula(
     "inverse_kinematics_steps",
     search_steps,
-    ("q", *_coordinates("best"), *_numbers("error"), TARGET, *_numbers("damping", "goal"), *_coordinates("lower", "upper")),
+    (Q, *_coordinates("best"), *_numbers("error"), TARGET, *_numbers("damping", "goal"), *_coordinates("lower", "upper")),
     (*_coordinates("q", "best"), *_numbers("error", "taken")),
     {"task": None},
 )  # fmt: skip
-MISSED = Formula("missed", missed, ("q", TARGET), _numbers("distance", "angle"), {"task": None})
+MISSED = Formula("missed", missed, (Q, TARGET), _numbers("distance", "angle"), {"task": None})
 NEAR_SOLUTION = Formula(
     "near_solution",
     near_solution,
-    ("q", Argument("pose", (4, 4)), *_numbers("tolerance", "goal"), *_coordinates("lower", "upper")),
-    (*_coordinates("q"), *_numbers("distance", "angle", "taken"), Argument("sound", (), bound=(">", 0.5))),
+    (Q, Argument("pose", (4, 4)), *_numbers("tolerance", "goal"), *_coordinates("lower", "upper")),
+    (*_coordinates("q"), *_numbers("distance", "angle", "taken")),
     {"task": None},
+    checks=(Argument("sound", (), bound=(">", 0.5)),),
 )

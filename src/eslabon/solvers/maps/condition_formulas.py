@@ -8,9 +8,11 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler import threads as pools
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.partition import RANK, partition, redundancy_is_constant
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import equations
 from eslabon.kinematics.frames import jacobian
 from eslabon.model import Model
@@ -89,13 +91,13 @@ def _twist_rows(m: Model, driving: Driving) -> int:
 CONDITIONS = Formula(
     "map_conditions",
     map_conditions,
-    ("q", Argument("unit", ()), Argument("basis", lambda m, driving: (_twist_rows(m, driving), len(driving.driven)))),
+    (Q, Argument("unit", ()), Argument("basis", lambda m, driving: (_twist_rows(m, driving), len(driving.driven)))),
     (
         Argument("parallel", lambda m, driving: (len(driving.dependent),) * 2 if _is_large(driving) else ()),
         *(Argument(name, ()) for name in Judged._fields[1:]),
     ),
     {"driving": Driving((), (), (), "", "all", False)},
-    seldom=True,
+    rare=True,
 )
 
 

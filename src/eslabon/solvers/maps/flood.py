@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.model import Model
 from eslabon.solvers.maps.map_coordinates import MapGrid
 from eslabon.solvers.maps.pose_equations import FEATURES, LONGEST, NEWTON, Blocks

@@ -12,11 +12,12 @@ import numpy as np
 
 from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import Floats, count, finite, known_words, mapping
+from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import InputError, ModelError, shown
+from eslabon.formulas.quantities import quantity
 from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, coordinate_names
-from eslabon.quantities import evaluate
 from eslabon.solvers.assembly.prescription import home
 from eslabon.solvers.singularities import reachable_twists
 from eslabon.solvers.targets.target import plane
@@ -109,7 +110,7 @@ def map_grid(m: Model, frame: str | None, over: Any, shape: Any, most: int) -> M
 
 def values_at(m: Model, asked: Asked, q: Floats) -> Floats:
     """What configurations (..., nq) give for that which is prescribed."""
-    T = np.asarray(evaluate(m, "pose", frame=asked.frame)(q))
+    T = np.asarray(evaluate(m, quantity(m, "pose"), frame=asked.frame)(q))
     R, p = T[..., :3, :3], T[..., :3, 3]
     first, second = np.array(plane(m))
     pose = {name: p[..., k] for k, name in enumerate(POSITION)}

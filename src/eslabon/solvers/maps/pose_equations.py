@@ -14,10 +14,12 @@ import numpy as np
 from eslabon.algebra.rotations import rotation_from_rpy
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.partition import around, partition, redundancy_is_constant
 from eslabon.errors import ModelError
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import placement
 from eslabon.kinematics.tree import on_body, placements
@@ -143,14 +145,14 @@ def features(m: Model, q: Any) -> Any:
 X = Argument("x", lambda m, asked, **_: (len(asked.pose) + len(asked.joints),))
 NOTHING = Asked("", (), ())
 SLOPES = Formula(
-    "map_slopes", slopes, ("q", X), (Argument("A", None), Argument("by_values", None)), {"asked": NOTHING}, seldom=True
+    "map_slopes", slopes, (Q, X), (Argument("A", None), Argument("by_values", None)), {"asked": NOTHING}, rare=True
 )
 NEWTON = Formula(
-    "map_newton", newton, ("q", X),
+    "map_newton", newton, (Q, X),
     (Argument("q", lambda m, asked, blocks: (m.nq,)), *(Argument(y, ()) for y in ("left", "last", "moved", "first", "code"))),
-    {"asked": NOTHING, "blocks": Blocks((), ())}, seldom=True,
+    {"asked": NOTHING, "blocks": Blocks((), ())}, rare=True,
 )  # fmt: skip
-FEATURES = Formula("map_features", features, ("q",), (Argument("features", None),), seldom=True)
+FEATURES = Formula("map_features", features, (Q,), (Argument("features", None),), rare=True)
 
 
 # -- which rows, which blocks -------------------------------------------------------------------------------------------------

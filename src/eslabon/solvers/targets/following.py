@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import choice, finite, flag, positive
-from eslabon.compiler.evaluator import evaluate
+from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import residuals_at
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (
@@ -80,7 +80,7 @@ def rates_at(
     made = rates(m, parts, q, first, second, designs=designs)
     v, a = made.v.reshape(*lead, m.nv), made.a.reshape(*lead, m.nv)
     shaped = Rates(v, a, made.slip.reshape(lead), made.condition.reshape(lead))
-    return shaped, np.broadcast_to(first, (len(q), first.shape[-1])).reshape(*lead, -1)
+    return shaped, np.broadcast_to(first, (len(q), first.shape[-1])).reshape(*lead, first.shape[-1])
 
 
 def _rate(x: Any, name: str, count: int) -> Floats:

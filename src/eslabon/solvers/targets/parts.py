@@ -10,16 +10,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import casadi
 import numpy as np
 
+from eslabon.algebra.arrays import casadi
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
 
 SX = Any  # casadi.SX
 Vector = tuple[float, float, float]
 ROWS = ("rx", "ry", "rz", "x", "y", "z")  # of a pose: turns about the ground's axes, then the position
-ANGULAR, LINEAR = casadi.DM.eye(6)[:3, :], casadi.DM.eye(6)[3:, :]
+
+
+ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
+
+
+def _half(rows: slice) -> Any:
+    """The matrix that takes the angular or the linear half out of a twist."""
+    return casadi.DM.eye(6)[rows, :]
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Position(Part):
         return _norm(p - x), casadi.SX(0)
 
     def rate(self, R: SX) -> SX:
-        return LINEAR
+        return _half(LINEAR)
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ class Orientation(Part):
         return casadi.SX(0), _norm(_turn(R, x))
 
     def rate(self, R: SX) -> SX:
-        return ANGULAR
+        return _half(ANGULAR)
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class Axis(Part):
         return casadi.SX(0), 2.0 * casadi.asin(casadi.fmin(1.0, _norm(self._tip(R) - x) / 2.0))
 
     def rate(self, R: SX) -> SX:
-        return -casadi.skew(self._tip(R)) @ ANGULAR
+        return -casadi.skew(self._tip(R)) @ _half(ANGULAR)
 
     def _tip(self, R: SX) -> SX:
         return R @ casadi.DM(list(self.axis))
@@ -111,7 +118,7 @@ class InPlane(Part):
         return _norm(_directions(self.first, self.second) @ p - x), casadi.SX(0)
 
     def rate(self, R: SX) -> SX:
-        return _directions(self.first, self.second) @ LINEAR
+        return _directions(self.first, self.second) @ _half(LINEAR)
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,7 @@ class AngleInPlane(Part):
         return casadi.SX(0), casadi.fabs(casadi.atan2(casadi.sin(off), casadi.cos(off)))
 
     def rate(self, R: SX) -> SX:
-        return _directions(tuple(np.cross(self.first, self.second))) @ ANGULAR
+        return _directions(tuple(np.cross(self.first, self.second))) @ _half(ANGULAR)
 
     def _seen(self, R: SX) -> SX:
         return _directions(self.first, self.second) @ (R @ casadi.DM(list(self.first)))

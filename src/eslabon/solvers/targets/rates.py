@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import DESCRIBED, Designs
+from eslabon.formulas.inputs import Q, V
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import jacobian, placement
 from eslabon.model import Model
@@ -163,18 +165,18 @@ def _rates(m: Model, parts: Parts) -> tuple[int]:
 OPTIONS: dict[str, Any] = {"parts": ()}
 TWISTS = tuple(Argument(name, (6,), "components of a twist") for name in ("twist", "acceleration"))
 ASKED = Formula(
-    "target_rates", asked, ("q",),
+    "target_rates", asked, (Q,),
     (Argument("A", lambda m, parts: (rate_rows(m, parts) + len(row_names(m)), m.nv)), Argument("ahead", _closure)),
-    OPTIONS, seldom=True,
+    OPTIONS, rare=True,
 )  # fmt: skip
 DRIFT = Formula(
-    "target_drift", drift, ("q", "v"), (Argument("drift", _rates), Argument("gamma", _closure)), OPTIONS, seldom=True
+    "target_drift", drift, (Q, V), (Argument("drift", _rates), Argument("gamma", _closure)), OPTIONS, rare=True
 )
 TURNING = Formula(
-    "target_turning", turning, ("q", "v", Argument("mu", lambda m, parts: (rate_rows(m, parts) + len(row_names(m)),))),
-    (Argument("turned", lambda m, parts: (m.nv,)),), OPTIONS, seldom=True,
+    "target_turning", turning, (Q, V, Argument("mu", lambda m, parts: (rate_rows(m, parts) + len(row_names(m)),))),
+    (Argument("turned", lambda m, parts: (m.nv,)),), OPTIONS, rare=True,
 )  # fmt: skip
 OF_TWISTS = Formula(
-    "rates_of_twists", of_twists, ("q", *TWISTS), (Argument("first", _rates), Argument("second", _rates)), OPTIONS,
-    seldom=True,
+    "rates_of_twists", of_twists, (Q, *TWISTS), (Argument("first", _rates), Argument("second", _rates)), OPTIONS,
+    rare=True,
 )  # fmt: skip

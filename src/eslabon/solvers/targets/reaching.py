@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import choice, count, flag, positive
-from eslabon.compiler.evaluator import Formula, evaluate
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (
@@ -25,6 +26,7 @@ from eslabon.errors import (
     ModelError,
     tell_of_singularity,
 )
+from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import placement
 from eslabon.model import Model
@@ -421,16 +423,16 @@ def error_rows(m: Model, parts: tuple[Any, ...]) -> int:
 
 _X = Argument("x", lambda m, parts: (sum(part.size for part in parts),), "numbers of the target")
 TERMS = Formula(
-    "target_terms", terms, ("q", _X, Argument("shift", lambda m, parts: (error_rows(m, parts),))),
+    "target_terms", terms, (Q, _X, Argument("shift", lambda m, parts: (error_rows(m, parts),))),
     (
         Argument("r", lambda m, parts: (error_rows(m, parts),)), Argument("Jr", lambda m, parts: (error_rows(m, parts), m.nv)),
         Argument("phi", lambda m, parts: (len(row_names(m)),)), Argument("J", lambda m, parts: (len(row_names(m)), m.nv)),
         Argument("multipliers", lambda m, parts: (len(row_names(m)),)), Argument("H", lambda m, parts: (m.nv, m.nv)),
     ),
-    {"parts": ()}, seldom=True,
+    {"parts": ()}, rare=True,
 )  # fmt: skip
 MISSED = Formula(
-    "target_missed", missed, ("q", _X), (Argument("distance", ()), Argument("angle", ())), {"parts": ()}, seldom=True
+    "target_missed", missed, (Q, _X), (Argument("distance", ()), Argument("angle", ())), {"parts": ()}, rare=True
 )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
 import pytest
 
+from eslabon.atomic_files import check_writable, moved_into_place, write
 from eslabon.errors import ReadError
-from eslabon.files import check_writable, write
 
 
 def test_an_old_file_survives_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,3 +51,14 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path: 
     for place in (tmp_path, old / "below.html", *read_only):
         with pytest.raises(ReadError, match="cannot be written"):
             check_writable(place)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_file_keeps_its_permissions_and_a_private_one_is_private_from_the_start(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "old")
+    path.chmod(0o640)
+    assert stat.S_IMODE(write(path, "new").stat().st_mode) == 0o640
+    with moved_into_place(tmp_path / "b.txt", 0o600) as file:
+        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
+        assert os.listdir(tmp_path).count("b.txt") == 0
+    assert stat.S_IMODE((tmp_path / "b.txt").stat().st_mode) == 0o600

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from eslabon.errors import ReadError
+from eslabon.errors import ReadError, file_name
 
 
 def write(path: str | Path, content: str | bytes) -> Path:
@@ -48,7 +48,6 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     >>> target.read_text()
     '1 2 3'
     """
-    beside: Path | None = None
     try:
         target, mode = _target(path)
         if mode is not None and not stat.S_ISREG(mode):
@@ -56,21 +55,32 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
                 yield file
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside = _beside(target)
-        with beside.open("xb") as file:
+        with moved_into_place(target) as file:
             yield file
+            if mode is not None:
+                os.chmod(file.name, stat.S_IMODE(mode))
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            beside.chmod(stat.S_IMODE(mode))
-        beside.replace(target)
         _sync(target.parent)
     except OSError as error:
         raise _refusal(path, error) from None
+
+
+@contextmanager
+def moved_into_place(target: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """A new file of this mode beside `target` that is renamed over it at the end, and deleted if anything fails.
+
+    Other processes see the old file or the new one, whole. It is not forced onto the disk, and the system's refusal
+    is its own `OSError`: see `replacing`.
+    """
+    beside = _beside(target)
+    try:
+        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            yield file
+        os.replace(beside, target)
     finally:
-        if beside is not None:
-            with suppress(OSError):
-                beside.unlink()
+        with suppress(OSError):
+            beside.unlink()
 
 
 def _beside(target: Path) -> Path:
@@ -78,7 +88,9 @@ def _beside(target: Path) -> Path:
 
 
 def _refusal(path: str | Path, error: OSError) -> ReadError:
-    return ReadError(f"{path}: it cannot be written ({error.strerror or error}); choose another place or name.")
+    return ReadError(
+        f"{file_name(path)}: it cannot be written ({error.strerror or error}); choose another place or name."
+    )
 
 
 def _target(path: str | Path) -> tuple[Path, int | None]:
@@ -88,7 +100,7 @@ def _target(path: str | Path) -> tuple[Path, int | None]:
         mode = target.stat().st_mode
     except FileNotFoundError:
         return target, None
-    except ValueError as error:  # a NUL, or half a character, in the name
+    except (ValueError, TypeError) as error:  # a NUL, or half a character, in the name; or no name
         raise OSError(str(error)) from None
     if stat.S_ISDIR(mode):
         raise OSError("it is a folder, not a file")

@@ -1,0 +1,59 @@
+"""No number depends on how often, or in which order, something was asked: what is compiled is decided by the request alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eslabon as es
+
+OFTEN = 1000  # calls; a formula that was compiled after some hundreds of them gave another last bit then
+NAMES = ("delta", "five_bar", "stewart_gough", "bricard")
+
+
+def calls(m: es.Mechanism) -> dict[str, Callable[[], Any]]:
+    """Verbs with loops, which solve, choose and project on the way: near home, and farther from it."""
+    home = m.project(m.home())
+    near, far = (home[list(m.actuated_coordinates)] + step for step in (0.01, 0.05))
+    v = np.linspace(0.1, 0.2, len(near))
+    guess = home + 1e-3
+    return {
+        "assemble near": lambda: m.assemble(near),
+        "assemble": lambda: m.assemble(far),
+        "assemble a batch": lambda: m.assemble([near, far]),
+        "complete": lambda: np.concatenate(m.complete(near, v, -v)),
+        "project": lambda: np.concatenate(m.project(guess, np.ones(m.nv))),
+        "conditions": lambda: m.conditions(home).parallel,
+        "constraint": lambda: m.constraint(guess),
+    }
+
+
+def repeated(call: Callable[[], Any], count: int) -> set[bytes]:
+    return {np.asarray(call()).tobytes() for _ in range(count)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_thousand_calls_give_the_same_bits(name: str) -> None:
+    m = es.load(name)
+    for verb, call in calls(m).items():
+        assert len(repeated(call, OFTEN if verb != "assemble" else OFTEN // 2)) == 1, verb
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_calls_changes_no_bit(name: str) -> None:
+    there, back = calls(es.load(name)), calls(es.load(name))
+    first = {verb: repeated(call, 1) for verb, call in there.items()}
+    again = {verb: repeated(call, 3) for verb, call in reversed(back.items())}
+    assert first == again
+
+
+def test_a_state_does_not_depend_on_those_that_were_asked_for_before() -> None:
+    m, other = es.load("delta"), es.load("delta")
+    home = m.home()[list(m.actuated_coordinates)]
+    for step in np.linspace(0, 0.02, 60):
+        other.assemble(home + step)
+    other.assemble(home + np.linspace(0, 0.02, 400)[:, None])
+    assert np.array_equal(m.assemble(home + 0.01), other.assemble(home + 0.01))
