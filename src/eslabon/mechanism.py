@@ -23,6 +23,7 @@ from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
+from eslabon.progress import announced
 from eslabon.verbs import (
     CallOptions,
     NativeVerbs,
@@ -1359,7 +1360,8 @@ class Mechanism(model.Model):
         """
         from eslabon.export.c_source import source
 
-        return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
+        with announced(f"writing C for {self.name}"):
+            return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
 
     def equations(
         self, quantity: str | None = None, parameters: tuple[str, ...] | bool = True, long: bool = False, **options: Any
@@ -1387,7 +1389,8 @@ class Mechanism(model.Model):
         """
         from eslabon.textbook import equations
 
-        return equations(self, quantity, parameters, long, options)
+        with announced(f"writing equations of {self.name}"):
+            return equations(self, quantity, parameters, long, options)
 
     def _graph(self, quantity: str, options: Mapping[str, Any]) -> Any:
         from eslabon.textbook import graph

@@ -18,6 +18,7 @@ from eslabon.algebra.arrays import is_symbolic
 
 P = ParamSpec("P")
 T = TypeVar("T")
+MOST = 500  # graphs of one step
 Leaf = Any  # a scalar or an array: what is no tuple and no dataclass
 
 
@@ -46,6 +47,8 @@ def traced_once(formula: Callable[P, T]) -> Callable[P, T]:
             return formula(*arguments, **choices)
         shape = (tuple(map(_shape, given)), *choices.items())
         if (graph := graphs.get(shape)) is None:
+            if len(graphs) == MOST:  # kinds of joints with ever other axes
+                graphs.clear()
             graph = graphs[shape] = _Graph.of(formula, arguments, given, choices)
         made: T = graph(given)
         return made
