@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from eslabon.compiler.llvm import lookup_loops, matrix_loops, products, tables, vector_math
-from eslabon.compiler.llvm.ir import STRAIGHT, splat, vector_type
+from eslabon.compiler.llvm.ir import STRAIGHT, splat, suffix, vector_type
 from eslabon.compiler.lookup import Lookup
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, starts
 
@@ -158,7 +158,7 @@ class _Words:
         words = {
             "V": self.V,
             "B": vector_type(width, "i1"),
-            "m": f"v{width}f64",
+            "m": suffix(width),
             "zero": "zeroinitializer",
             "one": splat(width, 1.0),
             "minus": splat(width, -1.0),
