@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from eslabon.arguments import flag, names, text
+from eslabon.compiler.calls import inlined
 from eslabon.compiler.formula import NOTHING, Formula, requested
 from eslabon.compiler.signature import Argument
 from eslabon.compiler.trace import trace
@@ -57,9 +58,10 @@ def default_quantity(m: Model) -> str:
 
 
 def graph(m: Model, formula: Formula, options: Mapping[str, Any], parameters: tuple[str, ...] = ()) -> Any:
-    """The graph of a formula as a `casadi.Function`; the time is an input where it counts."""
+    """The plain graph of a formula as a `casadi.Function`; the time is an input where it counts."""
     time = (TIME,) if m.rheonomic and formula.timed else ()
-    return trace(m, requested(m, formula, options_of(m, formula, options), (*time, *parameters)), checks=False)
+    request = requested(m, formula, options_of(m, formula, options), (*time, *parameters))
+    return inlined(trace(m, request, checks=False))
 
 
 def _letters(m: Model, parameters: tuple[str, ...] | bool) -> tuple[str, ...]:

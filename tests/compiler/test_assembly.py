@@ -12,14 +12,14 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from eslabon.compiler import matrices, native
-from eslabon.compiler.calls import call, composed, repeat
-from eslabon.compiler.linking import linked
+from eslabon.compiler import native, operators
+from eslabon.compiler.calls import call, repeat
 from eslabon.compiler.llvm import assembly, cpython, emit, machine, products
 from eslabon.compiler.llvm.assembly import Assembled
 from eslabon.compiler.program import Instruction, Program, read
 from pendulum_chain import pendulum_chain
 from randomness import seeded
+from traced_graph import traced_graph
 
 
 def run(f: Assembled, state: np.ndarray) -> np.ndarray:
@@ -43,18 +43,18 @@ def with_loops(n: int = 5) -> Any:
     """Calls, repeated ones, a factor, solutions and products of matrices, among straight code."""
     a, b = ca.SX.sym("a", 3), ca.SX.sym("b", 3)
     mixed = ca.Function("mixed", [a, b], [ca.dot(a, b) * ca.sin(a[0]) - b[1] / a[2], ca.cross(a, b)])
-    rows = matrices.lower(ca.SX.ones(n, n))
+    rows = operators.lower(ca.SX.ones(n, n))
 
     def formula(x: Any) -> Any:
         i, j = (k.tolist() for k in np.divmod(np.arange(n * n), n))
         products, crossed = repeat(mixed, (x, i), (x, j))
         M = products.reshape((n, n))
         M = M @ M.T + 3 * ca.SX.eye(n)
-        found = matrices.solved(rows, matrices.factored(rows, M), crossed[:, :n].T)
-        left = matrices.multiplied(matrices.entries(M), M, found, crossed[:, :n].T)
+        found = operators.solved(rows, operators.factored(rows, M), crossed[:, :n].T)
+        left = operators.multiplied(operators.entries(M), M, found, crossed[:, :n].T)
         return found, left, call(mixed, x[:, 0], x[:, 1])[0], ca.sum1(x**2) * ca.cos(x[0, :])
 
-    return composed("with_loops", [ca.SX.sym("x", 3, n)], formula)
+    return traced_graph("with_loops", [ca.SX.sym("x", 3, n)], formula)
 
 
 GRAPHS = {"straight": pendulum_chain(4), "with loops": with_loops()}
@@ -63,7 +63,7 @@ HOWEVER = [(level, long) for level in ("0", "1") for long in (False, True)]
 
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_neither_lanes_nor_levels_nor_cuts_nor_objects_change_a_bit(graph, monkeypatch) -> None:
-    program = linked(GRAPHS[graph])
+    program = read(GRAPHS[graph])
     state = seeded(graph).normal(size=emit.Layout.of(program).input_size)
     found = []
     for level, long in HOWEVER:
@@ -160,7 +160,7 @@ def test_fused_products_occur_with_every_sign_and_others_stay() -> None:
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("fused", [True, False])
 def test_llvm_is_left_no_choice_of_rounding(graph, fused) -> None:
-    program = linked(GRAPHS[graph])
+    program = read(GRAPHS[graph])
     for made in (emit.kernel(program, 4, fused), emit.single_kernel(program, 4, fused)):
         words = set(made.text.split())
         assert words.isdisjoint({"contract", "fast", "reassoc", "arcp", "afn", "nnan", "ninf", "nsz"})
@@ -181,7 +181,7 @@ def levels(monkeypatch) -> list[int]:
 
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_the_length_of_one_kernel_decides_on_the_level_of_its_straight_code(graph, levels, monkeypatch) -> None:
-    program = linked(GRAPHS[graph])
+    program = read(GRAPHS[graph])
     kernels = 2 if emit.has_loops(program) else 1
     for limit, made in ((program.length, [1]), (program.length - 1, [1, 0])):
         monkeypatch.setattr(machine, "LONG", limit)
@@ -194,7 +194,7 @@ def test_the_length_of_one_kernel_decides_on_the_level_of_its_straight_code(grap
 
 
 def test_loops_are_not_among_the_straight_code() -> None:
-    program = linked(GRAPHS["with loops"])
+    program = read(GRAPHS["with loops"])
     for made in (emit.kernel(program, 4, True), emit.single_kernel(program, 4, True)):
         loops, straight = machine._parted(made.text)
         assert " br " in loops

@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 
 from eslabon.compiler import native
-from eslabon.compiler.calls import Composed, composed, recording
-from eslabon.compiler.lookup import row_of
+from eslabon.compiler.calls import call, inlined
+from eslabon.compiler.operators import Lookup, row_of
+from eslabon.compiler.program import read
+from traced_graph import traced_graph
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (17, 5), (40, 90)])
 def test_every_lane_loads_its_own_row(shape: tuple[int, int], rng) -> None:
     table = rng.normal(size=shape)
     x = ca.SX.sym("x")
-    f = native.compile(composed("look", [x], lambda x: 2 * row_of(table, 3 * x)), cache=False)
+    f = native.compile(traced_graph("look", [x], lambda x: 2 * row_of(table, 3 * x)), cache=False)
     numbers = rng.uniform(-5, shape[0] + 5, size=37)
     rows = np.clip(np.floor(numbers), 0, shape[0] - 1).astype(int)
     np.testing.assert_array_equal(f(numbers[:, None] / 3).reshape(37, -1), 2 * table[rows])
@@ -25,18 +27,25 @@ def test_every_lane_loads_its_own_row(shape: tuple[int, int], rng) -> None:
 
 def test_what_is_no_number_takes_the_first_row() -> None:
     x = ca.SX.sym("x")
-    f = native.compile(composed("look", [x], lambda x: row_of(np.array([[1.0], [2.0]]), x)), cache=False)
+    f = native.compile(traced_graph("look", [x], lambda x: row_of(np.array([[1.0], [2.0]]), x)), cache=False)
     assert np.ravel(f([np.nan]))[0] == 1.0
     np.testing.assert_array_equal(np.ravel(f(np.array([[-np.inf], [np.inf], [1e300]]))), [1.0, 2.0, 2.0])
 
 
 def test_a_looked_up_number_is_constant(rng) -> None:
     table, x, y = rng.normal(size=(6, 2)), ca.SX.sym("x"), ca.SX.sym("y")
-    with recording() as calls:
-        row = row_of(table, x)
-        slope = ca.jacobian(y**2 * row[0], y)  # a looked-up number is constant
-    assert len(calls) == 1
-    f = Composed("law", [x, y], [slope], calls)
-    made = native.compile(f, cache=False)
-    np.testing.assert_allclose(np.ravel(made([2.5], [3.0])), 6 * table[2, 0])
-    np.testing.assert_allclose(float(f.inlined()(2.5, 3.0)), 6 * table[2, 0])
+    product = y**2 * row_of(table, x)[0]
+    f = ca.Function("law", [x, y], [ca.jacobian(inlined(product), y), ca.jacobian(inlined(product), x)])
+    by_y, by_x = native.compile(f, cache=False)([2.5], [3.0])
+    np.testing.assert_allclose(np.ravel(by_y), 6 * table[2, 0])
+    assert np.ravel(by_x) == 0.0
+
+
+def test_lookups_stay_calls_where_all_else_is_inlined(rng) -> None:
+    table, x = rng.normal(size=(6, 2)), ca.SX.sym("x")
+    square = ca.Function("square", [x], [x**2])
+    f = traced_graph("f", [x], lambda x: call(square, row_of(table, call(square, x))[1]))
+    program = read(inlined(f, keep=Lookup))
+    assert [type(p.operator) for p in program.functions] == [Lookup]
+    assert [i.name for i in program.instructions].count("sq") == 2
+    np.testing.assert_allclose(float(f(1.5)), table[2, 1] ** 2, rtol=1e-15)

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eslabon.compiler import GraphError, native
-from eslabon.compiler.calls import Composed, call, composed, recording, repeat
-from eslabon.compiler.linking import linked
+from eslabon.compiler.calls import call, inlined, repeat, subroutine
 from eslabon.compiler.llvm import emit, machine
+from eslabon.compiler.program import read
 from randomness import examples, seeded
+from traced_graph import traced_graph
 
 
 def mixed(rng: np.random.Generator, values: list[Any], count: int) -> list[Any]:
@@ -50,18 +51,18 @@ def random_functions(seed: int, levels: int = 3) -> list[Any]:
             sparse[1, 1], sparse[2, 0] = values[-1], values[-2]
             return [ca.vertcat(*values[-4:]), sparse]
 
-        made.append(composed(f"level{level}", symbols, formula))
+        made.append(traced_graph(f"level{level}", symbols, formula))
     return made
 
 
 @examples(15)
 @given(st.integers(0, 10**6))
-def test_composed_functions_equal_their_inlined_ones(seed: int) -> None:
+def test_functions_with_calls_equal_their_inlined_ones(seed: int) -> None:
     f = random_functions(seed)[-1]
     states = [np.random.default_rng(seed).uniform(-1, 1, (9, *f.size_in(k))) for k in range(2)]
     inputs = [native.Argument(f"x{k}", f.size_in(k)) for k in range(2)]
     outputs = [native.Argument("a", (4,)), native.Argument("b", (3, 2))]
-    one, other = (native.compile(g, inputs=inputs, outputs=outputs, cache=False) for g in (f, f.inlined()))
+    one, other = (native.compile(g, inputs=inputs, outputs=outputs, cache=False) for g in (f, inlined(f)))
     for got, want in zip(one(*states), other(*states), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-15)
     for row in range(9):
@@ -90,18 +91,18 @@ def polynomial(length: int = 300) -> Any:
 
 def test_a_function_is_emitted_once_however_often_it_is_called() -> None:
     x, f = ca.SX.sym("x"), polynomial()
-    often = composed("often", [x], lambda x: call(f, call(f, call(f, call(f, x)))))
-    text = emit.kernel(linked(often), machine.host().width, True).text
-    single = emit.kernel(linked(f), machine.host().width, True).text
+    often = traced_graph("often", [x], lambda x: call(f, call(f, call(f, call(f, x)))))
+    text = emit.kernel(read(often), machine.host().width, True).text
+    single = emit.kernel(read(f), machine.host().width, True).text
     assert len(text) < 1.2 * len(single)
-    assert linked(often).operations == 4 * linked(f).operations
+    assert read(often).operations == 4 * read(f).operations
 
 
 def test_functions_of_the_same_text_are_one() -> None:
     x = ca.SX.sym("x")
-    program = linked(composed("f", [x], lambda x: call(polynomial(), x) + call(polynomial(), x + 1)))
+    program = read(traced_graph("f", [x], lambda x: call(polynomial(), x) + call(polynomial(), x + 1)))
     assert len(program.functions) == 1
-    other = linked(composed("f", [x], lambda x: call(polynomial(), x) + call(polynomial(301), x + 1)))
+    other = read(traced_graph("f", [x], lambda x: call(polynomial(), x) + call(polynomial(301), x + 1)))
     assert len(other.functions) == 2
     assert program.digest != other.digest
 
@@ -113,39 +114,79 @@ def test_a_call_without_use_is_not_made() -> None:
         call(f, call(f, x + 1))
         return call(f, x)
 
-    assert linked(composed("f", [x], formula)).operations == linked(f).operations
+    assert read(traced_graph("f", [x], formula)).operations == read(f).operations
 
 
 def test_zeros_of_a_result_are_zeros_of_the_caller() -> None:
     x = ca.SX.sym("x", 2)
     f = ca.Function("f", [x], [ca.diag(x)])
-    made = composed("g", [x], lambda x: call(f, x) @ call(f, x))
-    assert made.outputs[0].nnz() == 2
+    made = traced_graph("g", [x], lambda x: call(f, x) @ call(f, x))
+    assert made.nnz_out(0) == 2
     np.testing.assert_array_equal(native.compile(made, cache=False)([2.0, 3.0]), [[4.0, 0.0], [0.0, 9.0]])
 
 
 def test_a_function_without_arguments_is_called_too() -> None:
     x = ca.SX.sym("x")
     two = ca.Function("two", [], [ca.SX(2.0)])
-    made = composed("f", [x], lambda x: x + call(two))
+    made = traced_graph("f", [x], lambda x: x + call(two))
     assert native.compile(made, cache=False)([1.0]) == 3.0
 
 
-def test_outside_of_a_recording_a_call_is_inlined() -> None:
+def test_equal_calls_are_made_once() -> None:
+    x, f = ca.SX.sym("x", 2), ca.SX.sym("s", 2)
+    f = ca.Function("f", [f], [ca.sin(f), f[0] * f[1]])
+    made = traced_graph("g", [x], lambda x: [call(f, x + 1)[0], call(f, x + 1)[1]])
+    assert [i.name for i in read(made).instructions].count("call") == 1
+    columns = ca.SX.sym("columns", 2, 3)
+    repeated = traced_graph("h", [columns], lambda x: [repeat(f, (x, [0, 2]))[k] for k in range(2)])
+    assert [i.name for i in read(repeated).instructions].count("call") == 1
+
+
+def test_derivatives_see_through_inlined_calls() -> None:
     x, f = ca.SX.sym("x"), polynomial(3)
-    nested = composed("nested", [x], lambda x: call(f, call(f, x)))
-    plain = ca.Function("plain", [x], [ca.jacobian(call(nested, x), x)])
-    assert float(plain(0.3)) == pytest.approx(float(ca.Function("d", [x], [ca.jacobian(f(f(x)), x)])(0.3)))
-    with recording() as calls:
-        call(nested, x)
-    assert isinstance(calls[0].function, Composed)
+    nested = traced_graph("nested", [x], lambda x: call(f, call(f, x)))
+    want = float(ca.Function("d", [x], [ca.jacobian(f(f(x)), x)])(0.3))
+    assert float(ca.Function("d", [x], [ca.jacobian(inlined(call(nested, x)), x)])(0.3)) == pytest.approx(want)
+    assert float(ca.Function("d", [x], [ca.jacobian(inlined(nested)(x), x)])(0.3)) == pytest.approx(want)
 
 
-def test_a_composed_step_is_repeated() -> None:
+def test_derivatives_through_calls_are_refused() -> None:
+    """They would be long, and what is constant in them would count: an expression that should be inlined is found so."""
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    product = y * subroutine("square", lambda x: x**2, 1)(x)
+    with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for square"):
+        ca.jacobian(product, y)
+    assert str(ca.jacobian(inlined(product), y)) == "sq(x)"
+    with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for repeat"):
+        ca.jacobian(repeat(polynomial(3), (ca.horzcat(x, y), [0, 1, 1])), x)
+
+
+def test_what_needs_no_call_stays_as_it_is_when_others_are_inlined() -> None:
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    f = ca.Function("square", [x], [x**2])
+    plain, inside = ca.sin(x), call(f, x * y)
+    listed = inlined([plain, inside + y])
+    assert listed[0].element_hash() == plain.element_hash()
+    assert str(listed[1]) == "(sq((x*y))+y)"
+    assert str(inlined(inside)) == "sq((x*y))"
+    g = ca.Function("g", [x, y], [plain])
+    assert inlined(g) is g
+
+
+@examples(10)
+@given(st.integers(0, 10**6))
+def test_casadi_evaluates_calls_as_their_inlined_graph(seed: int) -> None:
+    f = random_functions(seed)[-1]
+    state = [np.random.default_rng(seed).uniform(-1, 1, f.size_in(k)) for k in range(2)]
+    for got, want in zip(f.call(state), inlined(f).call(state), strict=True):
+        np.testing.assert_allclose(got.full(), want.full(), rtol=1e-13, atol=1e-15)
+
+
+def test_a_step_with_calls_is_repeated() -> None:
     x, u, f = ca.SX.sym("x"), ca.SX.sym("u"), polynomial()
-    step = composed("step", [x, u], lambda x, u: 0.9 * call(f, x) + u * call(f, u))
+    step = traced_graph("step", [x, u], lambda x, u: 0.9 * call(f, x) + u * call(f, u))
     u_rows = np.linspace(0, 1, 8)[:, None]
-    want = native.compile(step.inlined(), states=1, varying=1, cache=False)([0.2], u_rows)
+    want = native.compile(inlined(step), states=1, varying=1, cache=False)([0.2], u_rows)
     np.testing.assert_allclose(native.compile(step, states=1, varying=1, cache=False)([0.2], u_rows), want, rtol=1e-14)
 
 
@@ -172,7 +213,7 @@ def gram(n: int) -> Any:
         dots, others = repeat(f, (ca.sin(x), i.tolist()), (2 * x, j.tolist()))
         return [ca.reshape(dots, n, n), others, ca.sum2(dots * dots)]
 
-    return composed("gram", [x], formula)
+    return traced_graph("gram", [x], formula)
 
 
 @pytest.mark.parametrize("n", [1, 3, 12])
@@ -180,7 +221,7 @@ def test_a_repeated_call_equals_its_inlined_one(n: int) -> None:
     f = gram(n)
     x = seeded(n).uniform(-1, 1, (6, 3, n))
     inputs = [native.Argument("x", (3, n))]
-    one, other = (native.compile(g, inputs=inputs, cache=False) for g in (f, f.inlined()))
+    one, other = (native.compile(g, inputs=inputs, cache=False) for g in (f, inlined(f)))
     for got, want in zip(one(x), other(x), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-15)
     for got, whole in zip(one(x[0]), one(x), strict=True):
@@ -196,21 +237,21 @@ def test_a_repetition_is_a_loop() -> None:
 
     def lines(n: int) -> int:
         i, j = (k.tolist() for k in np.divmod(np.arange(n * n), n))
-        made = composed("products", [ca.SX.sym("x", 3, n)], lambda x: repeat(dot, (x, i), (x, j)))
-        assert linked(made).operations == n * n * linked(dot).operations
-        return len(emit.kernel(linked(made), machine.host().width, True).text.splitlines())
+        made = traced_graph("products", [ca.SX.sym("x", 3, n)], lambda x: repeat(dot, (x, i), (x, j)))
+        assert read(made).operations == n * n * read(dot).operations
+        return len(emit.kernel(read(made), machine.host().width, True).text.splitlines())
 
     assert lines(40) - lines(20) < 20 * 3 * 10  # twice as many columns, not four times as many products
 
 
 def test_repetitions_of_a_function_that_calls_others() -> None:
     x, f = ca.SX.sym("x"), polynomial(5)
-    twice = composed("twice", [x], lambda x: call(f, call(f, x)))
+    twice = traced_graph("twice", [x], lambda x: call(f, call(f, x)))
     row = ca.SX.sym("row", 1, 4)
-    made = composed("f", [row], lambda row: repeat(twice, (row, [0, 1, 2, 3, 3])))
+    made = traced_graph("f", [row], lambda row: repeat(twice, (row, [0, 1, 2, 3, 3])))
     numbers = np.array([0.1, 0.2, 0.3, 0.4])
     got = native.compile(made, inputs=[native.Argument("x", (4,))], cache=False)(numbers)
-    np.testing.assert_allclose(np.ravel(got), np.ravel(made.inlined()(numbers).full()), rtol=1e-14)
+    np.testing.assert_allclose(np.ravel(got), np.ravel(inlined(made)(numbers).full()), rtol=1e-14)
 
 
 def test_what_cannot_be_repeated_is_refused() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 import eslabon as es
 from eslabon.compiler import native
-from eslabon.compiler.calls import composed
 from eslabon.solvers.maps.condition_formulas import judged
 from eslabon.solvers.maps.small_matrices import extreme_singular_values, triangular
+from traced_graph import traced_graph
 
 FIVE_BAR = {"x": (-0.1, 0.2), "y": (-0.15, 0.15)}
 PLANAR = {"x": (-0.25, 0.25), "y": (-0.25, 0.25), "angle": 0.3}
@@ -61,7 +61,7 @@ def test_singular_values_and_signs_are_those_of_lapack(shape, rng):
         return [least / most, sign]
 
     outputs = [native.Argument("ratio", ()), native.Argument("sign", ())]
-    graph = composed("judged", [casadi.SX.sym("A", *shape)], formula)
+    graph = traced_graph("judged", [casadi.SX.sym("A", *shape)], formula)
     ratio, sign = native.compile(graph, inputs=[native.Argument("A", shape)], outputs=outputs, cache=False)(A)
     values = np.linalg.svd(A, compute_uv=False)
     np.testing.assert_allclose(ratio, values[:, -1] / values[:, 0], atol=1e-12)

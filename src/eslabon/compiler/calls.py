@@ -4,175 +4,80 @@
     def step(x):                                  # a formula like any other
         return x + h * call(rates, x + h / 2 * call(rates, x))
 
-    f = composed("step", [x], step)               # native code calls `rates` twice, and contains it once
+    f = casadi.Function("step", [x], [step(x)])   # native code calls `rates` twice, and contains it once
 
-While a formula is recorded, `call` keeps the callee, its arguments and fresh symbols for its results; outside of a
-recording it gives the callee's own expressions, so that derivatives, counts, C and equations see one plain graph.
-A function that is made inside a formula from another formula is made by `composed`, whose recording is its own.
+A call is a node of CasADi's graph. CasADi evaluates it, substitutes in its arguments and shares equal calls; `program.read` finds it
+again. What native code computes by loops is an `Operator`, called in the same way: a function repeated for many columns (`repeat`,
+`scan`), large matrices and tables (`compiler.operators`). Operators have no derivatives, and those of other nodes are long: whoever
+differentiates, prints or counts takes the `inlined` graph; a derivative through the call of a `subroutine` is an error.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
-from eslabon.compiler.program import GraphError
+from eslabon.compiler.callbacks import function_of, operator_of
+from eslabon.errors import GraphError
 
 SX = Any  # casadi.SX
-SAME = {"allow_duplicate_io_names": True}
-MANY = 64  # results that are arguments or outputs as they are, from which on a loop moves them
+Table = tuple[tuple[int, ...], ...]
+NO_DERIVATIVES = {"enable_forward": False, "enable_reverse": False, "enable_jacobian": False}
+SAME = {"allow_duplicate_io_names": True}  # as a parameter may be called like an input
 
 
-class Call(NamedTuple):
-    """A function, what it is called with, and symbols that stand for the nonzeros of its results, output by output.
+class Operator(ABC):
+    """A function that native code has as loops: hashable data, its structure, and the same as plain expressions."""
 
-    A repeated call has a row of `columns` for each repetition: which column of each argument it takes. Its results come
-    repetition by repetition. In a scan, some inputs are outputs of an earlier repetition: where `back` names an output for
-    an input, a negative column -1 - r means that of repetition r.
-    """
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """For CasADi and for messages."""
 
-    function: Any  # casadi.Function of SX, Composed, or an operator on matrices
-    arguments: list[SX]
-    results: SX
-    columns: tuple[tuple[int, ...], ...] = ()
-    back: tuple[int | None, ...] = ()
+    @abstractmethod
+    def structure(self) -> tuple[list[Any], list[Any]]:
+        """The sparsities of inputs and outputs."""
 
+    @abstractmethod
+    def expressions(self, *arguments: SX) -> list[SX]:
+        """The outputs as plain expressions."""
 
-_RECORDED: ContextVar[list[Call] | None] = ContextVar("_RECORDED", default=None)
+    @cached_property
+    def plain(self) -> Any:
+        """The same as a `casadi.Function` without calls."""
+        import casadi
 
-
-@contextmanager
-def _kept_in(calls: list[Call] | None) -> Iterator[list[Call]]:
-    token = _RECORDED.set(calls)
-    try:
-        yield [] if calls is None else calls
-    finally:
-        _RECORDED.reset(token)
-
-
-def recording() -> AbstractContextManager[list[Call]]:
-    """Keep calls as calls while a formula is traced; a recording inside another one is its own."""
-    return _kept_in([])
-
-
-def inlining() -> AbstractContextManager[list[Call]]:
-    """Give calls their own expressions even while a formula is recorded: a derivative does not see through a recorded one."""
-    return _kept_in(None)
+        symbols = [casadi.SX.sym("x", s) for s in self.structure()[0]]
+        outputs = zip(self.expressions(*symbols), self.structure()[1], strict=True)
+        return casadi.Function(self.name, symbols, [casadi.project(x, s) for x, s in outputs])
 
 
 def call(f: Any, *arguments: SX) -> Any:
-    """The results of a `casadi.Function` of SX, or of a `Composed`, for symbolic arguments: one, or a tuple.
+    """The results of a `casadi.Function` for symbolic arguments, as nodes of the graph: one, or a tuple.
 
     >>> import casadi
     >>> x = casadi.SX.sym("x")
     >>> square = casadi.Function("square", [x], [x**2])
     >>> call(square, x + 1)
+    SX(square((x+1)){0})
+    >>> inlined(call(square, x + 1))
     SX(sq((x+1)))
-    >>> with recording() as calls:
-    ...     call(square, x + 1)
-    SX(square)
-    >>> calls[0].function, calls[0].arguments
-    (Function(square:(i0)->(o0) SXFunction), [SX((x+1))])
     """
-    given, calls = _fitted(f, arguments), _RECORDED.get()
-    return _one_or_all(_inlined(f, given) if calls is None else _recorded(f, given, calls))
+    made = _called(f, _fitted(f, arguments))
+    return made[0] if len(made) == 1 else tuple(made)
 
 
-def repeat(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
-    """A function of columns, called for many of them: results[:, r] = f(A[:, i[r]], B[:, j[r]], ...).
-
-    Each argument is a matrix and the list of its columns to take. In native code this is a loop over a table, as long as
-    there are repetitions; what a mass matrix is made of, M_ij = S_i^T F_j, has thousands.
-
-    >>> import casadi
-    >>> a, b = casadi.SX.sym("a", 2), casadi.SX.sym("b", 2)
-    >>> dot = casadi.Function("dot", [a, b], [casadi.dot(a, b)])
-    >>> A = casadi.SX([[1, 2], [3, 4]])
-    >>> repeat(dot, (A, [0, 0, 1]), (A, [0, 1, 1]))
-    SX([[10, 14, 20]])
-    """
-    columns = tuple(zip(*([int(c) for c in i] for _, i in arguments), strict=True))
-    return _over(f, [A for A, _ in arguments], columns, (None,) * len(arguments))
-
-
-def scan(
-    f: Any, *arguments: tuple[SX, Sequence[int]], back: Sequence[tuple[int, Sequence[int], SX]]
-) -> Any:  # fmt: skip
-    """A recursion: `repeat`, whose function takes, after its other arguments, outputs of earlier repetitions.
-
-    Each of `back` is the number of an output, for each repetition the earlier one it is taken from, and the column in its
-    place where that is negative. What a tree does from the ground outward, or from its tips inward, is one loop so.
-
-    >>> import casadi
-    >>> x, total = casadi.SX.sym("x"), casadi.SX.sym("total")
-    >>> add = casadi.Function("add", [x, total], [x + total])
-    >>> scan(add, (casadi.SX([[1, 2, 3]]), range(3)), back=[(0, [-1, 0, 1], casadi.SX(10))])
-    SX([[11, 13, 16]])
-    """
-    own = [[int(c) for c in i] for _, i in arguments]
-    earlier = [[-1 - r if r >= 0 else 0 for r in rows] for _, rows, _ in back]
-    matrices = [*(A for A, _ in arguments), *(first for _, _, first in back)]
-    return _over(
-        f, matrices, tuple(zip(*own, *earlier, strict=True)), (*(None for _ in arguments), *(o for o, _, _ in back))
-    )
-
-
-def _over(f: Any, given: list[SX], columns: tuple[tuple[int, ...], ...], back: tuple[int | None, ...]) -> Any:
-    """A function called for many columns."""
-    import casadi
-
-    matrices = [casadi.densify(casadi.SX(A)) for A in given]
-    shapes = [f.size_in(k) for k in range(f.n_in())]
-    if [(A.shape[0], 1) for A in matrices] != shapes or any(f.size_out(k)[1] != 1 for k in range(f.n_out())):
-        raise GraphError(f"{f.name()} cannot be repeated: it must take and give columns as long as those it is given.")
-    calls = _RECORDED.get()
-    if calls is None or not columns:
-        return _one_or_all(_repeated(f, matrices, columns, back))
-    structure, symbols = _fresh(f, len(columns))
-    calls.append(Call(f, matrices, symbols, columns, back))
-    nonzeros: SX = casadi.reshape(symbols, -1, len(columns))
-    outputs = []
-    for s, own in zip(structure, _shared_out(structure), strict=True):
-        rows = casadi.SX(s.size1(), len(columns))
-        rows[s.row(), :] = nonzeros[own, :]
-        outputs.append(rows)
-    return _one_or_all(outputs)
-
-
-def _one_or_all(outputs: list[SX]) -> Any:
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
-
-
-def _fresh(f: Any, count: int = 1) -> tuple[list[Any], SX]:
-    """The structure of a function's results, and symbols for the nonzeros of so many of them."""
+def _called(f: Any, arguments: list[SX]) -> list[SX]:
     import casadi
 
     structure = [f.sparsity_out(k) for k in range(f.n_out())]
-    return structure, casadi.SX.sym(f.name(), sum(s.nnz() for s in structure) * count)
-
-
-def _shared_out(structure: Sequence[Any]) -> list[slice]:
-    """Which of the nonzeros of all results are whose."""
-    return [slice(*ends) for ends in pairwise(accumulate((s.nnz() for s in structure), initial=0))]
-
-
-def _repeated(
-    f: Any, matrices: Sequence[SX], columns: Sequence[tuple[int, ...]], back: Sequence[int | None]
-) -> list[SX]:
-    import casadi
-
-    made: list[list[SX]] = []
-    for row in columns:
-        chosen = [
-            made[-1 - c][o] if o is not None and c < 0 else A[:, c] for A, c, o in zip(matrices, row, back, strict=True)
-        ]
-        made.append(_inlined(f, chosen))
-    return [casadi.horzcat(casadi.SX(f.size_out(k)[0], 0), *(results[k] for results in made)) for k in range(f.n_out())]
+    if not any(s.nnz() for s in structure):
+        return [casadi.SX(s) for s in structure]  # of nothing but zeros there is no node
+    made: list[SX] = f.call(arguments, False, True)
+    return made
 
 
 def _fitted(f: Any, arguments: Sequence[SX]) -> list[SX]:
@@ -188,157 +93,9 @@ def _fitted(f: Any, arguments: Sequence[SX]) -> list[SX]:
     return [casadi.project(a, f.sparsity_in(k)) for k, a in enumerate(given)]
 
 
-def _inlined(f: Any, given: list[SX]) -> list[SX]:
-    """The results as expressions, with the structure that the function has: inlining may show more of them to be zero."""
-    import casadi
-
-    made: list[SX] = (f.inlined() if hasattr(f, "inlined") else f).call(given, True, False)
-    return [casadi.project(x, f.sparsity_out(k)) for k, x in enumerate(made)]
-
-
-def _recorded(f: Any, given: list[SX], calls: list[Call]) -> list[SX]:
-    """Fresh symbols with the structure of the results: what is zero by structure stays so for the caller."""
-    import casadi
-
-    structure, symbols = _fresh(f)
-    calls.append(Call(f, given, symbols))
-    return [casadi.SX(s, symbols[own]) for s, own in zip(structure, _shared_out(structure), strict=True)]
-
-
-def _results(c: Call) -> list[SX]:
-    """The results of a call, its function inlined; a repeated one's column by column."""
-    import casadi
-
-    if not c.columns:
-        return _inlined(c.function, c.arguments)
-    return [casadi.vertcat(*_repeated(c.function, c.arguments, c.columns, c.back))]
-
-
-def _stacked(matrices: Sequence[SX]) -> SX:
-    """All nonzeros as one column."""
-    import casadi
-
-    columns: list[SX] = [casadi.vec(x) for x in matrices]
-    return casadi.vertcat(casadi.SX(0, 1), *(x.nz[:] for x in columns if x.nnz()))  # of a zero, `nz` is that zero
-
-
-class Opened(NamedTuple):
-    """A flat function, and what is merely moved: for each call's arguments and for each output, by which of its nonzeros,
-    which of all results."""
-
-    flat: Any
-    arguments: list[dict[int, int]]
-    outputs: list[dict[int, int]]
-
-
-def _moved(x: SX, source: dict[int, int], count: int = 0) -> tuple[SX, dict[int, int]]:
-    """A matrix without the entries that are results as they are, if there are many, and which these are."""
-    import casadi
-
-    if not source or max(x.nnz(), count) < MANY:
-        return x, {}
-    nonzeros: list[SX] = x.nz[:].elements()
-    found = [source.get(e.element_hash(), -1) for e in nonzeros]
-    moves = {k: s for k, s in enumerate(found) if s >= 0}
-    if len(moves) < MANY and not count:
-        return x, {}
-    rest = [k for k, s in enumerate(found) if s < 0]
-    if x.shape[1] == 1 and x.is_dense() and not count:
-        return x[rest, :], moves
-    rows, columns = x.sparsity().row(), x.sparsity().get_col()
-    return casadi.SX.triplet([rows[k] for k in rest], [columns[k] for k in rest], x.nz[rest], *x.shape), moves
-
-
-@dataclass(frozen=True)
-class Composed:
-    """A function of symbols that calls others, with as much of `casadi.Function`'s interface as a caller needs."""
-
-    title: str
-    inputs: list[SX]
-    outputs: list[SX]
-    calls: list[Call]
-    input_names: list[str] = field(default_factory=list)
-    output_names: list[str] = field(default_factory=list)
-
-    __hash__ = object.__hash__
-
-    def name(self) -> str:
-        return self.title
-
-    def n_in(self) -> int:
-        return len(self.inputs)
-
-    def n_out(self) -> int:
-        return len(self.outputs)
-
-    def name_in(self) -> list[str]:
-        return self.input_names or [f"i{k}" for k in range(self.n_in())]
-
-    def name_out(self) -> list[str]:
-        return self.output_names or [f"o{k}" for k in range(self.n_out())]
-
-    def size_in(self, k: int) -> tuple[int, int]:
-        shape: tuple[int, int] = self.inputs[k].shape
-        return shape
-
-    def size_out(self, k: int) -> tuple[int, int]:
-        shape: tuple[int, int] = self.outputs[k].shape
-        return shape
-
-    def sparsity_in(self, k: int) -> Any:
-        return self.inputs[k].sparsity()
-
-    def sparsity_out(self, k: int) -> Any:
-        return self.outputs[k].sparsity()
-
-    def open(self) -> Opened:
-        """One `casadi.Function` whose last input are the results of all calls, and whose last output their arguments."""
-        import casadi
-
-        results: SX = casadi.vertcat(casadi.SX(0, 1), *(c.results for c in self.calls))
-        source = {e.element_hash(): k for k, e in enumerate(results.elements())}
-        arguments = [_moved(_stacked(c.arguments), source) for c in self.calls]
-        outputs = [_moved(x, source, sum(x.nnz() for x in self.outputs)) for x in self.outputs]
-        names = [*self.name_in(), "results"], [*self.name_out(), "arguments"]
-        left = casadi.vertcat(casadi.SX(0, 1), *(x for x, _ in arguments))
-        flat = casadi.Function(
-            self.title, [*self.inputs, results], casadi.cse([*(x for x, _ in outputs), left]), *names, SAME
-        )
-        return Opened(flat, [moves for _, moves in arguments], [moves for _, moves in outputs])
-
-    def inlined(self) -> Any:
-        """The same as one plain `casadi.Function`."""
-        return self._inlined
-
-    @cached_property
-    def _inlined(self) -> Any:
-        import casadi
-
-        made = [_stacked(_results(c)) for c in self.calls]
-        outputs: list[SX] = casadi.substitute_inplace([c.results for c in self.calls], made, self.outputs)[1]
-        shared: SX = casadi.cse(outputs)
-        return casadi.Function(self.title, self.inputs, shared, self.name_in(), self.name_out(), SAME)
-
-
-def composed(
-    name: str, inputs: Sequence[SX], formula: Callable[..., Any], input_names: Sequence[str] = (),
-    output_names: Sequence[str] = (),
-) -> Composed:  # fmt: skip
-    """The formula of these symbols as a function, its calls recorded.
-
-    >>> import casadi
-    >>> x = casadi.SX.sym("x")
-    >>> square = casadi.Function("square", [x], [x**2])
-    >>> fourth = composed("fourth", [x], lambda x: call(square, call(square, x)))
-    >>> len(fourth.calls), fourth.inlined()(2)
-    (2, DM(16))
-    """
-    import casadi
-
-    with recording() as calls:
-        made = formula(*inputs)
-    outputs = [casadi.SX(x) for x in (made if isinstance(made, (list, tuple)) else [made])]
-    return Composed(name, list(inputs), outputs, calls, list(input_names), list(output_names))
+def operate(operator: Operator, *arguments: SX) -> Any:
+    """The results of an operator, as nodes of the graph."""
+    return call(function_of(operator), *arguments)
 
 
 def subroutine(name: str, formula: Callable[..., Any], *sizes: int | tuple[int, int]) -> Callable[..., Any]:
@@ -350,18 +107,233 @@ def subroutine(name: str, formula: Callable[..., Any], *sizes: int | tuple[int, 
     >>> p = casadi.SX.sym("p")
     >>> double = subroutine("double", lambda x: 2 * p * x, 1)
     >>> double(casadi.SX(3))
-    SX((6*p))
+    SX(double(3,p){0})
     """
     import casadi
 
     shapes = [(n, 1) if isinstance(n, int) else n for n in sizes]
     inputs = [casadi.SX.sym(f"{name}_{k}", *shape) for k, shape in enumerate(shapes)]
-    with recording() as calls:
-        found = formula(*inputs)
-    outputs = [casadi.SX(x) for x in (found if isinstance(found, (list, tuple)) else [found])]
-    used = casadi.symvar(casadi.veccat(*outputs, *(a for c in calls for a in c.arguments)))
-    own = {s.element_hash() for s in casadi.symvar(casadi.veccat(*inputs, *(c.results for c in calls)))}
+    found = formula(*inputs)
+    outputs = casadi.cse([casadi.SX(x) for x in (found if isinstance(found, (list, tuple)) else [found])])
+    own = {s.element_hash() for s in casadi.symvar(casadi.veccat(*inputs))}
+    used = casadi.symvar(casadi.veccat(*outputs))
     free = casadi.vertcat(casadi.SX(0, 1), *(s for s in used if s.element_hash() not in own))
     taken, also = [k for k, shape in enumerate(shapes) if all(shape)], [free] if free.numel() else []
-    f = Composed(name, [*(inputs[k] for k in taken), *also], outputs, calls)
+    f = casadi.Function(name, [*(inputs[k] for k in taken), *also], outputs, NO_DERIVATIVES)
     return lambda *arguments: call(f, *(arguments[k] for k in taken), *also)
+
+
+# Functions repeated for many columns ----------------------------------------------------------------------------------
+
+
+def repeat(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
+    """A function of columns, called for many of them: results[:, r] = f(A[:, i[r]], B[:, j[r]], ...).
+
+    Each argument is a matrix and the list of its columns to take. In native code this is a loop over a table, as long as
+    there are repetitions; what a mass matrix is made of, M_ij = S_i^T F_j, has thousands.
+
+    >>> import casadi
+    >>> a, b = casadi.SX.sym("a", 2), casadi.SX.sym("b", 2)
+    >>> dot = casadi.Function("dot", [a, b], [casadi.dot(a, b)])
+    >>> A = casadi.SX([[1, 2], [3, 4]])
+    >>> casadi.evalf(repeat(dot, (A, [0, 0, 1]), (A, [0, 1, 1])))
+    DM([[10, 14, 20]])
+    """
+    return _over(f, [A for A, _ in arguments], _table(arguments), (None,) * len(arguments))
+
+
+def unrolled(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
+    """The same as plain expressions, which leave out what is zero: for few columns."""
+    made = Repeated(f, (), _table(arguments), (None,) * len(arguments)).expressions(*(A for A, _ in arguments))
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def scan(
+    f: Any, *arguments: tuple[SX, Sequence[int]], back: Sequence[tuple[int, Sequence[int], SX]]
+) -> Any:  # fmt: skip
+    """A recursion: `repeat`, whose function takes, after its other arguments, outputs of earlier repetitions.
+
+    Each of `back` is the number of an output, for each repetition the earlier one it is taken from, and the column in its
+    place where that is negative. What a tree does from the ground outward, or from its tips inward, is one loop so.
+
+    >>> import casadi
+    >>> x, total = casadi.SX.sym("x"), casadi.SX.sym("total")
+    >>> add = casadi.Function("add", [x, total], [x + total])
+    >>> casadi.evalf(scan(add, (casadi.SX([[1, 2, 3]]), range(3)), back=[(0, [-1, 0, 1], casadi.SX(10))]))
+    DM([[11, 13, 16]])
+    """
+    earlier = [(first, [-1 - r if r >= 0 else 0 for r in rows]) for _, rows, first in back]
+    every = [*arguments, *earlier]
+    return _over(f, [A for A, _ in every], _table(every), (*(None for _ in arguments), *(o for o, _, _ in back)))
+
+
+def _table(arguments: Sequence[tuple[SX, Sequence[int]]]) -> Table:
+    return tuple(zip(*([int(c) for c in i] for _, i in arguments), strict=True))
+
+
+def _over(f: Any, given: list[SX], columns: Table, back: tuple[int | None, ...]) -> Any:
+    """A function called for many columns."""
+    import casadi
+
+    matrices = [casadi.densify(casadi.SX(A)) for A in given]
+    shapes = [f.size_in(k) for k in range(f.n_in())]
+    if [(A.shape[0], 1) for A in matrices] != shapes or any(f.size_out(k)[1] != 1 for k in range(f.n_out())):
+        raise GraphError(f"{f.name()} cannot be repeated: it must take and give columns as long as those it is given.")
+    if not columns:
+        nothing = [casadi.SX(f.size_out(k)[0], 0) for k in range(f.n_out())]
+        return nothing[0] if len(nothing) == 1 else tuple(nothing)
+    return operate(Repeated(f, tuple(A.shape[1] for A in matrices), columns, back), *matrices)
+
+
+@dataclass(frozen=True)
+class Repeated(Operator):
+    """A function called for each row of `columns`, which says what column of each matrix it takes.
+
+    The matrices have as many columns as `widths` says. In a scan, some inputs are outputs of an earlier repetition: where `back` names
+    an output for an input, a negative column -1 - r means that of repetition r.
+    """
+
+    function: Any  # casadi.Function
+    widths: tuple[int, ...]
+    columns: Table
+    back: tuple[int | None, ...]
+
+    name = "repeat"
+
+    def structure(self) -> tuple[list[Any], list[Any]]:
+        import casadi
+
+        f = self.function
+        inputs = [casadi.Sparsity.dense(f.size_in(k)[0], width) for k, width in enumerate(self.widths)]
+        outputs = [casadi.repmat(f.sparsity_out(k), 1, len(self.columns)) for k in range(f.n_out())]
+        return inputs, outputs
+
+    def expressions(self, *matrices: SX) -> list[SX]:
+        import casadi
+
+        f = inlined(self.function)
+        made: list[list[SX]] = []
+        for row in self.columns:
+            chosen = [
+                made[-1 - c][o] if o is not None and c < 0 else A[:, c]
+                for A, c, o in zip(matrices, row, self.back, strict=True)
+            ]
+            made.append(_results(f, self.function, chosen))
+        return [
+            casadi.horzcat(casadi.SX(f.size_out(k)[0], 0), *(results[k] for results in made)) for k in range(f.n_out())
+        ]
+
+
+# Without calls --------------------------------------------------------------------------------------------------------
+
+
+def inlined(x: Any, keep: type[Operator] | None = None) -> Any:
+    """A `casadi.Function`, an expression or a list of these without calls, but for those of one kind of operators.
+
+    >>> import casadi
+    >>> x = casadi.SX.sym("x")
+    >>> square = casadi.Function("square", [x], [x**2])
+    >>> casadi.jacobian(inlined(call(square, call(square, x))), x)
+    SX(((2.*sq(x))*(2.*x)))
+    """
+    import casadi
+
+    if isinstance(x, casadi.Function):
+        return _Inliner(keep).function(x)
+    listed = [casadi.SX(y) for y in x] if isinstance(x, list | tuple) else [casadi.SX(x)]
+    f = casadi.Function("expressions", [], listed, {"allow_free": True})
+    made = _Inliner(keep).outputs(f) if _has_calls(f) else listed
+    return made if isinstance(x, list | tuple) else made[0]
+
+
+def _has_calls(f: Any) -> bool:
+    return f.is_a("SXFunction") and bool(f.find_functions(0))
+
+
+def _results(plain: Any, f: Any, given: list[SX]) -> list[SX]:
+    """The results as expressions, with the structure that the function has: inlining may show more of them to be zero."""
+    import casadi
+
+    made = plain.call(given, True, False)
+    return [casadi.project(x, f.sparsity_out(k)) for k, x in enumerate(made)]
+
+
+def nonzeros(matrices: Sequence[SX]) -> list[SX]:
+    """All nonzeros, one matrix after the other."""
+    return [e for x in matrices if x.nnz() for e in x.nz[:].elements()]
+
+
+class _Inliner:
+    """Replaces call nodes by their functions' own expressions, each function once."""
+
+    def __init__(self, keep: type[Operator] | None) -> None:
+        self._keep = keep
+        self._plain: dict[
+            int, tuple[Any, Any]
+        ] = {}  # by the hash of a function, which is kept so that it stays its own
+
+    def function(self, f: Any) -> Any:
+        import casadi
+
+        if not _has_calls(f):
+            return f
+        if hash(f) not in self._plain:
+            outputs = casadi.cse(self.outputs(f))
+            self._plain[hash(f)] = f, casadi.Function(f.name(), f.sx_in(), outputs, f.name_in(), f.name_out(), SAME)
+        return self._plain[hash(f)][1]
+
+    def outputs(self, f: Any) -> list[SX]:
+        """The outputs of an SX function as plain expressions of its own symbols.
+
+        Only what depends on a call is computed again; everything else is taken as it stands in the graph.
+        """
+        import casadi
+
+        stands, own = f.instructions_sx().elements(), [nonzeros([x]) for x in f.sx_in()]
+        identity, inputs, outputs = f.instruction_id, f.instruction_input, f.instruction_output
+        value: dict[int, SX] = {}  # of a slot of the work vector now
+        anew: set[int] = set()  # slots that depend on a call
+        made: list[dict[int, SX]] = [{} for _ in range(f.n_out())]
+        for k in range(f.n_instructions()):
+            operation, source, target = identity(k), inputs(k), outputs(k)
+            if operation == casadi.OP_OUTPUT:
+                made[target[0]][target[1]] = value[source[0]]
+            elif operation == casadi.OP_CALL:
+                found = self._inside(stands[k].which_function(), [value[s] for s in source])
+                value.update(zip(target, found, strict=True))
+                anew.update(target)
+            elif operation == casadi.OP_INPUT:
+                value[target[0]] = own[source[0]][source[1]]
+                anew.discard(target[0])
+            elif not anew.isdisjoint(source):
+                compute = casadi.SX.unary if len(source) == 1 else casadi.SX.binary
+                value[target[0]] = compute(operation, *(value[s] for s in source))
+                anew.add(target[0])
+            else:
+                value[target[0]] = stands[k]
+                anew.discard(target[0])
+        return [
+            casadi.SX(f.sparsity_out(k), casadi.vertcat(casadi.SX(0, 1), *(x[n] for n in range(len(x)))))
+            for k, x in enumerate(made)
+        ]
+
+    def _inside(self, f: Any, values: list[SX]) -> list[SX]:
+        """The nonzeros of a function's results."""
+        import casadi
+
+        taken = iter(values)
+        given = [_filled(f.sparsity_in(k), taken) for k in range(f.n_in())]
+        operator = operator_of(f)
+        if operator is not None and self._keep is not None and isinstance(operator, self._keep):
+            return nonzeros(_called(f, given))
+        if operator is not None:
+            made = operator.expressions(*given)
+            return nonzeros([casadi.project(x, f.sparsity_out(k)) for k, x in enumerate(made)])
+        return nonzeros(_results(self.function(f), f, given))
+
+
+def _filled(sparsity: Any, values: Iterator[SX]) -> SX:
+    """A matrix of the next values."""
+    import casadi
+
+    return casadi.SX(sparsity, casadi.vertcat(casadi.SX(0, 1), *(next(values) for _ in range(sparsity.nnz()))))

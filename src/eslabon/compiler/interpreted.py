@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.compiler.calls import Composed
+from eslabon.compiler.calls import inlined
 from eslabon.compiler.function import GeneralCall
 from eslabon.compiler.signature import Floats, Signature
 from eslabon.compiler.store import warn_once
@@ -23,7 +23,7 @@ class Evaluator:
     """A function evaluated by CasADi, its calls inlined, as `Function` and `RepeatedStep` use it."""
 
     def __init__(self, f: Any, signature: Signature, states: int = 0, varying: int = 0) -> None:
-        self._f, self._signature = f.inlined() if isinstance(f, Composed) else f, signature
+        self._f, self._signature = inlined(f), signature
         self.states, self.varying = states, varying
 
     def quick(self, call: GeneralCall, otherwise: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from typing import Any
 from eslabon.compiler import store
 from eslabon.compiler.function import Function, GeneralCall
 from eslabon.compiler.llvm import machine
-from eslabon.compiler.program import Program
+from eslabon.compiler.program import Program, read
 from eslabon.compiler.repeated_step import RepeatedStep, check_roles
 from eslabon.compiler.signature import Argument, Floats, InputError, Signature
 from eslabon.compiler.store import NativeWarning
@@ -39,11 +39,11 @@ def compile(  # noqa: A001 - the verb of the field
     varying: int = 0,
     quick: bool = False,
 ) -> Function | RepeatedStep:
-    """A `casadi.Function` of SX, or a `Composed`, as a native function of NumPy arrays.
+    """A `casadi.Function` as a native function of NumPy arrays.
 
     Parameters
     ----------
-    f : the function; what a `Composed` calls becomes code once.
+    f : the function; what it calls (`compiler.calls`) becomes code once.
     inputs, outputs : what its arguments are called, what shape one state's worth has, and what to call the numbers in
         an error; as CasADi has them if left out. An output with a bound is compared with it and not returned.
     name, owner : for messages: "q has 5 values in its last axis; puma560 has 6 coordinates".
@@ -62,9 +62,7 @@ def compile(  # noqa: A001 - the verb of the field
     >>> run([1.0], [[0.0], [0.0], [3.0], [0.0]], [0.5], every=2)[..., 0]
     array([0.25  , 1.5625])
     """
-    from eslabon.compiler.linking import linked
-
-    program = linked(f)
+    program = read(f)
     signature = Signature.of(program, inputs, outputs, name, owner)
     if states:
         check_roles(signature, states, varying)

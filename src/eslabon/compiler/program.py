@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from eslabon.compiler.callbacks import operator_of
+from eslabon.compiler.calls import SAME, Repeated, inlined
 from eslabon.errors import GraphError as GraphError
 
 Shape = tuple[int, ...]
@@ -34,6 +36,8 @@ class Instruction(NamedTuple):
     value: float = 0.0
     place: tuple[int, int] = (0, 0)
 
+
+MANY = 64  # results that are arguments or outputs as they are, from which on a loop moves them
 
 # Instructions that move numbers and compute nothing.
 MOVES = frozenset({"input", "output", "const", "argument", "result", "call"})
@@ -66,15 +70,15 @@ class Program:
     """The instructions of a function with the dense shapes of what goes in and out, and the functions it calls."""
 
     name: str
-    instructions: tuple[Instruction, ...]
     input_names: tuple[str, ...]
     output_names: tuple[str, ...]
     input_shapes: tuple[tuple[int, int], ...]
     output_shapes: tuple[tuple[int, int], ...]
+    instructions: tuple[Instruction, ...] = ()
     functions: tuple[Program, ...] = ()
     repeated: tuple[Repetition, ...] = ()
     moves: tuple[Move, ...] = ()
-    operator: Any = None  # of `compiler.matrices` or `compiler.lookup`, in place of instructions
+    operator: Any = None  # of `compiler.operators`, in place of instructions
 
     @cached_property
     def operations(self) -> int:
@@ -139,45 +143,166 @@ def row_ordered(sparsity: Any) -> list[int]:
 
 
 def read(f: Any) -> Program:
-    """The program of a `casadi.Function` made of SX.
+    """The program of a `casadi.Function`, with all that it calls.
 
     >>> import casadi
+    >>> from eslabon.compiler.calls import call
     >>> x = casadi.SX.sym("x")
-    >>> [i.name for i in read(casadi.Function("f", [x], [casadi.sin(x)])).instructions]
-    ['input', 'sin', 'output']
+    >>> sine = casadi.Function("sine", [x], [casadi.sin(x)])
+    >>> program = read(casadi.Function("f", [x], [2 * call(sine, x)]))
+    >>> [i.name for i in program.instructions], program.operations
+    (['input', 'argument', 'call', 'result', 'twice', 'output'], 2)
     """
-    f = f if f.is_a("SXFunction") else _expanded(f)
-    into, out_of = ([size(k) for k in range(n)] for size, n in ((f.size_in, f.n_in()), (f.size_out, f.n_out())))
-    names = tuple(f.name_in()), tuple(f.name_out())
-    return Program(f.name(), tuple(instructions(f)), *names, tuple(into), tuple(out_of))
+    return _Reader().program(f)
 
 
-def instructions(f: Any) -> list[Instruction]:
-    """The instructions of one SX function, each with a number of its own."""
-    if f.has_free():
-        raise GraphError(f"{f.name()} depends on symbols that are not inputs: {', '.join(map(str, f.free_sx()))}.")
-    names = _operation_names()
-    into = [row_ordered(f.sparsity_in(k)) for k in range(f.n_in())]
-    out_of = [row_ordered(f.sparsity_out(k)) for k in range(f.n_out())]
-    slot: dict[int, int] = {}  # work-vector slot -> the instruction whose result it holds now
-    steps: list[Instruction] = []
-    identity, inputs, outputs = f.instruction_id, f.instruction_input, f.instruction_output
-    for k in range(f.n_instructions()):
-        name, source, target = names[identity(k)], inputs(k), outputs(k)
-        if name == "input":
-            steps.append(Instruction(name, place=(source[0], into[source[0]][source[1]])))
-        elif name == "output":
-            steps.append(Instruction(name, (slot[source[0]],), place=(target[0], out_of[target[0]][target[1]])))
-            continue
-        elif name == "const":
-            steps.append(Instruction(name, value=f.instruction_constant(k)))
-        elif name == "assign":
-            slot[target[0]] = slot[source[0]]
-            continue
+class _Reader:
+    """Reads every function once, however often it is called."""
+
+    def __init__(self) -> None:
+        self._read: dict[
+            int, tuple[Any, Program]
+        ] = {}  # by the hash of a function, which is kept so that it stays its own
+
+    def program(self, f: Any) -> Program:
+        if hash(f) not in self._read:
+            self._read[hash(f)] = f, self._made(f)
+        return self._read[hash(f)][1]
+
+    def _made(self, f: Any) -> Program:
+        operator = operator_of(f)
+        f = f if operator is not None or f.is_a("SXFunction") else _expanded(f)
+        into, out_of = ([size(k) for k in range(n)] for size, n in ((f.size_in, f.n_in()), (f.size_out, f.n_out())))
+        about = f.name(), tuple(f.name_in()), tuple(f.name_out()), tuple(into), tuple(out_of)
+        if operator is not None:
+            return Program(*about, operator=operator)
+        steps = _Steps(f, self.program)
+        return Program(
+            *about, tuple(steps.made), tuple(steps.functions.values()), tuple(steps.repeated), tuple(steps.moves)
+        )
+
+
+class _Steps:
+    """The instructions of one SX function, each with a number of its own.
+
+    What a slot of CasADi's work vector holds is the number of an instruction, or -1 - r for result r of all calls, which becomes an
+    instruction only where it is computed with.
+    """
+
+    def __init__(self, f: Any, program: Callable[[Any], Program]) -> None:
+        if f.has_free():
+            raise GraphError(f"{f.name()} depends on symbols that are not inputs: {', '.join(map(str, f.free_sx()))}.")
+        self.made: list[Instruction] = []
+        self.functions: dict[str, Program] = {}  # by digest
+        self.repeated: list[Repetition] = []
+        self.moves: list[Move] = []
+        self._program = program
+        self._calls = 0
+        self._results: list[tuple[int, int]] = []  # call and place
+        self._loaded: dict[int, int] = {}
+        self._read(f)
+
+    def _read(self, f: Any) -> None:
+        names, slot, made, value = _operation_names(), {}, self.made, self._value
+        into = [row_ordered(f.sparsity_in(k)) for k in range(f.n_in())]
+        out_of = [row_ordered(f.sparsity_out(k)) for k in range(f.n_out())]
+        many = sum(map(len, out_of)) >= MANY
+        identity, inputs, outputs = f.instruction_id, f.instruction_input, f.instruction_output
+        nodes = f.instructions_sx()
+        for k in range(f.n_instructions()):
+            name, source, target = names[identity(k)], inputs(k), outputs(k)
+            if name == "input":
+                made.append(Instruction(name, place=(source[0], into[source[0]][source[1]])))
+            elif name == "output":
+                held, place = slot[source[0]], (target[0], out_of[target[0]][target[1]])
+                if held < 0 and many:
+                    self.moves.append(Move(-1 - place[0], place[1], *self._results[-1 - held]))
+                else:
+                    made.append(Instruction(name, (value(held),), place=place))
+                continue
+            elif name == "const":
+                made.append(Instruction(name, value=f.instruction_constant(k)))
+            elif name == "assign":
+                slot[target[0]] = slot[source[0]]
+                continue
+            elif name == "call":
+                found = self._call(nodes[k].which_function(), [slot[s] for s in source])
+                slot.update(zip(target, found, strict=True))
+                continue
+            else:
+                made.append(Instruction(name, tuple([x if (x := slot[s]) >= 0 else value(x) for s in source])))
+            slot[target[0]] = len(made) - 1
+
+    def _value(self, held: int) -> int:
+        """The instruction whose result is held."""
+        if held >= 0:
+            return held
+        if held not in self._loaded:
+            self._loaded[held] = len(self.made)
+            self.made.append(Instruction("result", place=self._results[-1 - held]))
+        return self._loaded[held]
+
+    def _call(self, f: Any, given: list[int]) -> range:
+        """A call with what slots hold, and what its results are."""
+        operator, call = operator_of(f), self._calls
+        self._calls += 1
+        if isinstance(operator, Repeated):
+            callee = self._program(operator.function)
+            repetition = _repetition(call, operator, callee)
+            self.repeated.append(repetition)
+            arguments, results = list(range(repetition.size)), _repeated_places(operator, callee)
         else:
-            steps.append(Instruction(name, tuple([slot[s] for s in source])))
-        slot[target[0]] = len(steps) - 1
-    return steps
+            callee = self._program(f)
+            arguments = _places(callee.input_shapes, f.sparsity_in)
+            results = _places(callee.output_shapes, f.sparsity_out)
+        self.functions.setdefault(callee.digest, callee)
+        self._hand_over(call, given, arguments)
+        self.made.append(Instruction("call", place=(call, list(self.functions).index(callee.digest))))
+        first = len(self._results)
+        self._results += [(call, place) for place in results]
+        return range(-1 - first, -1 - len(self._results), -1)
+
+    def _hand_over(self, call: int, given: list[int], places: list[int]) -> None:
+        """The arguments of a call; of many results of others each is moved by a loop, without an instruction."""
+        many = sum(held < 0 for held in given) >= MANY
+        for held, place in zip(given, places, strict=True):
+            if held < 0 and many:
+                self.moves.append(Move(call, place, *self._results[-1 - held]))
+        values = [
+            (self._value(held), place) for held, place in zip(given, places, strict=True) if held >= 0 or not many
+        ]
+        self.made += [Instruction("argument", (value,), place=(call, place)) for value, place in values]
+
+
+def _places(shapes: Sequence[tuple[int, int]], structure: Callable[[int], Any]) -> list[int]:
+    """Where the nonzeros of arrays stand that lie dense and in row order one after the other."""
+    begin = starts(shapes)
+    return [begin[k] + p for k in range(len(shapes)) for p in row_ordered(structure(k))]
+
+
+def _repeated_places(f: Repeated, callee: Program) -> list[int]:
+    """Where the nonzeros of all results stand, repetition by repetition."""
+    *begin, size = starts(callee.output_shapes)
+    rows = [f.function.sparsity_out(k).row() for k in range(len(begin))]
+    return [
+        r * size + first + p for first, own in zip(begin, rows, strict=True) for r in range(len(f.columns)) for p in own
+    ]
+
+
+def _repetition(call: int, f: Repeated, callee: Program) -> Repetition:
+    """Columns lie one after the other, matrix after matrix; results repetition by repetition."""
+    rows = [height for height, _ in callee.input_shapes]
+    first = starts(list(zip(rows, f.widths, strict=True)))
+    *begin, size = starts(callee.output_shapes)
+
+    def place(k: int, column: int) -> int:
+        output = f.back[k]
+        if output is None or column >= 0:
+            return first[k] + column * rows[k]
+        return -1 - (begin[output] + (-1 - column) * size)
+
+    table = tuple([tuple([place(k, column) for k, column in enumerate(row)]) for row in f.columns])
+    return Repetition(call, first[-1], table)
 
 
 def _expanded(f: Any) -> Any:
@@ -189,13 +314,12 @@ def _expanded(f: Any) -> Any:
 
 
 def simplified(f: Any) -> Any:
-    """The same function with common subexpressions shared."""
+    """The same function without calls, common subexpressions shared."""
     import casadi
 
-    f = f if f.is_a("SXFunction") else _expanded(f)
+    f = inlined(f if f.is_a("SXFunction") else _expanded(f))
     symbols = f.sx_in()
-    same = {"allow_duplicate_io_names": True}  # as a parameter of the mechanism may be called q
-    return casadi.Function(f.name(), symbols, casadi.cse(f.call(symbols)), f.name_in(), f.name_out(), same)
+    return casadi.Function(f.name(), symbols, casadi.cse(f.call(symbols)), f.name_in(), f.name_out(), SAME)
 
 
 def default_shape(rows: int, columns: int) -> Shape:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.compiler.calls import Call, Composed, inlining, recording
+from eslabon.compiler.calls import SAME, inlined
 from eslabon.compiler.formula import Owner, Request, remembered
 from eslabon.compiler.signature import Argument
 from eslabon.errors import InputError
@@ -16,11 +16,10 @@ from eslabon.errors import InputError
 graphs_traced: Counter[str] = Counter()  # how many graphs this process has made, by the formula's name
 
 
-def trace(owner: Owner, request: Request, checks: bool = True, record: bool = False, share: bool = True) -> Any:
-    """The graph of a request, common subexpressions shared if wanted; without its checks where they are not.
+def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
+    """The graph of a request, a `casadi.Function`, common subexpressions shared; without its checks where these are not wanted.
 
-    It is a `casadi.Function`, or a function that calls others where these are to be recorded (`compiler.calls`); a derivative
-    is of the whole.
+    Its calls are nodes (`compiler.calls`).
     """
     import casadi
 
@@ -37,10 +36,10 @@ def trace(owner: Owner, request: Request, checks: bool = True, record: bool = Fa
     if external:
         options["external"] = external
     wanted = (*formula.outputs, *(formula.checks if checks else ()))
-    found, calls = _values(traced, request, own, options, values, record)
+    found = _values(traced, request, own, options, values)
     outputs = [casadi.SX(x) for x in found[: len(wanted)]]
     if request.by in values and request.by not in request.parameters:
-        outputs, calls = _with_value(outputs, calls, values[request.by], owner.parameters[request.by])
+        outputs = casadi.substitute(outputs, [values[request.by]], [casadi.SX(owner.parameters[request.by])])
     # CasADi takes identifiers; the name of an external input may be any text.
     names = [x.name if x.name.isidentifier() else f"input_{k}" for k, x in enumerate(arguments)]
     made = [x.name for x in wanted[: len(outputs)]]
@@ -48,10 +47,7 @@ def trace(owner: Owner, request: Request, checks: bool = True, record: bool = Fa
         outputs.append(guard.expression(traced, request, own))
         made.append(guard.output.name)
     outputs = [casadi.sparsify(x) for x in outputs]  # formulas need not care for zeros that turned up on the way
-    if calls:
-        return Composed(formula.name, symbols, outputs, calls, names, made)
-    same = {"allow_duplicate_io_names": True}  # as a parameter may be called like an input
-    return casadi.Function(formula.name, symbols, casadi.cse(outputs) if share else outputs, names, made, same)
+    return casadi.Function(formula.name, symbols, casadi.cse(outputs), names, made, SAME)
 
 
 def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
@@ -71,7 +67,7 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
                 f"{'x'.join(map(str, expected))} is expected."
             )
         given.append(matrix)
-    graph = remembered(m, ("graph", request.identity), lambda: trace(m, request, checks=False))
+    graph = remembered(m, ("graph", request.identity), lambda: inlined(trace(m, request, checks=False)))
     made = []
     for x, argument in zip(graph.call(given, True, False), request.outputs(m), strict=False):
         shape: tuple[int, ...] = argument.shape
@@ -82,37 +78,23 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
 
 
 def _values(
-    m: Owner, request: Request, own: list[Any], options: dict[str, Any], parameters: Mapping[str, Any], record: bool
-) -> tuple[list[Any], list[Call]]:
-    """What a formula gives, or the derivatives by its own formula or by the graph; and the calls that were recorded."""
+    m: Owner, request: Request, own: list[Any], options: dict[str, Any], parameters: Mapping[str, Any]
+) -> list[Any]:
+    """What a formula gives, or the derivatives by its own formula or by the graph."""
     formula, by = request.formula, request.by
-    with recording() if record else inlining() as calls:  # a law that is being recorded has calls of its own
-        if by is None:
-            return _listed(formula.function(m, *own, **options)), calls
-        if formula.derivative is not None:
-            found = formula.derivative(m, parameters.get(by, by), *own, **options)
-            if found is not None:
-                return _listed(found), calls
-    with inlining():
-        found = _listed(formula.function(m, *own, **options))
-    count = len(formula.outputs)
-    found[:count] = _derivatives(m, found[:count], request, own, parameters)
-    return found, []
+    if by is not None and formula.derivative is not None:
+        found = formula.derivative(m, parameters.get(by, by), *own, **options)
+        if found is not None:
+            return _listed(found)
+    found = _listed(formula.function(m, *own, **options))
+    if by is None:
+        return found
+    found, count = inlined(found), len(formula.outputs)
+    return [*_derivatives(m, found[:count], request, own, parameters), *found[count:]]
 
 
 def _listed(found: Any) -> list[Any]:
     return list(found) if isinstance(found, list) else [found]
-
-
-def _with_value(outputs: list[Any], calls: list[Call], symbol: Any, value: float) -> tuple[list[Any], list[Call]]:
-    """A number in place of a parameter's symbol, in the arguments of calls too."""
-    import casadi
-
-    def put(x: list[Any]) -> list[Any]:
-        made: list[Any] = casadi.substitute(x, [symbol], [casadi.SX(value)])
-        return made
-
-    return put(outputs), [c._replace(arguments=put(c.arguments)) for c in calls]
 
 
 def _symbol(x: Argument) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from eslabon.algebra.arrays import casadi
-from eslabon.compiler.calls import inlining
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import loops, trees
 from eslabon.errors import ModelError
@@ -86,9 +85,8 @@ def reference_accelerations(m: Model, q: SX, v: SX, w: SX, own: SX) -> SX:
     if not m.closed:
         return spread(m, own)
     held = casadi.SX.sym("w", m.nv)
-    with inlining():  # a derivative does not see through calls
-        J = _closure(m, q, None).J
-        turning = casadi.jtimes(J @ held, q, coordinate_rates(m, q) @ v)
+    J = _closure(m, q, None).J
+    turning = casadi.jtimes(J @ held, q, coordinate_rates(m, q) @ v)
     return _followed(m, J, own, -casadi.substitute(casadi.densify(turning), held, w))
 
 

@@ -115,17 +115,14 @@ class ControlLaw(Traced):
         """
         import casadi
 
-        from eslabon.compiler.calls import Composed
-        from eslabon.compiler.lookup import lookups
         from eslabon.export.c_source import source
 
         size = self._traced.size  # or a sentence
         sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({"x": size} if size else {})
         symbols = [casadi.SX.sym(word, size) for word, size in sizes.items()]
-        with lookups() as calls:
-            found = columns(self.law, symbols, bool(size))
+        found = columns(self.law, symbols, bool(size))
         word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
-        made = Composed("law", symbols, found, calls, list(sizes), ["tau", self.changed][: len(found)])
+        made = casadi.Function("law", symbols, found, list(sizes), ["tau", self.changed][: len(found)])
         return source(made, word, f"{self.title} of {self.m.name}")
 
     def __repr__(self) -> str:

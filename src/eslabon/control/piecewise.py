@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.lookup import row_of
+from eslabon.compiler.operators import row_of
 
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
@@ -17,7 +17,7 @@ def piecewise(poly: PPoly, t: Any, derivatives: int = 0) -> list[Any]:
     """The values of a piecewise polynomial at a symbolic time, and of its first derivatives, each a column of all entries.
 
     Before the first breakpoint it keeps its value there, after the last one likewise; derivatives are zero then. The coefficients
-    of the piece are looked up in a table (`compiler.lookup`).
+    of the piece are looked up in a table (`compiler.operators`).
 
     >>> import casadi
     >>> from scipy.interpolate import CubicHermiteSpline

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from eslabon.algebra.arrays import casadi
 from eslabon.algebra.rotations import vect
-from eslabon.compiler.calls import inlining
+from eslabon.compiler.calls import inlined
 from eslabon.compiler.formula import Formula
 from eslabon.dynamics.loops import violation
 from eslabon.formulations.constrained import Square
@@ -40,9 +40,8 @@ def along_closed(
     at which what is held determines nothing."""
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
-    with inlining():
-        found = _values(of, varied, own, options)
-        steps, (residual, opening, condition) = following(varied, given, values, held, of.name not in PRESCRIBED)
+    found = _values(of, varied, own, options)
+    steps, (residual, opening, condition) = following(varied, given, values, held, of.name not in PRESCRIBED)
     count = len(of.outputs)
     if of.checks:  # the last of them says how far the formula itself is from having an answer
         condition = 1 / (1 / condition + 1 / found[-1])
@@ -54,19 +53,18 @@ def along_frozen(m: Model, *own: SX, of: Formula, parameter: tuple[str, ...], **
     """The values of a formula differentiated by several parameters with its arguments held, then its own checks."""
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
-    with inlining():
-        found = _values(of, varied, own, options)
+    found = _values(of, varied, own, options)
     count, still = len(of.outputs), {name: zeros(x.numel(), values.numel()) for name, x in given.items()}
     made = derivatives(found[:count], given, values, still, several=True)
     return with_numbers(m, parameter, values, [*made, *found[count:]])
 
 
 def _values(of: Formula, m: Model, own: Sequence[SX], options: dict[str, Any]) -> list[SX]:
-    """What a formula gives, its checks included."""
+    """What a formula gives, its checks included, to be differentiated."""
     wanted = options if of.prepare is not None else {k: x for k, x in options.items() if k != "structure"}
     found = of.function(m, *own, **wanted)
     listed = found if isinstance(found, list) else [found]
-    return [casadi.densify(casadi.SX(x)) for x in listed[: len(of.outputs) + len(of.checks)]]
+    return [casadi.densify(x) for x in inlined(listed[: len(of.outputs) + len(of.checks)])]
 
 
 def with_values(m: Model, parameter: str | tuple[str, ...]) -> tuple[Model, SX]:

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from eslabon.algebra.arrays import casadi
-from eslabon.compiler.calls import inlining
+from eslabon.compiler.calls import inlined
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
 from eslabon.formulations import loop_sensitivities, sensitivities
@@ -215,8 +215,7 @@ def tree_force_derivatives(m: Model, q: SX, v: SX, a: SX, external: External | N
 
 def closed_force_derivatives(m: Model, q: SX, v: SX, a: SX, **options: Any) -> list[SX]:
     """The same with loops, and the checks of inverse dynamics."""
-    with inlining():
-        forces, *checks = loops.inverse_dynamics(m, q, v, a, **options)
+    forces, *checks = inlined(loops.inverse_dynamics(m, q, v, a, **options))
     forces = casadi.densify(forces)
     return [along(m, forces, q), casadi.jacobian(forces, v), casadi.jacobian(forces, a), *checks]
 

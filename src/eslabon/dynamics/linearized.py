@@ -24,7 +24,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from eslabon.algebra.arrays import casadi
-from eslabon.compiler.calls import inlining
+from eslabon.compiler.calls import inlined
 from eslabon.dynamics.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from eslabon.dynamics.eliminated import Change, eliminated
 from eslabon.dynamics.outputs import Output, output_changes
@@ -95,8 +95,7 @@ def linear_model(
             R, Q = s.following(-(loops.gap_q @ s.N + loops.gap_v @ P)), s.following(-loops.gap_v @ s.N)
             da, G_q = da + Change(R, Q, still), G_q - loops.forces_q
         forces = da.through(s.M) + dq.through(G_q) + dv.through(G_v) + Change(nothing, nothing, -B)
-        with inlining():
-            y = output_changes(s, a, reaction, outputs, external or {}, dq, dv, da, forces.by(s.multipliers))
+        y = output_changes(s, a, reaction, outputs, external or {}, dq, dv, da, forces.by(s.multipliers))
     B = casadi.vertcat(zeros(n, m.nu), z.tau)
     velocity_map = casadi.horzcat(P, s.N)
     return Linearized(A, B, a, y.of_state, y.tau, U, V, W, F, s.N, velocity_map, s.needed, s.residual, s.condition)
@@ -154,13 +153,12 @@ def linear_sensitivity(
     `moved`, the independent velocities by `sped` and the actuators' forces by `forced`; all else follows, so that the loops stay
     closed."""
     varied, p = m.with_symbols({**m.symbols, parameter: value}), partition or structure.partition
-    with inlining():
-        made = linear_model(varied, q, v, tau, p, outputs, external, structure=structure)
-        step_q, step_v = _following(varied, q, v, value, moved, sped, p)
-        changing = [made.U, made.V, made.W, made.F, made.A, made.B, made.C, made.D, made.a]
-        direction = casadi.vertcat(step_q, step_v, forced, casadi.SX(1))
-        stacked = casadi.densify(casadi.vertcat(*(casadi.vec(x) for x in changing)))
-        changed = casadi.jtimes(stacked, casadi.vertcat(q, v, tau, value), direction)
+    made = Linearized(*inlined(linear_model(varied, q, v, tau, p, outputs, external, structure=structure)))
+    step_q, step_v = _following(varied, q, v, value, moved, sped, p)
+    changing = [made.U, made.V, made.W, made.F, made.A, made.B, made.C, made.D, made.a]
+    direction = casadi.vertcat(step_q, step_v, forced, casadi.SX(1))
+    stacked = casadi.densify(casadi.vertcat(*(casadi.vec(x) for x in changing)))
+    changed = casadi.jtimes(stacked, casadi.vertcat(q, v, tau, value), direction)
     ends = list(accumulate((x.numel() for x in changing), initial=0))
     parts = [casadi.reshape(changed[b:c], *x.shape) for x, (b, c) in zip(changing, pairwise(ends), strict=True)]
     return [*parts, made.residual, made.condition]

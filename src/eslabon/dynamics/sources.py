@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Inertia
-from eslabon.compiler.calls import inlining
+from eslabon.compiler.calls import inlined
 from eslabon.dynamics.applied import given_wrenches, joint_resistance, motor_inertia, spring_wrenches
 from eslabon.dynamics.eliminated import Eliminated, eliminated
 from eslabon.dynamics.trees import actuation
@@ -56,11 +56,10 @@ def linear_contributions(
     s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
     a, held = casadi.densify(s.accelerations(tau)), casadi.SX.sym("a", m.nv)
     still = zeros(m.nv)
-    with inlining():
-        bodies, weights = body_forces(m, q, v, held), body_forces(m, q, still, still)
-        forces = casadi.horzsplit(bodies) if m.bodies else []
-        forces += [other_forces(m, source, q, v, held, tau, external or {}) for source in sources]
-        slopes = [_slopes(m, casadi.densify(f), q, v, held) for f in (*forces, *casadi.horzsplit(weights))]
+    bodies, weights = body_forces(m, q, v, held), body_forces(m, q, still, still)
+    forces = casadi.horzsplit(bodies) if m.bodies else []
+    forces += [other_forces(m, source, q, v, held, tau, external or {}) for source in sources]
+    slopes = [_slopes(m, casadi.densify(f), q, v, held) for f in (*forces, *casadi.horzsplit(weights))]
     split = Split(s, a)
     made = [split(*casadi.substitute(slope, [held], [a])) for slope in slopes]
     parts, weighing = made[: len(forces)], made[len(forces) :]
@@ -82,12 +81,11 @@ class Split:
         self.P = self.Q = self.R = zeros(s.m.nv, n)
         if s.dependent is not None:
             carried = casadi.SX.sym("lambda", len(s.partition.rows))
-            with inlining():  # to be differentiated
-                loops = loop_sensitivities.derivatives(s.m, s.q, s.v, a, carried, s.partition.rows)
+            loops = loop_sensitivities.derivatives(s.m, s.q, s.v, a, carried, s.partition.rows)
             self.P, self.Q = s.following(-loops.speed_q @ s.N), s.following(-loops.gap_v @ s.N)
             self.R = s.following(-(loops.gap_q @ s.N + loops.gap_v @ self.P))
             turned = casadi.vec(s.N.T @ loops.forces_q @ s.N)
-            self.turned = casadi.jacobian(turned, carried)  # in which it is linear
+            self.turned = casadi.jacobian(inlined(turned), carried)  # in which it is linear
 
     def __call__(self, f: SX, by_q: SX, by_v: SX, M: SX) -> tuple[SX, SX, SX]:
         s, N = self.s, self.s.N

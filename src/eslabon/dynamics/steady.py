@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eslabon.algebra.arrays import casadi
-from eslabon.compiler.calls import inlining
 from eslabon.dynamics import trees
 from eslabon.dynamics.applied import potential
 from eslabon.dynamics.derivatives import inverse_dynamics_derivatives
@@ -41,8 +40,7 @@ def steady_stiffness(m: Model, q: SX, v: SX, multipliers: SX, external: External
     bodies, that is the Hessian of the potential and of the loops' work."""
     K = inverse_dynamics_derivatives(m, q, v, casadi.SX.zeros(m.nv), external or {})[0]
     if multipliers.shape[0]:
-        with inlining():
-            K += casadi.jacobian(_closure(m, q)[1].T @ multipliers, q) @ coordinate_rates(m, q)
+        K += casadi.jacobian(_closure(m, q)[1].T @ multipliers, q) @ coordinate_rates(m, q)
     return casadi.densify(K)
 
 
@@ -50,7 +48,6 @@ def steady_terms(m: Model, q: SX, v: SX, external: External | None = None) -> li
     """What else a linear model of small motions about a steady one is made of: M, D = dh/dv, G = d(J v)/dq, T, with which a
     small displacement x changes by x' = dv + T x, and the potential energy."""
     D = inverse_dynamics_derivatives(m, q, v, casadi.SX.zeros(m.nv), external or {})[1]
-    with inlining():
-        G = casadi.jacobian(_closure(m, q)[1] @ v, q) @ coordinate_rates(m, q)
+    G = casadi.jacobian(_closure(m, q)[1] @ v, q) @ coordinate_rates(m, q)
     made = (trees.mass_matrix(m, q), D, G, displacement_rates(m, v), potential(m, q))
     return [casadi.densify(x) for x in made]

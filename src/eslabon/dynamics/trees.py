@@ -9,7 +9,6 @@ from types import ModuleType
 from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Inertia
 from eslabon.arguments import choice
-from eslabon.compiler.calls import inlining
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, potential, wrenches
 from eslabon.errors import ModelError
 from eslabon.formulations import (
@@ -163,8 +162,7 @@ def passive_regressor(m: Model, q: SX, v: SX, w: SX, a: SX) -> SX:
     """Y with M a + C(q, v) w + g = Y pi, where dM/dt - 2 C is skew (Slotine and Li, 1987); pi as in `regressor`, which it is
     for w = v."""
     pi, tree = _of_unknown_inertia(m)
-    with inlining():
-        return casadi.jacobian(passive.joint_forces(m, tree, q, v, w, a), pi)
+    return casadi.jacobian(passive.joint_forces(m, tree, q, v, w, a), pi)
 
 
 def _of_unknown_inertia(m: Model) -> tuple[SX, list[Link]]:

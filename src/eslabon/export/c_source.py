@@ -16,9 +16,8 @@ from typing import Any
 
 from eslabon.arguments import file_path
 from eslabon.atomic_files import write
-from eslabon.compiler.calls import Composed
-from eslabon.compiler.linking import linked
-from eslabon.compiler.lookup import Lookup
+from eslabon.compiler.calls import inlined
+from eslabon.compiler.operators import Lookup
 from eslabon.compiler.program import GraphError, Instruction, Program, read
 from eslabon.displays import displayed
 from eslabon.pages.notebook import folded, source_text
@@ -93,7 +92,7 @@ class CSource:
 
 
 def source(f: Any, name: str = "", note: str = "") -> CSource:
-    """C source of a `casadi.Function`, or of a function that looks rows of tables up (`compiler.lookup`) and calls no other.
+    """C source of a `casadi.Function`: one function, in which only rows of tables (`compiler.operators`) are looked up.
 
     >>> import casadi
     >>> q = casadi.SX.sym("q", 2)
@@ -109,7 +108,7 @@ def source(f: Any, name: str = "", note: str = "") -> CSource:
     }
     <BLANKLINE>
     """
-    program = linked(f) if _looks_up(f) else read(f.inlined() if isinstance(f, Composed) else f)
+    program = read(inlined(f, keep=Lookup))
     name = _identifier(name or program.name)
     inputs, outputs = _argument_names(program)
     writer = _Writer(program, inputs)
@@ -123,10 +122,6 @@ def source(f: Any, name: str = "", note: str = "") -> CSource:
         helper += _ROW_OF + "".join(_table(k, table) for k, table in enumerate(program.functions))
     code = f'#include "{name}.h"\n#include <math.h>\n\n{helper}{prototype}\n{{\n' + "\n".join(body) + "\n}\n"
     return CSource(name, _header(program, name, prototype, inputs, outputs, note), code)
-
-
-def _looks_up(f: Any) -> bool:
-    return isinstance(f, Composed) and all(isinstance(c.function, Lookup) for c in f.calls)
 
 
 def _table(k: int, program: Program) -> str:

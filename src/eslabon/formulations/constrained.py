@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from eslabon.algebra.arrays import casadi
-from eslabon.compiler import matrices
+from eslabon.compiler import operators
 from eslabon.formulations.factor import MANY, Factors, LoopFactors, factors, loop_factors
 from eslabon.formulations.symbols import SX, symmetric, zeros
 from eslabon.kinematics.closure import Partition
@@ -89,9 +89,9 @@ class LoopMultipliers:
     def __init__(self, c: Constrained) -> None:
         self.given, held = c, c.penalized()
         self.tree = loop_factors(held.M)
-        self.J, self.Y = matrices.entries(c.J), self.tree.solve(casadi.densify(c.J.T))
-        self.full = matrices.entries(casadi.SX.ones(*self.Y.shape))
-        W = matrices.multiplied(self.J, -c.J, self.Y, zeros(c.J.shape[0], c.J.shape[0]))
+        self.J, self.Y = operators.entries(c.J), self.tree.solve(casadi.densify(c.J.T))
+        self.full = operators.entries(casadi.SX.ones(*self.Y.shape))
+        W = operators.multiplied(self.J, -c.J, self.Y, zeros(c.J.shape[0], c.J.shape[0]))
         self.W = W
         self.solver = loop_factors(W + casadi.diag(casadi.SX(list(c.regularization))) if c.regularization else W)
 
@@ -103,12 +103,12 @@ class LoopMultipliers:
         """The changes of v' and lambda that make up for forces and second derivatives of the constraints in excess."""
         c = self.given
         X = self.tree.solve_negative(excess + c.penalty * (c.J.T @ gap) if c.penalty else excess)
-        right = matrices.multiplied(self.J, -c.J, X, gap)
+        right = operators.multiplied(self.J, -c.J, X, gap)
         opposite = self.solver.solve(right)  # -lambda
         for _ in range(2 if c.regularization else 0):
-            left = matrices.multiplied(matrices.entries(self.W), self.W, opposite, right)
+            left = operators.multiplied(operators.entries(self.W), self.W, opposite, right)
             opposite = opposite + self.solver.solve(left)
-        return matrices.multiplied(self.full, self.Y, opposite, X), -opposite
+        return operators.multiplied(self.full, self.Y, opposite, X), -opposite
 
     @property
     def condition(self) -> SX:

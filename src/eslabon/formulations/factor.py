@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eslabon.algebra.arrays import casadi
-from eslabon.compiler import matrices
+from eslabon.compiler import operators
 from eslabon.formulations.symbols import SX, constant, zeros
 
 MANY = (
@@ -66,23 +66,23 @@ class Factors:
 
 @dataclass(frozen=True)
 class LoopFactors:
-    """The same factors, packed, computed and used by loops in native code (`compiler.matrices`)."""
+    """The same factors, packed, computed and used by loops in native code (`compiler.operators`)."""
 
-    rows: matrices.Rows
+    rows: operators.Rows
     packed: SX
     diagonal: list[SX]
 
     def solve(self, b: SX) -> SX:
         """x with M x = b, for one right-hand side or several."""
-        return matrices.solved(self.rows, self.packed, b)
+        return operators.solved(self.rows, self.packed, b)
 
     def solve_negative(self, b: SX) -> SX:
         """x with M x = -b."""
-        return matrices.solved(self.rows, self.packed, b, negative=True)
+        return operators.solved(self.rows, self.packed, b, negative=True)
 
     @property
     def inverse(self) -> list[SX]:
-        return matrices.inverse_pivots(self.rows, self.packed)
+        return operators.inverse_pivots(self.rows, self.packed)
 
     def unit_energy(self) -> SX:
         """w = L^-1 D^-1/2 (1, ..., 1), for which w^T M w = n, as in `Factors`."""
@@ -150,12 +150,12 @@ def factors(M: SX) -> Factors:
 
 def loop_factors(M: SX) -> LoopFactors:
     """The same for native loops; where eliminating makes new entries, all are there."""
-    rows = matrices.lower(M)
-    if not matrices.closed(rows):
-        rows = matrices.lower(casadi.SX.ones(*M.shape))
-    return LoopFactors(rows, matrices.factored(rows, M), [M[k, k] for k in range(M.shape[0])])
+    rows = operators.lower(M)
+    if not operators.closed(rows):
+        rows = operators.lower(casadi.SX.ones(*M.shape))
+    return LoopFactors(rows, operators.factored(rows, M), [M[k, k] for k in range(M.shape[0])])
 
 
 def factors_for(M: SX, columns: int) -> Factors | LoopFactors:
     """Factors that are best for so many right-hand sides."""
-    return loop_factors(M) if matrices.lower(M).size * columns > MANY else factors(M)
+    return loop_factors(M) if operators.lower(M).size * columns > MANY else factors(M)

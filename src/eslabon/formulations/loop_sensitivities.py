@@ -13,14 +13,13 @@ the relative twist by S'_l and the relative acceleration by S''_l - V x S'_l. Wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import ad, ad_dual
-from eslabon.compiler.calls import inlining, repeat
+from eslabon.compiler.calls import repeat, unrolled
 from eslabon.formulations.sensitivities import Axes, function
 from eslabon.formulations.symbols import SX, stack, zeros
 from eslabon.kinematics.circuit import Circuit, circuits, closing
@@ -48,9 +47,8 @@ def derivatives(m: Model, q: SX, v: SX, a: SX, reaction: SX, rows: Sequence[int]
         if own:
             parts.append(_around(m, loop, walked, v, a, reaction[own, :], own, [rows[k] - first for k in own], t))
         first += loop.kind.rows
-    few = sum(len(x.places) for x in parts) <= FEW
-    with inlining() if few else nullcontext():
-        forces, (speed_q, gap_q, gap_v) = _forces(m, parts), _gaps(m, parts, len(rows))
+    over = unrolled if sum(len(x.places) for x in parts) <= FEW else repeat
+    forces, (speed_q, gap_q, gap_v) = _forces(m, parts, over), _gaps(m, parts, len(rows), over)
     geared = [k for k, row in enumerate(rows) if row >= first]
     if geared:  # their Jacobian is constant, but may depend on the time
         _, _, gamma, rate = equations(m, q, v, tuple(rows[k] for k in geared))
@@ -103,7 +101,7 @@ def _around(
     return Around(places, order, along, S, rate, second, drift, W, W_by_pose, G, by_pose, by_V, by_speed)
 
 
-def _forces(m: Model, parts: Sequence[Around]) -> SX:
+def _forces(m: Model, parts: Sequence[Around], over: Callable[..., Any]) -> SX:
     """d(J^T lambda)/dq."""
     made, first = zeros(m.nv, m.nv), 0
     owner = [n for n, x in enumerate(parts) for _ in x.places]
@@ -111,7 +109,7 @@ def _forces(m: Model, parts: Sequence[Around]) -> SX:
         return made
     S = casadi.horzcat(*(x.S for x in parts))
     held = casadi.horzcat(*(stack(x.W, casadi.vec(x.W_by_pose)) for x in parts))
-    turned, carried = repeat(_held_wrenches(), (S, range(len(owner))), (held, owner))
+    turned, carried = over(_held_wrenches(), (S, range(len(owner))), (held, owner))
     pairs: list[tuple[int, int, int, int]] = []  # two axes, and where their entry stands
     for x in parts:
         for column, place in enumerate(x.places):
@@ -120,13 +118,13 @@ def _forces(m: Model, parts: Sequence[Around]) -> SX:
                 pairs.append((first + row, moved, other, place))
         first += len(x.places)
     both = casadi.horzcat(turned, carried)
-    entries = repeat(_dot(), (S, [k for k, *_ in pairs]), (both, [k for _, k, *_ in pairs]))
+    entries = over(_dot(), (S, [k for k, *_ in pairs]), (both, [k for _, k, *_ in pairs]))
     for n, (*_, i, j) in enumerate(pairs):
         made[i, j] += entries[n]
     return casadi.sparsify(made)
 
 
-def _gaps(m: Model, parts: Sequence[Around], rows: int) -> list[SX]:
+def _gaps(m: Model, parts: Sequence[Around], rows: int, over: Callable[..., Any]) -> list[SX]:
     """The derivatives of J v + Phi_t by q and of J v' - gamma by q and by v, loops with as many rows together."""
     made = [zeros(rows, m.nv) for _ in range(3)]
     for count in {len(x.rows) for x in parts}:
@@ -135,7 +133,7 @@ def _gaps(m: Model, parts: Sequence[Around], rows: int) -> list[SX]:
         given = casadi.horzcat(*(stack(*map(casadi.vec, (x.G, x.by_pose, x.by_V, x.speed_by_pose))) for x in alike))
         places = [(x.rows, place) for x in alike for place in x.places]
         owner = [n for n, x in enumerate(alike) for _ in x.places]
-        found = repeat(_gap(count), (axes, range(len(owner))), (given, owner))
+        found = over(_gap(count), (axes, range(len(owner))), (given, owner))
         for whole, columns in zip(made, found, strict=True):
             for k, (own, place) in enumerate(places):
                 whole[own, place] = columns[:, k]

@@ -34,8 +34,9 @@ def coordinate_rates(m: Model, q: Array) -> Array:
     if is_symbolic(q):
         import casadi
 
-        v = casadi.SX.sym("v", m.nv)
-        return casadi.jacobian(coordinate_velocities(m, q, v), v)
+        own, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
+        N = casadi.jacobian(coordinate_velocities(m, own, v), v)
+        return casadi.substitute(N, own, casadi.densify(casadi.SX(q)))  # which may have calls, that have no derivatives
     units = np.broadcast_to(np.eye(m.nv), (*np.shape(q)[:-1], m.nv, m.nv))
     return transpose(coordinate_velocities(m, np.asarray(q)[..., None, :], units))
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eslabon.algebra.arrays import casadi
-from eslabon.compiler.calls import inlining, subroutine
+from eslabon.compiler.calls import inlined, subroutine
 from eslabon.compiler.formula import Formula
 from eslabon.compiler.signature import Argument
 from eslabon.coordinates.massless import structure
@@ -86,9 +86,8 @@ def rates_jacobian(
     one of N^+ dq, since a quaternion's length changes nothing.
     """
     q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
-    with inlining():
-        given, own_rates = (0, own) if law is None else law(t, q, v, own)
-        forces, push, N = within(tau + given, limit), stop_forces(m, q, v, stops), coordinate_rates(m, q)
+    given, own_rates = (0, own) if law is None else inlined(law(t, q, v, own))
+    forces, push, N = within(tau + given, limit), stop_forces(m, q, v, stops), coordinate_rates(m, q)
     push = casadi.densify(zeros(m.nv) + push)
     by_push = casadi.jacobian(push, q) @ N, casadi.jacobian(push, v)
     share = projection.regularization(m) if m.closed else ()
@@ -119,8 +118,7 @@ def momentum_rates(m: Model, q: SX, v: SX, tau: SX, external: External = None, s
     Where velocities are rates of coordinates this is -dH/dq plus the applied forces: Hamilton's equation.
     """
     force = actuation(m, tau) + stop_forces(m, q, v, stops)
-    with inlining():
-        change = casadi.jtimes(momenta(m, q, v), q, coordinate_rates(m, q) @ v)
+    change = casadi.jtimes(inlined(momenta(m, q, v)), q, coordinate_rates(m, q) @ v)
     return force + change - joint_forces(m, q, v, zeros(m.nv), None, external or {})
 
 

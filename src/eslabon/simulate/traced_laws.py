@@ -69,7 +69,7 @@ class LawGraph:
 
     @property
     def function(self) -> Any:
-        """A `casadi.Function`, or a `Composed` if it calls others."""
+        """A `casadi.Function`."""
         return self._made[0]
 
     @property
@@ -79,17 +79,15 @@ class LawGraph:
 
     @cached_property
     def _made(self) -> tuple[Any, Program]:
-        from eslabon.compiler.calls import Composed, recording
-        from eslabon.compiler.linking import linked
+        from eslabon.compiler.program import read
 
         m, states = self.m, () if self.states is None else (self.states,)
         symbols = [casadi.SX.sym("t"), casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)]
         symbols += [casadi.SX.sym("x", n) for n in states]
         with _refused():
-            with recording() as calls:
-                found = columns(self.law, symbols, bool(states))
-            made = Composed("control", symbols, found, calls) if calls else casadi.Function("control", symbols, found)
-            program = linked(made)
+            found = columns(self.law, symbols, bool(states))
+            made = casadi.Function("control", symbols, casadi.cse(found))
+            program = read(made)
             if any(i.name == "const" and math.isnan(i.value) for p in program.family() for i in p.instructions):
                 raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
         wanted = [(m.nu, "forces", f"{m.name} has {m.nu} actuators")]
@@ -133,10 +131,8 @@ class Law:
         return self.state.shape[-1]
 
     def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
-        from eslabon.compiler.calls import Composed, call
-
-        function, given = self.graph.function, (t, q, v, x) if self.size else (t, q, v)
-        made = call(function, *given) if isinstance(function, Composed) else function(*given)
+        given = (t, q, v, x) if self.size else (t, q, v)
+        made = self.graph.function(*given)
         return made if self.size else (made, x)
 
     def __repr__(self) -> str:

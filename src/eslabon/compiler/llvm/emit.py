@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 
 from eslabon.compiler.llvm import lookup_loops, matrix_loops, products, tables, vector_math
 from eslabon.compiler.llvm.ir import STRAIGHT, splat, suffix, vector_type
-from eslabon.compiler.lookup import Lookup
+from eslabon.compiler.operators import Lookup
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, starts
 
 # Instructions in one LLVM function. Measured on 30 formulas of 1,000 to 10,000 of them: with 300 compile time is a sixth

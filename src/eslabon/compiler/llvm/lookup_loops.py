@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from eslabon.compiler.llvm.ir import Body, bits, vector_type
-from eslabon.compiler.lookup import Lookup
+from eslabon.compiler.operators import Lookup
 
 
 def definition(name: str, f: Lookup, width: int) -> str:

@@ -1,4 +1,4 @@
-"""The operators of `compiler.matrices` as LLVM functions: loops over rows, entries and right-hand sides.
+"""The operators on matrices of `compiler.operators` as LLVM functions: loops over rows, entries and right-hand sides.
 
 In a block of states every lane of a vector is a state. For one state alone numbers lie one after the other, and lanes are
 neighbours in a row.
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from itertools import chain
 
 from eslabon.compiler.llvm.ir import Body, splat, vector_type
-from eslabon.compiler.matrices import Operator, Rows
+from eslabon.compiler.operators import MatrixOperator, Rows
 
 TILE = 8  # vectors that are accumulated at a time
 
 
-def scratch_size(f: Operator, width: int, single: bool) -> int:
+def scratch_size(f: MatrixOperator, width: int, single: bool) -> int:
     """How many numbers one state alone needs besides, for rows that are padded to whole vectors."""
     return sum(_padded(f, width)) if single else 0
 
 
-def _padded(f: Operator, width: int) -> list[int]:
+def _padded(f: MatrixOperator, width: int) -> list[int]:
     """Numbers in the rows of each matrix that is copied."""
     if f.kind == "factor":
         return [sum(_whole(len(row), width) for row in f.rows.columns)]
@@ -34,7 +34,7 @@ def _whole(count: int, width: int) -> int:
     return -(-count // width) * width
 
 
-def definition(name: str, f: Operator, width: int, place: int, single: bool, fused: bool) -> str:
+def definition(name: str, f: MatrixOperator, width: int, place: int, single: bool, fused: bool) -> str:
     """@name(source, scratch, target), whose own part of the scratch array begins at `place`, for a block of states or for
     one alone; `fused` says that the processor multiplies and adds in one rounding."""
     b = Body(width)
@@ -60,7 +60,7 @@ class Matrix:
 class _Operation(ABC):
     """An operator under construction: tables, and loops for either way."""
 
-    def __init__(self, name: str, f: Operator, b: Body, single: bool, fused: bool) -> None:
+    def __init__(self, name: str, f: MatrixOperator, b: Body, single: bool, fused: bool) -> None:
         self.name, self.f, self.rows, self.b, self.single, self.fused = name, f, f.rows, b, single, fused
         self.V, self.align = vector_type(b.width), "align 8" if single else f"align {8 * b.width}"
         self.tables: list[str] = []
@@ -230,7 +230,7 @@ class _Factor(_Operation):
 
 
 class _Solve(_Operation):
-    def __init__(self, name: str, f: Operator, b: Body, single: bool, fused: bool) -> None:
+    def __init__(self, name: str, f: MatrixOperator, b: Body, single: bool, fused: bool) -> None:
         super().__init__(name, f, b, single, fused)
         below: list[list[tuple[int, int]]] = [[] for _ in f.rows.columns]  # by column: row, and place among the entries
         for k, row in enumerate(f.rows.columns):

@@ -1,23 +1,30 @@
-"""Matrices too large to be unrolled: factors, solutions and products that are loops in native code.
+"""Operators that are loops in native code: matrices too large to be unrolled, and tables.
 
     L = factored(structure, M)                     # the packed factor of a symmetric positive definite M = L^T D L
     X = solved(structure, L, B)                    # M X = B, or -B
     C = multiplied(structure, A, B, C0)            # C0 - A B, the entries of A packed row by row
+    coefficients = row_of(table, floor(t / h))     # what lies between samples, such as gains along a trajectory
 
-While a formula is recorded each is one call (`compiler.calls`); outside of a recording it is the plain expression, as in
-`formulations.factor`. Only entries that a structure has are computed with. A factor is eliminated from the last row to
+Each is one call (`compiler.calls`). Only entries that a structure has are computed with. A factor is eliminated from the last row to
 the first and must make no new entries: a row that has an entry i has, before it, what row i has (as the mass matrix of a
 tree numbered outward, or a full matrix).
+
+A graph of scalars has no memory to look into: there a row of a table is a sum over all rows, of which one counts. Native code loads it.
+The row's number has no derivative, and neither have its numbers, so that a looked-up row can be differentiated by whatever it is
+multiplied with.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from eslabon.compiler.calls import call
+import numpy as np
+
+from eslabon.compiler.calls import Operator, operate
 
 SX = Any  # casadi.SX
 
@@ -66,20 +73,21 @@ def entries(A: SX) -> Rows:
 
 
 @dataclass(frozen=True)
-class Operator:
-    """One of the three, with as much of `casadi.Function`'s interface as a caller needs."""
+class MatrixOperator(Operator):
+    """One of the three on matrices."""
 
     kind: str  # "factor", "solve" or "multiply"
     rows: Rows
     columns: int = 1  # of the right-hand sides
     negative: bool = False
 
+    @property
     def name(self) -> str:
         return self.kind
 
     @property
     def shapes(self) -> list[tuple[int, int]]:
-        """Of what goes in."""
+        """Of what goes in; what comes out has the last one."""
         packed, height, k = (self.rows.size, 1), len(self.rows.columns), self.columns
         if self.kind == "factor":
             return [packed]
@@ -92,46 +100,16 @@ class Operator:
             return sum(len(row) ** 2 for row in self.rows.columns)
         return (4 if self.kind == "solve" else 2) * self.rows.size * self.columns
 
-    def n_in(self) -> int:
-        return len(self.shapes)
-
-    def n_out(self) -> int:
-        return 1
-
-    def size_in(self, k: int) -> tuple[int, int]:
-        return self.shapes[k]
-
-    def size_out(self, _: int) -> tuple[int, int]:
-        return self.shapes[-1]
-
-    def sparsity_in(self, k: int) -> Any:
+    def structure(self) -> tuple[list[Any], list[Any]]:
         import casadi
 
-        return casadi.Sparsity.dense(*self.size_in(k))
+        made = [casadi.Sparsity.dense(*shape) for shape in self.shapes]
+        return made, made[-1:]
 
-    def sparsity_out(self, k: int) -> Any:
-        import casadi
-
-        return casadi.Sparsity.dense(*self.size_out(k))
-
-    def name_in(self) -> list[str]:
-        return [f"i{k}" for k in range(self.n_in())]
-
-    def name_out(self) -> list[str]:
-        return ["o0"]
-
-    def inlined(self) -> Any:
-        """The same as a plain `casadi.Function`."""
-        return self._inlined
-
-    @cached_property
-    def _inlined(self) -> Any:
-        import casadi
-
-        inputs = [casadi.SX.sym("x", *shape) for shape in self.shapes]
-        formulas: dict[str, Any] = {"factor": _factor, "solve": _solve, "multiply": _multiply}
-        made = formulas[self.kind](self.rows, *inputs)
-        return casadi.Function(self.kind, inputs, [-made if self.negative else made])
+    def expressions(self, *arguments: SX) -> list[SX]:
+        formulas: dict[str, Callable[..., SX]] = {"factor": _factor, "solve": _solve, "multiply": _multiply}
+        made = formulas[self.kind](self.rows, *arguments)
+        return [-made if self.negative else made]
 
 
 def _factor(rows: Rows, M: SX) -> SX:
@@ -183,7 +161,7 @@ def factored(rows: Rows, M: SX) -> SX:
     >>> casadi.evalf(factored(lower(M), M))
     DM([0.571429, 0.25, 0.25])
     """
-    return call(Operator("factor", rows), rows.packed(M))
+    return operate(MatrixOperator("factor", rows), rows.packed(M))
 
 
 def solved(rows: Rows, L: SX, B: SX, negative: bool = False) -> SX:
@@ -194,7 +172,7 @@ def solved(rows: Rows, L: SX, B: SX, negative: bool = False) -> SX:
     >>> casadi.evalf(solved(lower(M), factored(lower(M), M), casadi.SX([3.0, 5.0])))
     DM([1, 1])
     """
-    return call(Operator("solve", rows, B.shape[1], negative), L, B)
+    return operate(MatrixOperator("solve", rows, B.shape[1], negative), L, B)
 
 
 def multiplied(rows: Rows, A: SX, B: SX, C: SX) -> SX:
@@ -205,7 +183,7 @@ def multiplied(rows: Rows, A: SX, B: SX, C: SX) -> SX:
     >>> casadi.evalf(multiplied(entries(A), A, casadi.SX([1.0, 1.0]), casadi.SX([2.0, 7.0])))
     DM([0, 0])
     """
-    return call(Operator("multiply", rows, B.shape[1]), rows.packed(A), B, C)
+    return operate(MatrixOperator("multiply", rows, B.shape[1]), rows.packed(A), B, C)
 
 
 def inverse_pivots(rows: Rows, L: SX) -> list[SX]:
@@ -217,3 +195,41 @@ def closed(rows: Rows) -> bool:
     """Whether eliminating makes no new entries."""
     own = rows.columns
     return all(own[i][:-1] == row[:a] for row in own for a, i in enumerate(row[:-1]))
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lookup(Operator):
+    """A table as a function of the number of a row. Numbers beyond the table mean its first or last row."""
+
+    values: tuple[tuple[float, ...], ...]
+
+    name = "lookup"
+    operations = 0
+
+    def structure(self) -> tuple[list[Any], list[Any]]:
+        import casadi
+
+        return [casadi.Sparsity.dense(1, 1)], [casadi.Sparsity.dense(len(self.values[0]), 1)]
+
+    def expressions(self, *arguments: SX) -> list[SX]:
+        import casadi
+
+        passed: list[Any] = [arguments[0] >= i for i in range(1, len(self.values))]
+        here = casadi.vertcat(*(a * (1 - b) for a, b in zip([1, *passed], [*passed, 0], strict=True)))
+        table = casadi.sparsify(casadi.DM(np.array(self.values).T))
+        return [casadi.densify(casadi.mtimes(table, here))]
+
+
+def row_of(table: np.ndarray[Any, Any], k: SX) -> SX:
+    """The row of a number, as a column.
+
+    >>> import casadi
+    >>> t = casadi.SX.sym("t")
+    >>> f = casadi.Function("f", [t], [row_of(np.array([[1.0, 2.0], [3.0, 4.0]]), t)])
+    >>> f(0.5), f(1.0), f(7)
+    (DM([1, 2]), DM([3, 4]), DM([3, 4]))
+    """
+    return operate(Lookup(tuple(map(tuple, table.tolist()))), k)
