@@ -12,4 +12,4 @@ def traced_graph(name: str, symbols: Sequence[Any], formula: Callable[..., Any])
     """A `casadi.Function` of what the formula gives, one value or several."""
     made = formula(*symbols)
     outputs = [ca.SX(x) for x in (made if isinstance(made, list | tuple) else [made])]
-    return ca.Function(name, symbols, ca.cse(outputs))
+    return ca.Function(name, symbols, outputs)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from eslabon.arguments import flag, names, text
-from eslabon.compiler.calls import inlined
 from eslabon.compiler.formula import NOTHING, Formula, requested
+from eslabon.compiler.program import simplified
 from eslabon.compiler.signature import Argument
 from eslabon.compiler.trace import trace
 from eslabon.coordinates.massless import structure
@@ -61,7 +61,7 @@ def graph(m: Model, formula: Formula, options: Mapping[str, Any], parameters: tu
     """The plain graph of a formula as a `casadi.Function`; the time is an input where it counts."""
     time = (TIME,) if m.rheonomic and formula.timed else ()
     request = requested(m, formula, options_of(m, formula, options), (*time, *parameters))
-    return inlined(trace(m, request, checks=False))
+    return simplified(trace(m, request, checks=False))
 
 
 def _letters(m: Model, parameters: tuple[str, ...] | bool) -> tuple[str, ...]:

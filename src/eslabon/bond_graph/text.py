@@ -9,8 +9,8 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import OUTPUTS, RATES, input_names
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.motion_terms import MOTION_TERMS, displacements
-from eslabon.compiler.calls import inlined
 from eslabon.compiler.formula import Formula, requested
+from eslabon.compiler.program import simplified
 from eslabon.compiler.trace import trace
 from eslabon.errors import ModelError
 
@@ -28,7 +28,7 @@ def _formula(quantity: str) -> Formula:
 def _traced(g: Graph, quantity: str, parameters: tuple[str, ...]) -> Any:
     if not causality(g).order:
         raise ModelError(f"{g.name} has no states: no storage has integral causality.")
-    return inlined(trace(g, requested(g, _formula(quantity), {}, parameters), checks=False))
+    return simplified(trace(g, requested(g, _formula(quantity), {}, parameters), checks=False))
 
 
 def equations(g: Graph, quantity: str, parameters: tuple[str, ...] | bool) -> Equations:

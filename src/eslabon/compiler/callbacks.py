@@ -6,6 +6,7 @@ operator's plain graph, made when it is first wanted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +23,7 @@ def _callback_type() -> Any:
     """The class of callbacks, whose base is CasADi's."""
     import casadi
 
-    class Callback(casadi.Callback):  # type: ignore[misc]
+    class Callback(casadi.Callback):
         def __init__(self, operator: Operator) -> None:
             casadi.Callback.__init__(self)
             self.operator = operator
@@ -41,9 +42,8 @@ def _callback_type() -> Any:
         def get_sparsity_out(self, k: int) -> Any:
             return self._outputs[k]
 
-        def eval(self, arguments: list[Any]) -> list[Any]:
-            made: list[Any] = self.operator.plain.call(arguments)
-            return made
+        def eval(self, arguments: Sequence[Any]) -> Any:
+            return self.operator.plain.call(arguments)
 
     return Callback
 

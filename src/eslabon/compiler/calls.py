@@ -114,7 +114,7 @@ def subroutine(name: str, formula: Callable[..., Any], *sizes: int | tuple[int, 
     shapes = [(n, 1) if isinstance(n, int) else n for n in sizes]
     inputs = [casadi.SX.sym(f"{name}_{k}", *shape) for k, shape in enumerate(shapes)]
     found = formula(*inputs)
-    outputs = casadi.cse([casadi.SX(x) for x in (found if isinstance(found, (list, tuple)) else [found])])
+    outputs = [casadi.SX(x) for x in (found if isinstance(found, (list, tuple)) else [found])]
     own = {s.element_hash() for s in casadi.symvar(casadi.veccat(*inputs))}
     used = casadi.symvar(casadi.veccat(*outputs))
     free = casadi.vertcat(casadi.SX(0, 1), *(s for s in used if s.element_hash() not in own))
@@ -278,8 +278,8 @@ class _Inliner:
         if not _has_calls(f):
             return f
         if hash(f) not in self._plain:
-            outputs = casadi.cse(self.outputs(f))
-            self._plain[hash(f)] = f, casadi.Function(f.name(), f.sx_in(), outputs, f.name_in(), f.name_out(), SAME)
+            plain = casadi.Function(f.name(), f.sx_in(), self.outputs(f), f.name_in(), f.name_out(), SAME)
+            self._plain[hash(f)] = f, plain
         return self._plain[hash(f)][1]
 
     def outputs(self, f: Any) -> list[SX]:

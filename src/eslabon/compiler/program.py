@@ -39,6 +39,8 @@ class Instruction(NamedTuple):
 
 MANY = 64  # results that are arguments or outputs as they are, from which on a loop moves them
 
+COMMUTATIVE = frozenset({"add", "mul"})
+
 # Instructions that move numbers and compute nothing.
 MOVES = frozenset({"input", "output", "const", "argument", "result", "call"})
 
@@ -183,7 +185,7 @@ class _Reader:
 
 
 class _Steps:
-    """The instructions of one SX function, each with a number of its own.
+    """The instructions of one SX function, each with a number of its own; what is computed twice in the graph, calls included, is one.
 
     What a slot of CasADi's work vector holds is the number of an instruction, or -1 - r for result r of all calls, which becomes an
     instruction only where it is computed with.
@@ -197,13 +199,13 @@ class _Steps:
         self.repeated: list[Repetition] = []
         self.moves: list[Move] = []
         self._program = program
-        self._calls = 0
         self._results: list[tuple[int, int]] = []  # call and place
-        self._loaded: dict[int, int] = {}
+        self._known: dict[Any, int] = {}  # instructions by what they compute, calls by their first result
         self._read(f)
 
     def _read(self, f: Any) -> None:
-        names, slot, made, value = _operation_names(), {}, self.made, self._value
+        names, value = _operation_names(), self._value
+        slot: dict[int, int] = {}
         into = [row_ordered(f.sparsity_in(k)) for k in range(f.n_in())]
         out_of = [row_ordered(f.sparsity_out(k)) for k in range(f.n_out())]
         many = sum(map(len, out_of)) >= MANY
@@ -212,55 +214,62 @@ class _Steps:
         for k in range(f.n_instructions()):
             name, source, target = names[identity(k)], inputs(k), outputs(k)
             if name == "input":
-                made.append(Instruction(name, place=(source[0], into[source[0]][source[1]])))
+                slot[target[0]] = self._one(Instruction(name, place=(source[0], into[source[0]][source[1]])))
             elif name == "output":
                 held, place = slot[source[0]], (target[0], out_of[target[0]][target[1]])
                 if held < 0 and many:
                     self.moves.append(Move(-1 - place[0], place[1], *self._results[-1 - held]))
                 else:
-                    made.append(Instruction(name, (value(held),), place=place))
-                continue
+                    self.made.append(Instruction(name, (value(held),), place=place))
             elif name == "const":
-                made.append(Instruction(name, value=f.instruction_constant(k)))
+                slot[target[0]] = self._one(Instruction(name, value=f.instruction_constant(k)))
             elif name == "assign":
                 slot[target[0]] = slot[source[0]]
-                continue
             elif name == "call":
-                found = self._call(nodes[k].which_function(), [slot[s] for s in source])
-                slot.update(zip(target, found, strict=True))
-                continue
+                first = self._call(nodes[k].which_function(), [slot[s] for s in source])
+                slot.update(zip(target, range(first, first - len(target), -1), strict=True))
             else:
-                made.append(Instruction(name, tuple([x if (x := slot[s]) >= 0 else value(x) for s in source])))
-            slot[target[0]] = len(made) - 1
+                args = tuple([x if (x := slot[s]) >= 0 else value(x) for s in source])
+                if name in COMMUTATIVE and args[0] > args[1]:
+                    args = args[1], args[0]
+                slot[target[0]] = self._one(Instruction(name, args))
+
+    def _one(self, i: Instruction) -> int:
+        """The number of an instruction, or of the same one before it; 0.0 and -0.0 differ."""
+        key: Any = i if i.name != "const" else i.value.hex()
+        number = self._known.setdefault(key, len(self.made))
+        if number == len(self.made):
+            self.made.append(i)
+        return number
 
     def _value(self, held: int) -> int:
         """The instruction whose result is held."""
-        if held >= 0:
-            return held
-        if held not in self._loaded:
-            self._loaded[held] = len(self.made)
-            self.made.append(Instruction("result", place=self._results[-1 - held]))
-        return self._loaded[held]
+        return held if held >= 0 else self._one(Instruction("result", place=self._results[-1 - held]))
 
-    def _call(self, f: Any, given: list[int]) -> range:
-        """A call with what slots hold, and what its results are."""
-        operator, call = operator_of(f), self._calls
-        self._calls += 1
-        if isinstance(operator, Repeated):
-            callee = self._program(operator.function)
-            repetition = _repetition(call, operator, callee)
+    def _call(self, f: Any, given: list[int]) -> int:
+        """A call with what slots hold, and its first result; the others have the numbers below."""
+        operator = operator_of(f)
+        repeated = operator if isinstance(operator, Repeated) else None
+        callee = self._program(f if repeated is None else repeated.function)
+        key = callee.digest, repeated and (repeated.widths, repeated.columns, repeated.back), tuple(given)
+        if key not in self._known:
+            self._known[key] = -1 - len(self._results)
+            self._new_call(f, callee, repeated, given)
+        return self._known[key]
+
+    def _new_call(self, f: Any, callee: Program, repeated: Repeated | None, given: list[int]) -> None:
+        call = self._results[-1][0] + 1 if self._results else 0
+        if repeated is not None:
+            repetition = _repetition(call, repeated, callee)
             self.repeated.append(repetition)
-            arguments, results = list(range(repetition.size)), _repeated_places(operator, callee)
+            arguments, results = list(range(repetition.size)), _repeated_places(repeated, callee)
         else:
-            callee = self._program(f)
             arguments = _places(callee.input_shapes, f.sparsity_in)
             results = _places(callee.output_shapes, f.sparsity_out)
         self.functions.setdefault(callee.digest, callee)
         self._hand_over(call, given, arguments)
         self.made.append(Instruction("call", place=(call, list(self.functions).index(callee.digest))))
-        first = len(self._results)
         self._results += [(call, place) for place in results]
-        return range(-1 - first, -1 - len(self._results), -1)
 
     def _hand_over(self, call: int, given: list[int], places: list[int]) -> None:
         """The arguments of a call; of many results of others each is moved by a loop, without an instruction."""

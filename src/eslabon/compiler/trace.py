@@ -10,6 +10,7 @@ import numpy as np
 
 from eslabon.compiler.calls import SAME, inlined
 from eslabon.compiler.formula import Owner, Request, remembered
+from eslabon.compiler.program import simplified
 from eslabon.compiler.signature import Argument
 from eslabon.errors import InputError
 
@@ -17,9 +18,9 @@ graphs_traced: Counter[str] = Counter()  # how many graphs this process has made
 
 
 def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
-    """The graph of a request, a `casadi.Function`, common subexpressions shared; without its checks where these are not wanted.
+    """The graph of a request, a `casadi.Function`; without its checks where these are not wanted.
 
-    Its calls are nodes (`compiler.calls`).
+    Its calls are nodes (`compiler.calls`), and what is computed twice stands in it twice: `program.read` shares it.
     """
     import casadi
 
@@ -47,7 +48,7 @@ def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
         outputs.append(guard.expression(traced, request, own))
         made.append(guard.output.name)
     outputs = [casadi.sparsify(x) for x in outputs]  # formulas need not care for zeros that turned up on the way
-    return casadi.Function(formula.name, symbols, casadi.cse(outputs), names, made, SAME)
+    return casadi.Function(formula.name, symbols, outputs, names, made, SAME)
 
 
 def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
@@ -67,7 +68,7 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
                 f"{'x'.join(map(str, expected))} is expected."
             )
         given.append(matrix)
-    graph = remembered(m, ("graph", request.identity), lambda: inlined(trace(m, request, checks=False)))
+    graph = remembered(m, ("graph", request.identity), lambda: simplified(trace(m, request, checks=False)))
     made = []
     for x, argument in zip(graph.call(given, True, False), request.outputs(m), strict=False):
         shape: tuple[int, ...] = argument.shape

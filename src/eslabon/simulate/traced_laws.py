@@ -86,7 +86,7 @@ class LawGraph:
         symbols += [casadi.SX.sym("x", n) for n in states]
         with _refused():
             found = columns(self.law, symbols, bool(states))
-            made = casadi.Function("control", symbols, casadi.cse(found))
+            made = casadi.Function("control", symbols, found)
             program = read(made)
             if any(i.name == "const" and math.isnan(i.value) for p in program.family() for i in p.instructions):
                 raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
