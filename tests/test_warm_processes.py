@@ -106,3 +106,13 @@ def test_laws_of_control_are_found_again_without_casadi(tmp_path: Path) -> None:
     )
     assert second.splitlines()[-1] == "0 False"
     assert second.splitlines()[:-1] == first.splitlines()[:-1]
+
+
+def test_the_way_of_a_state_is_short_and_as_the_design_says() -> None:
+    walk = subprocess.run([sys.executable, ROOT / "docs_build" / "walk.py"], capture_output=True, text=True, check=True)
+    warm, second = (row.split(" | ")[1:3] for row in walk.stdout.splitlines()[3:5])
+    assert int(warm[0]) <= 15
+    assert second == ["1", "1"]
+    quoted = (ROOT / "docs" / "design.md").read_text("utf-8")
+    assert walk.stdout.splitlines()[-1] in quoted
+    assert f"| first, warm | {' | '.join(warm)} | " in quoted

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from eslabon.arguments import flag, names, text
-from eslabon.compiler.formula import NOTHING, Formula, requested
+from eslabon.compiler.formula import NOTHING, Argument, Formula, requested
 from eslabon.compiler.program import simplified
-from eslabon.compiler.signature import Argument
 from eslabon.compiler.trace import trace
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import terms

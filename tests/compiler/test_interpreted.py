@@ -4,9 +4,9 @@ import casadi
 import numpy as np
 
 from eslabon.compiler.calls import call, inlined
-from eslabon.compiler.function import Function
+from eslabon.compiler.formula import Argument
+from eslabon.compiler.function import Function, Signature
 from eslabon.compiler.interpreted import Evaluator
-from eslabon.compiler.signature import Argument, Signature
 from traced_graph import traced_graph
 
 

@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.program import Program
-from eslabon.compiler.signature import Argument
 from eslabon.compiler.source_digest import data_digest
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, shown
