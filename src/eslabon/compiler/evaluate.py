@@ -68,7 +68,7 @@ def _compiled(owner: Owner, request: Request, key: str) -> Any:
     formula = request.formula
     with announced(f"compiling {formula.name} of {owner.name}, once and for all"):
         with interrupts_kept():
-            graph = trace(owner, request, record=True)
+            graph = trace(owner, request, record=True, share=False)
         return native.compile(
             graph, inputs=request.inputs(owner), outputs=request.outputs(owner),
             name=formula.name, owner=owner.name, key=key, states=formula.states, varying=formula.varying, quick=formula.rare,
