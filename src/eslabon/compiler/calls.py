@@ -123,6 +123,23 @@ def subroutine(name: str, formula: Callable[..., Any], *sizes: int | tuple[int, 
     return lambda *arguments: call(f, *(arguments[k] for k in taken), *also)
 
 
+def apart(formula: Callable[..., SX], *arguments: SX) -> SX:
+    """The value of a formula that differentiates by symbols of its own, for arguments that may have calls.
+
+    >>> import casadi
+    >>> x, k = casadi.SX.sym("x"), casadi.SX.sym("k")
+    >>> square = casadi.Function("square", [x], [x**2])
+    >>> apart(lambda y: casadi.jacobian(k * y, k), call(square, x))
+    SX(square(x){0})
+    """
+    import casadi
+
+    given = [casadi.densify(casadi.SX(x)) for x in arguments]
+    symbols = [casadi.SX.sym("x", *x.shape) for x in given]
+    made: list[SX] = casadi.substitute([formula(*symbols)], symbols, given)
+    return made[0]
+
+
 # Functions repeated for many columns ----------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from types import ModuleType
 from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Inertia
 from eslabon.arguments import choice
+from eslabon.compiler.calls import apart
 from eslabon.dynamics.applied import joint_resistance, motor_inertia, potential, wrenches
 from eslabon.errors import ModelError
 from eslabon.formulations import (
@@ -155,14 +156,14 @@ def regressor(m: Model, q: SX, v: SX, a: SX) -> SX:
     """Y with joint forces Y pi, linear in the inertial parameters pi of all bodies, ten each:
     mass, m c (3), and Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
     pi, tree = _of_unknown_inertia(m)
-    return casadi.jacobian(newton_euler.joint_forces(m, tree, q, v, a), pi)
+    return apart(lambda *state: casadi.jacobian(newton_euler.joint_forces(m, tree, *state), pi), q, v, a)
 
 
 def passive_regressor(m: Model, q: SX, v: SX, w: SX, a: SX) -> SX:
     """Y with M a + C(q, v) w + g = Y pi, where dM/dt - 2 C is skew (Slotine and Li, 1987); pi as in `regressor`, which it is
     for w = v."""
     pi, tree = _of_unknown_inertia(m)
-    return casadi.jacobian(passive.joint_forces(m, tree, q, v, w, a), pi)
+    return apart(lambda *state: casadi.jacobian(passive.joint_forces(m, tree, *state), pi), q, v, w, a)
 
 
 def _of_unknown_inertia(m: Model) -> tuple[SX, list[Link]]:
