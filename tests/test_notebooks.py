@@ -1,6 +1,7 @@
 """The notebooks of examples/: kept without outputs, and executed."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
