@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eslabon.compiler import GraphError, native
-from eslabon.compiler.calls import call, inlined, repeat, subroutine
+from eslabon.compiler.calls import apart, call, inlined, repeat, subroutine
 from eslabon.compiler.llvm import emit, machine
 from eslabon.compiler.program import read
 from randomness import examples, seeded
@@ -151,7 +151,7 @@ def test_derivatives_see_through_inlined_calls() -> None:
 
 
 def test_derivatives_through_calls_are_refused() -> None:
-    """They would be long, and what is constant in them would count: an expression that should be inlined is found so."""
+    """They would be long, and hold symbols of what is constant: an expression that should be inlined is found so."""
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     product = y * subroutine("square", lambda x: x**2, 1)(x)
     with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for square"):
@@ -159,6 +159,17 @@ def test_derivatives_through_calls_are_refused() -> None:
     assert str(ca.jacobian(inlined(product), y)) == "sq(x)"
     with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for repeat"):
         ca.jacobian(repeat(polynomial(3), (ca.horzcat(x, y), [0, 1, 1])), x)
+
+
+def test_a_formula_with_derivatives_of_its_own_is_traced_apart_from_calls() -> None:
+    x, k = ca.SX.sym("x", 2), ca.SX.sym("k", 2)
+    swap = subroutine("swap", lambda x: ca.vertcat(x[1], ca.sin(x[0])), 2)
+    slope = apart(lambda a, b: ca.jacobian(ca.dot(k, a) * k[0] * b, k), swap(x), swap(x)[0])
+    f = ca.Function("f", [x, k], [slope])
+    assert [p.name for p in read(f).functions] == ["swap"]
+    a, b = np.array([0.7, np.sin(0.3)]), 0.7
+    want = b * (np.array([2.0 * 2.0 * a[0] + 3.0 * a[1], 2.0 * a[1]]))
+    np.testing.assert_allclose(np.ravel(f([0.3, 0.7], [2.0, 3.0])), want, rtol=1e-14)
 
 
 def test_what_needs_no_call_stays_as_it_is_when_others_are_inlined() -> None:

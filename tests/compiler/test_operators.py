@@ -1,4 +1,4 @@
-"""Large matrices in native code: loops give what NumPy gives, for one state and for many, and what the plain graph gives."""
+"""Large matrices in native code: loops give what NumPy and the plain graph give, for one state and for many."""
 
 import gc
 

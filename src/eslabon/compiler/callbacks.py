@@ -1,7 +1,7 @@
 """Operators as functions of CasADi: what a call node refers to where native code has loops.
 
-An operator (`compiler.calls.Operator`) is data. Here it becomes a `casadi.Function` with its structure, which CasADi evaluates by the
-operator's plain graph, made when it is first wanted.
+An operator (`compiler.calls.Operator`) is data. Here it becomes a `casadi.Function` with its structure, which CasADi
+evaluates by the operator's plain graph, made when it is first wanted.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class _Kept(NamedTuple):
 class _Callbacks:
     """All callbacks that a graph may refer to, by the hash of the function around them.
 
-    A graph keeps this function alive and knows nothing of the callback, which is a Python object. Callbacks whose function is gone are
-    dropped whenever their number has doubled, so that there are at most about twice as many as graphs refer to.
+    A graph keeps this function alive and knows nothing of the callback, which is a Python object. Callbacks whose function
+    is gone are dropped whenever their number has doubled, so that there are at most about twice as many as are in use.
     """
 
     def __init__(self) -> None:

@@ -6,10 +6,11 @@
 
     f = casadi.Function("step", [x], [step(x)])   # native code calls `rates` twice, and contains it once
 
-A call is a node of CasADi's graph. CasADi evaluates it, substitutes in its arguments and shares equal calls; `program.read` finds it
-again. What native code computes by loops is an `Operator`, called in the same way: a function repeated for many columns (`repeat`,
-`scan`), large matrices and tables (`compiler.operators`). Operators have no derivatives, and those of other nodes are long: whoever
-differentiates, prints or counts takes the `inlined` graph; a derivative through the call of a `subroutine` is an error.
+A call is a node of CasADi's graph: CasADi evaluates it and substitutes in its arguments, and `program.read` finds it
+again. What native code computes by loops is an `Operator`, called in the same way: a function repeated for many columns
+(`repeat`, `scan`), large matrices and tables (`compiler.operators`). Operators have no derivatives, and those of other
+nodes are long: whoever differentiates, prints or counts takes the `inlined` graph. A derivative through the call of a
+`subroutine` or of an operator is an error.
 """
 
 from __future__ import annotations
@@ -206,8 +207,8 @@ def _over(f: Any, given: list[SX], columns: Table, back: tuple[int | None, ...])
 class Repeated(Operator):
     """A function called for each row of `columns`, which says what column of each matrix it takes.
 
-    The matrices have as many columns as `widths` says. In a scan, some inputs are outputs of an earlier repetition: where `back` names
-    an output for an input, a negative column -1 - r means that of repetition r.
+    The matrices have as many columns as `widths` says. In a scan, some inputs are outputs of an earlier repetition: where
+    `back` names an output for an input, a negative column -1 - r means that of repetition r.
     """
 
     function: Any  # casadi.Function
@@ -285,9 +286,8 @@ class _Inliner:
 
     def __init__(self, keep: type[Operator] | None) -> None:
         self._keep = keep
-        self._plain: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by the hash of a function, which is kept so that it stays its own
+        # By the hash of a function, which is kept, so that no other one gets its hash.
+        self._plain: dict[int, tuple[Any, Any]] = {}
 
     def function(self, f: Any) -> Any:
         import casadi

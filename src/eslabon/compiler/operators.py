@@ -5,13 +5,13 @@
     C = multiplied(structure, A, B, C0)            # C0 - A B, the entries of A packed row by row
     coefficients = row_of(table, floor(t / h))     # what lies between samples, such as gains along a trajectory
 
-Each is one call (`compiler.calls`). Only entries that a structure has are computed with. A factor is eliminated from the last row to
-the first and must make no new entries: a row that has an entry i has, before it, what row i has (as the mass matrix of a
-tree numbered outward, or a full matrix).
+Each is one call (`compiler.calls`). Only entries that a structure has are computed with. A factor is eliminated from the
+last row to the first and must make no new entries: a row that has an entry i has, before it, what row i has (as the mass
+matrix of a tree numbered outward, or a full matrix).
 
-A graph of scalars has no memory to look into: there a row of a table is a sum over all rows, of which one counts. Native code loads it.
-The row's number has no derivative, and neither have its numbers, so that a looked-up row can be differentiated by whatever it is
-multiplied with.
+A graph of scalars has no memory to look into: inlined, a row of a table is a sum over all rows, of which one counts. Native
+code loads it. The row's number has no derivative, and neither have its numbers, so that an inlined row can be
+differentiated by whatever it is multiplied with.
 """
 
 from __future__ import annotations

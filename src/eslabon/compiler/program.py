@@ -162,9 +162,8 @@ class _Reader:
     """Reads every function once, however often it is called."""
 
     def __init__(self) -> None:
-        self._read: dict[
-            int, tuple[Any, Program]
-        ] = {}  # by the hash of a function, which is kept so that it stays its own
+        # By the hash of a function, which is kept, so that no other one gets its hash.
+        self._read: dict[int, tuple[Any, Program]] = {}
 
     def program(self, f: Any) -> Program:
         if hash(f) not in self._read:
@@ -185,10 +184,10 @@ class _Reader:
 
 
 class _Steps:
-    """The instructions of one SX function, each with a number of its own; what is computed twice in the graph, calls included, is one.
+    """The instructions of one SX function, each with a number of its own, and none twice, calls included.
 
-    What a slot of CasADi's work vector holds is the number of an instruction, or -1 - r for result r of all calls, which becomes an
-    instruction only where it is computed with.
+    What a slot of CasADi's work vector holds is the number of an instruction, or -1 - r for result r of all calls, which
+    becomes an instruction only where it is computed with.
     """
 
     def __init__(self, f: Any, program: Callable[[Any], Program]) -> None:
