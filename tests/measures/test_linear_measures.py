@@ -101,6 +101,15 @@ def test_damping_under_a_law_with_states_of_its_own() -> None:
     )
 
 
+def test_damping_under_a_law_that_looks_into_the_table_of_a_path() -> None:
+    """Computed torque: e'' + 2 zeta w e' + w^2 e = 0 in every joint; the samples of the path do not change with the state."""
+    m = es.load("elbow")
+    t, q, v, a = es.paths.joint_path([[0.3, 0.2], [1.0, 0.5]], es.paths.quintic(1.0)).sample(n=21)
+    law = es.control.computed_torque(m, (t, q, v, a), frequency=5.0, damping=1.25)
+    found = LawDerivatives.of(m, law).closed_loop(m.linearize(q[0]))
+    assert np.sort(np.linalg.eigvals(found).real) == pytest.approx([-10.0, -10.0, -2.5, -2.5], abs=1e-6)
+
+
 # -- tracking -----------------------------------------------------------------------------------------------------------
 
 SWING = es.paths.joint_path([[0.0, 0.0], [1.0, 0.5]], es.paths.quintic(1.0))

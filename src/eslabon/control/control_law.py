@@ -28,7 +28,8 @@ class ControlLaw(Traced):
 
     It is a `traced` law: `m.simulate(q0, v0, t, law)` compiles it into the equations of motion, and so for thousands of
     trajectories at once. The mechanism that is simulated may have other inertias than the one the law was designed for.
-    Called with arrays it gives numbers, with CasADi's symbols an expression.
+    Called with arrays it gives numbers, with CasADi's symbols an expression. Where that looks into a table, such as the
+    samples of a reference, `eslabon.compiler.calls.inlined` gives the same as one that can be differentiated.
 
     Attributes
     ----------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler.calls import inlined
 from eslabon.linear.linear_model import LinearModel
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_rates
@@ -30,7 +31,7 @@ class LawDerivatives:
         z0 = np.zeros(0) if law.state is None else np.atleast_1d(law.state)
         t, q, v, z = (casadi.SX.sym(name, size) for name, size in (("t", 1), ("q", m.nq), ("v", m.nv), ("z", len(z0))))
         found = columns(law.law, [t, q, v, *([z] if len(z0) else [])], bool(len(z0)))
-        found = [casadi.substitute(x, t, 0.0) for x in found]
+        found = inlined([casadi.substitute(x, t, 0.0) for x in found])
         along = coordinate_rates(m, q)
         parts = [[casadi.jacobian(x, q) @ along, casadi.jacobian(x, v), casadi.jacobian(x, z)] for x in found]
         if len(found) == 1:

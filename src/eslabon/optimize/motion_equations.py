@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.compiler.calls import inlined
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
 from eslabon.dynamics import loops, trees
@@ -139,7 +140,7 @@ def _in_unit_time(own: Driven, whole: Any) -> Any:
 def _function(name: str, inputs: list[Any], outputs: list[Any]) -> Any:
     import casadi
 
-    return casadi.Function(name, inputs, casadi.cse([casadi.densify(casadi.SX(x)) for x in outputs]))
+    return casadi.Function(name, inputs, casadi.cse([casadi.densify(x) for x in inlined(outputs)]))
 
 
 class Loops:
