@@ -16,6 +16,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any, NamedTuple
 
 import eslabon as es
@@ -105,11 +106,9 @@ def finding(call: Callable[[], Any], folder: Path) -> Finding | None:
                 _used(call())
         except es.EslabonError as error:
             trouble = _trouble(str(error))
-            return Finding(_wing(error) or "eslabon", f"message {trouble}", str(error)) if trouble else None
+            return Finding(_wing(error), f"message {trouble}", str(error)) if trouble else None
         except (Exception, SystemExit, Endless) as error:
-            wing = _wing(error)
-            by_python = isinstance(error, TypeError) and (not wing or MISFIT.search(str(error)))
-            return None if by_python else Finding(wing or "eslabon", type(error).__name__, str(error))
+            return None if _by_python(error) else Finding(_wing(error), type(error).__name__, str(error))
     return None
 
 
@@ -155,12 +154,13 @@ def _trouble(message: str) -> str:
 
 
 def _wing(error: BaseException) -> str:
-    """The wing that a call went into: of the first frame of ours that is not the one-line method of a mechanism. It is empty
-    where Python refused the call."""
-    trace, wing = error.__traceback__, ""
-    while trace is not None and wing in ("", "mechanism"):
-        _, *rooms = trace.tb_frame.f_globals.get("__name__", "").split(".")
-        if trace.tb_frame.f_globals.get("__package__", "").split(".")[0] == "eslabon":
-            wing = rooms[0] if rooms else "eslabon"
-        trace = trace.tb_next
-    return wing
+    """The wing that a call went into: of the first frame of ours that is not the one-line method of a mechanism."""
+    names = [frame.f_globals.get("__name__", "").split(".") for frame, _ in walk_tb(error.__traceback__)]
+    wings = [(*name[1:], "eslabon")[0] for name in names if name[0] == "eslabon"]
+    return next((wing for wing in wings if wing != "mechanism"), "mechanism" if wings else "eslabon")
+
+
+def _by_python(error: BaseException) -> bool:
+    """Whether Python itself refused a call, since the arguments do not fit the signature, before any line of a function ran."""
+    inside = any(frame.f_globals["__name__"] != __name__ for frame, _ in walk_tb(error.__traceback__))
+    return isinstance(error, TypeError) and (not inside or MISFIT.search(str(error)) is not None)
