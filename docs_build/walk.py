@@ -67,7 +67,7 @@ def main() -> None:
     if sys.argv[1:] == ["--here"]:
         first, second = walk_twice()
         print(f"{first.line}\n{second.line}")
-        print(", ".join(sorted(first.frames)))
+        print(", ".join(f"`{x}`" for x in sorted(first.frames)))
         return
     with tempfile.TemporaryDirectory() as cache:
         command, places = [sys.executable, __file__, "--here"], {**os.environ, "ESLABON_CACHE": cache}

@@ -131,17 +131,6 @@ def test_the_four_bar_in_mjcf(folder):
     assert m.note == "Read from four_bar.xml."
 
 
-def test_the_changelog_lists_every_word_that_was_renamed():
-    changelog = (HERE / "CHANGELOG.md").read_text(encoding="utf-8")
-    source = "\n".join(f.read_text(encoding="utf-8") for f in (HERE / "src" / "eslabon").rglob("*.py"))
-    pairs = re.findall(r"""\brenamed\((["'])(.+?)\1, (["'])(.+?)\3\)""", source)
-    assert pairs
-    for _, old, _, new in pairs:
-        for word in (old, new):
-            (name,) = re.findall(r"""(\w+(?:=["']\w+["'])?)$""", word)
-            assert name.replace("'", '"') in changelog, word
-
-
 def english_pages():
     names = [
         "README.md",

@@ -46,7 +46,9 @@ def test_a_variant_answers_as_the_mechanism_with_these_parameters(name):
 def test_many_variants_compile_no_more_than_one(monkeypatch):
     made = []
     compiled = evaluator._compiled
-    monkeypatch.setattr(evaluator, "_compiled", lambda m, request: made.append(request) or compiled(m, request))
+    monkeypatch.setattr(
+        evaluator, "_compiled", lambda m, request, key: made.append(request) or compiled(m, request, key)
+    )
     m = es.load("five_bar")
     for L in np.linspace(0.038, 0.042, 4):
         answers(m.variant(L2=L, m2=0.009))

@@ -26,6 +26,8 @@ EXCEPTIONS: dict[str, str] = {
     "es.view": SHOWS, "es.study": SHOWS, "es.plotting": SHOWS,
     "es.reproductions": "its verdicts are committed with it, and tests compare them",
     "Mechanism.digest": "a fingerprint for the cache, which every rebuild changes",
+    **{f"{owner}.{name}": "for the compiler, which asks every owner of formulas for it"
+       for owner in ("Mechanism", "BondGraph") for name in ("memory", "variant_of", "varied")},
     "measures.AlongMotion": "what measures along a motion share",
     "measures.Measure": "what all measures share",
     "measures.Measured": "what measures return",

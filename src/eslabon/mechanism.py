@@ -23,6 +23,7 @@ from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
+from eslabon.progress import announced
 from eslabon.verbs import (
     CallOptions,
     NativeVerbs,
@@ -1292,7 +1293,7 @@ class Mechanism(model.Model):
         frame: str | None = None,
         axes: str | None = None,
         formulation: str | None = None,
-        along: str | None = None,
+        along: str = "frozen",
         held: Any = None,
         **more: Any,
     ) -> Any:
@@ -1327,7 +1328,8 @@ class Mechanism(model.Model):
         if isinstance(quantity, str) and quantity in SPECTRAL:
             from eslabon.linear.spectral_derivatives import spectral_derivative
 
-            own = {"frame": frame, "axes": axes, "formulation": formulation, "along": along, "held": held}
+            followed = None if along == "frozen" else along
+            own = {"frame": frame, "axes": axes, "formulation": formulation, "along": followed, "held": held}
             given = {name: x for name, x in own.items() if x is not None}
             return spectral_derivative(self, quantity, by, arrays, {**more, **given})
         by, held = hashable(by), hashable(held)
@@ -1358,7 +1360,8 @@ class Mechanism(model.Model):
         """
         from eslabon.export.c_source import source
 
-        return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
+        with announced(f"writing C for {self.name}"):
+            return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
 
     def equations(
         self, quantity: str | None = None, parameters: tuple[str, ...] | bool = True, long: bool = False, **options: Any
@@ -1386,7 +1389,8 @@ class Mechanism(model.Model):
         """
         from eslabon.textbook import equations
 
-        return equations(self, quantity, parameters, long, options)
+        with announced(f"writing equations of {self.name}"):
+            return equations(self, quantity, parameters, long, options)
 
     def _graph(self, quantity: str, options: Mapping[str, Any]) -> Any:
         from eslabon.textbook import graph

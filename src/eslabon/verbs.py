@@ -6,9 +6,9 @@ function does not take by itself, goes the careful way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from inspect import Parameter, Signature, signature
 from typing import Any, ParamSpec, TypedDict, TypeVar
 
@@ -90,7 +90,11 @@ def hashable(value: Any) -> Any:
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if isinstance(value, list | tuple):
         return tuple(map(hashable, value))
-    return value if isinstance(value, Hashable) else Strange(value)
+    try:
+        hash(value)
+    except UNHASHABLE:
+        return Strange(value)
+    return value
 
 
 def _given(value: Any) -> Any:
@@ -114,7 +118,13 @@ def unhashable(**options: Any) -> ModelError:
 
 def options_of_verb(m: Model, name: str) -> list[str]:
     """The options of the verb of a quantity: what it takes besides a state and what every verb takes."""
-    declared: Signature = signature(getattr(type(m), name.removesuffix("_under_forces")))
+    kind: Any = type(m)
+    return _options_of_method(kind, name.removesuffix("_under_forces"))
+
+
+@cache
+def _options_of_method(kind: Any, name: str) -> list[str]:
+    declared: Signature = signature(getattr(kind, name))
     taken = {"self", "q", "v", "a", "tau", *CallOptions.__annotations__}
     return [x for x in declared.parameters if x not in taken]
 
@@ -172,6 +182,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         super().__init__()
         self.m, self._names = m, names
         self._made: dict[Key, Function] = {}
+        self._entries: dict[Key, Callable[..., Any]] = {}
 
     def __missing__(self, key: Key) -> Callable[..., Any]:
         return partial(self.careful, key)
@@ -190,14 +201,16 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         if function is None:
             function = self._made[asked] = self._function(*asked)
         if call.tolerance is None and call.singular is None:  # which native code knows nothing of
-            self[key] = function.entry(partial(self.careful, key))
+            if (entry := self._entries.get((key, asked))) is None:
+                entry = self._entries[key, asked] = function.entry(partial(self.careful, key))
+            self[key] = entry
         return function.general(*arrays, *call.values, out=call.out, threads=call.threads)
 
     def _derived(self, name: str, by: Any, given: dict[str, Any]) -> tuple[Formula, str | None]:
         """The formula of a derivative, and what it is still to be differentiated by."""
         from eslabon.solvers.derived_formulas import ALONG, derived
 
-        along, held = choice(given.pop("along") or "frozen", "along", ALONG), given.pop("held")
+        along, held = choice(given.pop("along"), "along", ALONG), given.pop("held")
         for option in ("frame", "axes", "formulation"):
             if given[option] is None:
                 del given[option]

@@ -211,22 +211,36 @@ def test_what_assemble_did_not_make_is_refused_not_run() -> None:
             machine.Loaded(other)
 
 
-def test_scheduling_is_switched_on_again_for_others(monkeypatch) -> None:
-    """The switch is one for the process; also if LLVM refuses a text."""
-    binding, said = machine.llvm(), []
+OFF, ON = "-enable-misched=false", "-enable-misched=true"
+NOTHING = "define void @f() {\n  ret void\n}\n"
+
+
+@pytest.fixture
+def switched(monkeypatch) -> list[str]:
+    """What LLVM's options are set to."""
+    binding, found = machine.llvm(), []
     set_option = binding.set_option
-    monkeypatch.setattr(binding, "set_option", lambda name, option: said.append(option) or set_option(name, option))
-    off, on = "-enable-misched=false", "-enable-misched=true"
-    machine.assemble("define void @f() {\n  ret void\n}\n")
-    assert said == [off, on]
-    with pytest.raises(ZeroDivisionError), machine._unscheduled():
-        raise ZeroDivisionError
-    assert said == [off, on] * 2
-    together = [
-        threading.Thread(target=machine.assemble, args=("define void @f() {\n  ret void\n}\n",)) for _ in range(4)
-    ]
+    monkeypatch.setattr(binding, "set_option", lambda name, option: found.append(option) or set_option(name, option))
+    return found
+
+
+def test_only_long_code_goes_unscheduled_and_others_find_the_switch_on_again(switched, monkeypatch) -> None:
+    machine.assemble(NOTHING, machine.SCHEDULED)
+    assert switched == []
+    machine.assemble(NOTHING, machine.SCHEDULED + 1)
+    assert switched == [OFF, ON]
+    with pytest.raises(RuntimeError):
+        machine.assemble("this is no code", machine.SCHEDULED + 1)
+    assert switched == [OFF, ON] * 2
+    monkeypatch.setenv("ESLABON_OPTIMIZATION", "0")  # at which LLVM schedules nothing anyway
+    machine.assemble(NOTHING, machine.SCHEDULED + 1)
+    assert switched == [OFF, ON] * 2
+
+
+def test_threads_do_not_switch_at_cross_purposes(switched) -> None:
+    together = [threading.Thread(target=machine.assemble, args=(NOTHING, machine.LONG)) for _ in range(4)]
     for thread in together:
         thread.start()
     for thread in together:
         thread.join()
-    assert said == [off, on] * 6
+    assert switched == [OFF, ON] * 4

@@ -14,7 +14,8 @@ import pytest
 import cases
 import eslabon as es
 from cases import Moving, closed_near
-from eslabon import quantities
+from eslabon.compiler.evaluate import evaluate
+from eslabon.formulas import quantities
 from eslabon.model.configuration import integrate
 from randomness import PROFILE, seeded
 
@@ -69,8 +70,8 @@ def test_a_batch_equals_its_single_calls(name, level, names, monkeypatch) -> Non
             continue
         formula = quantities.quantity(m, quantity)
         options = {"frame": m.frames[0].name if m.frames else m.bodies[-1].name} if "frame" in formula.options else {}
-        f = quantities.evaluate(m, quantity, **options)
-        arrays = [np.stack([getattr(state, x) for state in states]) for x in formula.inputs]
+        f = evaluate(m, formula, **options)
+        arrays = [np.stack([getattr(state, x) for state in states]) for x in formula.input_names]
         batch = f(*arrays)
         for k in range(STATES):
             row = tuple(x[k] for x in batch) if isinstance(batch, tuple) else batch[k]

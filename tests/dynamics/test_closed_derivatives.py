@@ -179,7 +179,9 @@ def test_variants_share_the_code_of_derivatives(monkeypatch: pytest.MonkeyPatch)
     gradient(m.variant(L2=0.041))
     made = []
     compiled = evaluator._compiled
-    monkeypatch.setattr(evaluator, "_compiled", lambda m, request: made.append(request) or compiled(m, request))
+    monkeypatch.setattr(
+        evaluator, "_compiled", lambda m, request, key: made.append(request) or compiled(m, request, key)
+    )
     found = gradient(m.variant(L2=0.043))
     assert not made
     np.testing.assert_allclose(found, gradient(m.with_parameters(L2=0.043)), rtol=1e-9)

@@ -314,3 +314,19 @@ MISTAKES = [
 def test_mistakes_get_a_sentence(call, sentence):
     with pytest.raises(es.EslabonError, match=sentence):
         call()
+
+
+def test_a_law_of_a_users_own_is_asked_in_every_run(tmp_path):
+    """It may read its gains from a file, which nothing in its text tells of."""
+    file = tmp_path / "gain"
+    m = es.load("elbow")
+
+    def law(t, q, v):
+        return -float(file.read_text()) * v
+
+    found = []
+    for gain in ("0", "5", "0"):
+        file.write_text(gain)
+        found.append(simulate(m, [0.5, 0.0], None, 0.1, traced(law)).end[1])
+    assert np.array_equal(found[0], found[2])
+    assert abs(found[0] - found[1]).max() > 0.1

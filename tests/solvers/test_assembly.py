@@ -164,7 +164,7 @@ MISTAKES = [
     (lambda: es.load("planar_3rrr").assemble([0.6] * 3, guess=[0] * 5), es.EslabonError, "guess has 5 values"),
     (lambda: es.load("planar_3rrr").assemble([0.6] * 3, joints=("thetaa1",)), es.ModelError, "did you mean 'theta1'?"),
     (lambda: es.load("planar_3rrr").assemble(np.zeros((3, 3)), guess=np.zeros((4, 7))), es.InputError, "do not fit together; give one"),
-    (lambda: es.load("planar_3rrr").assemble([0.6] * 3, joints=3), es.ModelError, "joints names the prescribed joints"),
+    (lambda: es.load("planar_3rrr").assemble([0.6] * 3, joints=3), es.ModelError, "joints are names"),
     (lambda: es.load("planar_3rrr").assemble([0.6] * 3, singular=True), es.ModelError, "singular is 'error', 'warn' or 'ignore'"),
     (lambda: es.load("planar_3rrr").assemble(np.zeros((0, 3)), continuation=True), es.ModelError, "at least one row"),
     (lambda: es.load("planar_3rrr").project(np.zeros(7), None, np.zeros(7)), es.ModelError, "make no sense without velocities"),

@@ -32,8 +32,7 @@ def count_compilations() -> None:
     """From here on this process counts how often it loads each native function from disk, or makes it where it is not there."""
     from eslabon.compiler import native
 
-    for name in ("load", "load_iteration"):
-        setattr(native, name, _counted(getattr(native, name)))
+    native.load = _counted(native.load)
 
 
 def _counted(load):

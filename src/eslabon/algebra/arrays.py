@@ -43,7 +43,7 @@ Array = Any  # numpy.ndarray with its own axes last, or casadi.SX
 def is_symbolic(*values: Any) -> bool:
     """Whether any of the values is a CasADi expression."""
     casadi = sys.modules.get("casadi")
-    return casadi is not None and any(isinstance(v, casadi.SX) for v in values)
+    return casadi is not None and casadi.SX in map(type, values)  # asked of everything, so in no time
 
 
 def has_symbols(*values: Any) -> bool:
@@ -72,7 +72,7 @@ def parts(v: Array, n: int) -> tuple[Scalar, ...]:
     if is_symbolic(v):
         if v.numel() != n:
             raise InputError(f"a vector of {n} components was expected; this one has {v.numel()}.")
-        return tuple(v[i] for i in range(n))
+        return tuple(v.elements() if v.is_dense() else (v[i] for i in range(n)))
     if isinstance(v, (tuple, list)) and is_symbolic(*v):
         if len(v) != n:
             raise InputError(f"a vector of {n} components was expected; this one has {len(v)}.")
@@ -88,6 +88,9 @@ def entries(m: Array, rows: int, columns: int) -> list[list[Scalar]]:
     if is_symbolic(m):
         if m.shape != (rows, columns):
             raise InputError(f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}.")
+        if m.is_dense():
+            each = m.elements()  # column by column
+            return [each[i::rows] for i in range(rows)]
         return [[m[i, j] for j in range(columns)] for i in range(rows)]
     a = floats(m, "a matrix")
     if a.ndim < 2 or a.shape[-2:] != (rows, columns):
@@ -130,7 +133,8 @@ def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
     if is_symbolic(*flat):
         import casadi
 
-        return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*row) for row in rows)))
+        column = casadi.vertcat(*(row[k] for k in range(len(rows[0])) for row in rows))
+        return casadi.sparsify(casadi.reshape(column, len(rows), len(rows[0])))
     stacked = vector(*flat)
     return stacked.reshape(*stacked.shape[:-1], len(rows), len(rows[0]))
 

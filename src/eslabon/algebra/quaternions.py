@@ -173,7 +173,7 @@ def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
     """
     x, y, z = parts(axis, 3)
     length = norm((x, y, z))
-    if not is_symbolic(length):
+    if not is_symbolic(length) and not (np.ndim(length) == 0 and 0 < length < np.inf):
         require(
             (length > 0) & np.isfinite(length),
             "axis",

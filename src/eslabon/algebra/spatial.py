@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.algebra.arrays import Array, Scalar, block, entries, is_symbolic, joined, matrix, parts, times, transpose
+from eslabon.algebra.steps import traced_once
 from eslabon.arguments import floats
 from eslabon.errors import InputError
 
@@ -48,6 +49,7 @@ def cross(u: Array, w: Array) -> Array:
     return skew(u) @ w if is_symbolic(u, w) else np.cross(u, w)
 
 
+@traced_once
 def twist_to_child(pose: Pose, V: Array) -> Array:
     """Ad_T^-1 V: a twist given in the parent frame, in the child frame (Yime, eq. 8).
 
@@ -59,6 +61,7 @@ def twist_to_child(pose: Pose, V: Array) -> Array:
     return joined(times(back, w), times(back, v - cross(p, w)))
 
 
+@traced_once
 def twist_to_parent(pose: Pose, V: Array) -> Array:
     """Ad_T V: a twist given in the child frame, in the parent frame (Yime, eq. 8)."""
     (R, p), (w, v) = pose, halves(V)
@@ -66,6 +69,7 @@ def twist_to_parent(pose: Pose, V: Array) -> Array:
     return joined(turned, times(R, v) + cross(p, turned))
 
 
+@traced_once
 def wrench_to_parent(pose: Pose, F: Array) -> Array:
     """Ad_T^-T F: a wrench given in the child frame, in the parent frame (Yime, eq. 9).
 
@@ -95,24 +99,30 @@ def _complement(A: Array) -> Array:
     return matrix([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
 
 
-def _turned(R: Array, A: Array) -> Array:
+def _about_z(R: Array) -> bool:
+    """Whether a rotation is that of a joint about z."""
+    return is_symbolic(R) and R[:, 2].is_constant() and not R.is_constant()
+
+
+def _turned(R: Array, A: Array, about_z: bool) -> Array:
     """R A R^T of a symmetric matrix, by its upper triangle. A joint about z mixes x and y, where A - A_xx 1 has an entry
     less to turn than A."""
     if not is_symbolic(R, A):
         return R @ A @ R.T
     import casadi
 
-    about_z = casadi.SX(R)[:, 2].is_constant() and is_symbolic(R) and not R.is_constant()
     even = casadi.SX(A)[0, 0] * casadi.SX.eye(3) if about_z else casadi.SX(3, 3)
     return casadi.triu2symm(casadi.triu(R @ casadi.sparsify(A - even) @ R.T)) + even
 
 
+@traced_once
 def ad(V: Array, W: Array) -> Array:
     """ad_V W, the Lie bracket of two twists: how W changes in a frame that moves with V (Yime, eq. 14)."""
     (w, v), (x, y) = halves(V), halves(W)
     return joined(cross(w, x), cross(v, x) + cross(w, y))
 
 
+@traced_once
 def ad_dual(V: Array, F: Array) -> Array:
     """ad*_V F = -ad_V^T F, the same for wrenches (Yime, eq. 39)."""
     (w, v), (moment, force) = halves(V), halves(F)
@@ -146,6 +156,7 @@ class Inertia:
         return Inertia.of_moments(mass, first, _trace(inertia) / 2 * np.eye(3) - inertia + first @ com.T)
 
     @staticmethod
+    @traced_once
     def of_moments(mass: Scalar, first: Array, second: Array) -> Inertia:
         """From mass, first and second moments."""
         return Inertia(mass, first, second, _complement(second))
@@ -158,23 +169,29 @@ class Inertia:
 
     def seen_from(self, pose: Pose) -> Inertia:
         """The inertia of a body whose frame stands at `pose`, about the parent's frame (Steiner, 1840)."""
+        return self._seen_from(pose, pose[1], about_z=_about_z(pose[0]))
+
+    @traced_once
+    def _seen_from(self, pose: Pose, again: Array, about_z: bool) -> Inertia:
         R, p = pose
         first = R @ self.first
-        mixed = first @ p.T
-        moved = mixed + mixed.T + self.mass * (p @ p.T)
+        moved = first @ p.T + again @ first.T + self.mass * (p @ p.T)  # `again` is p: see `traced_once`
         return Inertia(
             self.mass,
             first + self.mass * p,
-            _turned(R, self.second) + moved,
-            _turned(R, self.rotary) + _complement(moved),
+            _turned(R, self.second, about_z) + moved,
+            _turned(R, self.rotary, about_z) + _complement(moved),
         )
 
     def moments_seen_from(self, pose: Pose) -> Inertia:
         """The same, the usual inertia taken from the second moments: fewer products where both are wanted in full."""
+        return self._moments_seen_from(pose, pose[1], about_z=_about_z(pose[0]))
+
+    @traced_once
+    def _moments_seen_from(self, pose: Pose, again: Array, about_z: bool) -> Inertia:
         R, p = pose
         first = R @ self.first
-        mixed = first @ p.T
-        second = _turned(R, self.second) + mixed + mixed.T + self.mass * (p @ p.T)
+        second = _turned(R, self.second, about_z) + first @ p.T + again @ first.T + self.mass * (p @ p.T)
         return Inertia.of_moments(self.mass, first + self.mass * p, second)
 
     def matrix(self) -> Array:
@@ -182,12 +199,14 @@ class Inertia:
         h = skew(self.first)
         return block([[self.rotary, h], [h.T, self.mass * np.eye(3)]])
 
+    @traced_once
     def momentum(self, twists: Array) -> Array:
         """The inertia times twists, J w + h x v and m v - h x w: momenta, or wrenches for accelerations."""
         w, v = halves(twists)
         h = skew(self.first)
         return joined(self.rotary @ w + h @ v, self.mass * v - h @ w)
 
+    @traced_once
     def wrench(self, U: Array, a: Array) -> Array:
         """The wrench that gives the frame's origin the acceleration a and the body the motion of U:
         (J w' + w x J w + h x a, m a + U h)."""

@@ -18,6 +18,7 @@ from eslabon.compiler import native
 from eslabon.compiler.formula import Formula, Owner, Request, in_family, remembered, requested
 from eslabon.compiler.llvm.machine import optimization
 from eslabon.compiler.trace import trace
+from eslabon.progress import announced, interrupts_kept
 
 
 def evaluate(
@@ -58,10 +59,13 @@ def _of_variant(owner: Owner, request: Request, base: Owner) -> Any:
 
 def _compiled(owner: Owner, request: Request, key: str) -> Any:
     formula = request.formula
-    return native.compile(
-        trace(owner, request, record=True), inputs=request.inputs(owner), outputs=request.outputs(owner), name=formula.name,
-        owner=owner.name, key=key, states=formula.states, varying=formula.varying, quick=formula.rare,
-    )  # fmt: skip
+    with announced(f"compiling {formula.name} of {owner.name}, once and for all"):
+        with interrupts_kept():
+            graph = trace(owner, request, record=True)
+        return native.compile(
+            graph, inputs=request.inputs(owner), outputs=request.outputs(owner),
+            name=formula.name, owner=owner.name, key=key, states=formula.states, varying=formula.varying, quick=formula.rare,
+        )  # fmt: skip
 
 
 def refuse_guards(owner: Owner, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:

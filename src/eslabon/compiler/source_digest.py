@@ -71,6 +71,22 @@ def code_digest(*values: Any, lasting: bool = False) -> str:
     return h.hexdigest()
 
 
+def data_digest(*values: Any) -> str | None:
+    """The fingerprint of `code_digest` if all that the values are made of is data, and code of this package and of libraries.
+
+    None if a function or a class of a user's own has a part in them, or a value that cannot be read: what such a function
+    gives may depend on something else, such as a file that it reads.
+
+    >>> data_digest(data_digest, (1.0, 2.0)) == data_digest(data_digest, (1.0, 2.0))
+    True
+    """
+    reader = _Reader(lasting=False)
+    text = reader.text(values)
+    if reader.opaque:
+        return None
+    return hashlib.sha256(f"{text}\n{source_digest(reader.ours)}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
 # Files ---------------------------------------------------------------------------------------------------------------
 
 
@@ -149,6 +165,7 @@ class _Reader:
     def __init__(self, lasting: bool) -> None:
         self.ours: set[str] = set()
         self.files: set[str] = set()
+        self.opaque = False  # whether something was met that its text does not determine
         self._lasting = lasting
         self._optional = False  # whether a value that cannot be read may count by its kind
         self._inside: list[Any] = []  # of which values this one is a part
@@ -170,6 +187,7 @@ class _Reader:
         except (EslabonError, RecursionError):
             if not optional:
                 raise
+            self.opaque = True
             return f"some {type(x).__qualname__} {getattr(x, '__name__', '')}"
         finally:
             self._optional = before
@@ -228,6 +246,7 @@ class _Reader:
         return self._value(parts)
 
     def _unreadable(self, x: Any) -> str:
+        self.opaque = True
         if self._lasting or self._optional:
             reason = "cannot be told from another one of its kind in another process"
             raise ModelError(f"{shown(x)} {reason}; give numbers, arrays or functions.")
@@ -240,6 +259,7 @@ class _Reader:
         self._module(module)
         if not _users_own(module):
             return f"function {module}.{f.__qualname__} {self._value(given)}"
+        self.opaque = True
         used = self._entries(f.__globals__, _global_names(f.__code__) & f.__globals__.keys())
         return f"function {f.__qualname__} {self._value(given)} {self._value(f.__code__)} {used}"
 
@@ -249,6 +269,7 @@ class _Reader:
         self._module(module)
         if not _users_own(module):
             return f"{module} {x.__name__} {bases}"
+        self.opaque = True
         used = self._entries(vars(x), vars(x).keys() - PLACES)
         return f"{x.__name__ if isinstance(x, type) else 'module'} {bases} {used}"
 

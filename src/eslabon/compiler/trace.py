@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from eslabon.compiler.formula import Owner, Request, remembered
 from eslabon.compiler.signature import Argument
 from eslabon.errors import InputError
 
+graphs_traced: Counter[str] = Counter()  # how many graphs this process has made, by the formula's name
+
 
 def trace(owner: Owner, request: Request, checks: bool = True, record: bool = False, share: bool = True) -> Any:
     """The graph of a request, common subexpressions shared if wanted; without its checks where they are not.
@@ -21,6 +24,7 @@ def trace(owner: Owner, request: Request, checks: bool = True, record: bool = Fa
     """
     import casadi
 
+    graphs_traced[request.formula.name] += 1
     formula, arguments = request.formula, request.inputs(owner)
     symbols = [_symbol(x) for x in arguments]
     own, count = symbols[: len(formula.inputs)], len(formula.inputs) + len(request.external)

@@ -85,7 +85,7 @@ class ControlLaw(Traced):
     def fingerprint(self) -> str:
         """Tells this law from every other one, in any process: its graph, and the states it starts from."""
         law = self.graph(self.m)
-        return code_digest(law.digest, law.state, lasting=True)
+        return code_digest(law.graph.digest, law.state, lasting=True)
 
     @cached_property
     def _traced(self) -> Law:
@@ -96,11 +96,11 @@ class ControlLaw(Traced):
         gives rates of its states, these go by Euler's steps, x + period dx/dt."""
         if self.state is None:
             return sampled(self, period, **options)
-        step = positive(period, "period")
+        step, law, rates = positive(period, "period"), self.law, self.changed == "x_rate"
 
         def following(t: Any, q: Any, v: Any, x: Any) -> Any:
-            tau, found = self.law(t, q, v, x)
-            return tau, x + step * found if self.changed == "x_rate" else found
+            tau, found = law(t, q, v, x)
+            return tau, x + step * found if rates else found
 
         return sampled(Traced(following), period, state=self.state, **options)
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from eslabon.export.sympy_reader import operations
+
 MANY = 12  # sines and cosines in all, from which on they are abbreviated
 WORTH = 12  # operations that a line of its own has to save
 
@@ -44,7 +46,7 @@ def _index(angle: Any, places: dict[Any, int]) -> str:
 def recurring_sum(lines: Lines, but: set[Any]) -> Any:
     """The sum without some symbols that costs the most operations by being written again and again, or None."""
     times = Counter(p for p in _parts(lines) if p.is_Add and not p.free_symbols & but)
-    saved = {e: (n - 1) * e.count_ops() for e, n in times.items()}
+    saved = {e: (n - 1) * operations(e) for e, n in times.items()}
     best = max(saved, key=lambda e: (saved[e], str(e)), default=None)
     return best if best is not None and saved[best] >= WORTH else None
 

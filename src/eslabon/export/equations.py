@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from eslabon.compiler.program import Program, read, simplified
 from eslabon.errors import GraphError, InputError
 from eslabon.export.abbreviations import recurring_sum, waves
-from eslabon.export.sympy_reader import Normal, Reader, Steps, TooLongError, readable
+from eslabon.export.sympy_reader import Normal, Reader, Steps, TooLongError, operations, readable
 from eslabon.export.typeset import Names, indexed, typeset, typeset_all
 
 SHORTER = 1.5  # how much longer the normal form, which is the one of the textbooks, may be than the graph's own
@@ -299,7 +299,7 @@ class _Written:
     @property
     def length(self) -> int:
         """Operations in all lines."""
-        return sum(int(e.count_ops()) + 1 for e in {*self._lines(), *(e for _, e in self.sums)})
+        return sum(operations(e) + 1 for e in {*self._lines(), *(e for _, e in self.sums)})
 
     def equations(self, statement: tuple[str, str]) -> Equations:
         """With names for all that has none yet, and numbers as they are read."""

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -77,7 +78,7 @@ class Reader(ABC):
         """A line of its own."""
         symbol = self._sympy.Dummy(f"x{len(self.definitions)}", real=True) if symbol is None else symbol
         self.definitions.append((symbol, expression))
-        self._left -= int(expression.count_ops())
+        self._left -= operations(expression)
         if self._left < 0:
             raise TooLongError
         return symbol
@@ -116,7 +117,7 @@ class Steps(Reader):
 
     def _compute(self, k: int, i: Instruction) -> None:
         value = self._functions[i.name](*(self._values[a] for a in i.args))
-        size = value.count_ops()
+        size = operations(value)
         again = self._uses[k] > 1 and size > 2 and i.name != "neg" and not _turned(value)
         self._values[k] = self.define(value) if again or size > LINE else value
 
@@ -165,7 +166,7 @@ class Normal(Reader):
                 return
         if all(a in self._plain for a in i.args):
             together = self._functions[i.name](*(self._plain[a] for a in i.args))
-            if together.count_ops() <= PLAIN:
+            if operations(together) <= PLAIN:
                 self._plain[k] = together
         if len(self._sums[k].terms) > LONG:
             self._define(k)
@@ -178,7 +179,7 @@ class Normal(Reader):
 
     def _inside(self, k: int) -> Any:
         """A value that goes into a symbol of the algebra; were it long, it would be copied again and again."""
-        if self.expression(k).count_ops() > ATOM:
+        if operations(self.expression(k)) > ATOM:
             self._define(k)
         return self.expression(k)
 
@@ -194,7 +195,7 @@ class Normal(Reader):
             return over
         if k not in self._below:
             below = expression(rest)
-            self._below[k] = self.define(below) if below.count_ops() > ATOM else below
+            self._below[k] = self.define(below) if operations(below) > ATOM else below
         return over * Harmonics({(((self._below[k], -1),), (), False): Fraction(1)})
 
     def _atom(self, k: int, expression: Any) -> None:
@@ -206,7 +207,7 @@ class Normal(Reader):
         """The normal form with collected coefficients, or the plain one if that is shorter."""
         if k not in self._final:
             normal, plain = expression(self._sums[k]), self._plain.get(k)
-            shorter = plain is not None and plain.count_ops() < normal.count_ops()
+            shorter = plain is not None and operations(plain) < operations(normal)
             self._final[k] = plain if shorter else normal
         return self._final[k]
 
@@ -257,6 +258,58 @@ def _holds(sp: Any, value: Any) -> Any:
     if value.is_Piecewise and [branch[0] for branch in value.args] == [1, 0]:
         return value.args[0][1]
     return sp.Ne(value, 0)
+
+
+# Lengths --------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=50_000)
+def operations(e: Any) -> int:
+    """How many operations an expression has: SymPy's `count_ops`, which looks at every part anew each time it is asked.
+
+    >>> import sympy
+    >>> x, y = sympy.symbols("x y")
+    >>> operations(-x * y / 3 + sympy.sin(x) ** 2), (-x * y / 3 + sympy.sin(x) ** 2).count_ops()
+    (5, 5)
+    """
+    import sympy
+
+    if e.is_Rational:
+        return int(e.p < 0) + int(e.q != 1)
+    if e.is_Add:
+        signs = [_negative(term) for term in e.args]
+        terms = (-term if negative else term for term, negative in zip(e.args, signs, strict=True))
+        return len(e.args) - 1 + int(all(signs)) + sum(map(operations, terms))
+    if e.is_Mul:
+        negative = _negative(e)
+        positive = -e if negative else e
+        above, below = sympy.fraction(positive) if any(map(_may_divide, positive.args)) else (positive, sympy.S.One)
+        if above.is_Integer:
+            return int(negative) + 1 + int(_negative(above)) + operations(below)
+        if below != 1:
+            return int(negative) + 1 + operations(above) + (0 if below.is_Integer else operations(below))
+        if not positive.is_Mul:
+            return int(negative) + operations(positive)
+        return int(negative) + len(positive.args) - 1 + sum(map(operations, positive.args))
+    if e.is_Pow and e.exp == -1:
+        return 1 + operations(e.base)
+    own = len(e.args) - 1 if isinstance(e, sympy.Min | sympy.Max | sympy.And | sympy.Or) else int(_counts(e))
+    return own + sum(map(operations, e.args))
+
+
+def _may_divide(factor: Any) -> bool:
+    """Whether a factor may have a denominator."""
+    return bool(factor.is_Pow or factor.is_Rational or factor.func.__name__ == "exp")
+
+
+def _counts(e: Any) -> bool:
+    return bool(e.args) and bool(e.is_Pow or e.is_Function)
+
+
+def _negative(e: Any) -> bool:
+    """Whether an expression is written with a minus sign."""
+    first = e.args[0] if e.is_Mul else e
+    return bool(first.is_Number and first.is_extended_negative)
 
 
 # From the normal form to SymPy ----------------------------------------------------------------------------------------
@@ -396,7 +449,7 @@ def readable(e: Any) -> Any:
     import sympy
 
     if e.has(sympy.Piecewise):
-        e = min(e, sympy.piecewise_fold(e), key=lambda x: x.count_ops())
+        e = min(e, sympy.piecewise_fold(e), key=operations)
 
     def decimal(r: Any) -> Any:
         rest = int(r.q)

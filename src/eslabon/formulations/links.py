@@ -22,6 +22,7 @@ from eslabon.algebra.spatial import Inertia, Pose
 from eslabon.formulations.symbols import SX, constant, motion
 from eslabon.model import Body, JointKind, Model
 from eslabon.model.constraints import perpendicular
+from eslabon.model.memory import per_model
 
 Places = slice
 Moved = tuple[JointKind, np.ndarray, np.ndarray]  # a link's new kind, and where its new frame stands in the old one
@@ -59,16 +60,19 @@ class Link:
 NOTHING = Inertia.of_moments(0.0, np.zeros((3, 1)), np.zeros((3, 3)))
 
 
+@per_model
 def links(m: Model) -> list[Link]:
     """The bodies as they are described."""
     return [_symbolic(link) for link in _described(m)]
 
 
+@per_model
 def short(m: Model) -> list[Link]:
     """The links for the shortest equations of joint forces: all three rewritings, sliding only where it pays."""
     return _shortened(_described(m))
 
 
+@per_model
 def serial(m: Model) -> list[Link]:
     """The same with every joint whose motion subspace is not constant as several in series, massless links in between."""
     return _shortened(_in_series(_described(m)))

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eslabon.algebra.spatial import cross, halves, skew, wrench_to_parent
+from eslabon.algebra.spatial import Pose, cross, halves, skew, wrench_to_parent
+from eslabon.algebra.steps import traced_once
 from eslabon.formulations import composite_rigid_body
 from eslabon.formulations.lagrange import virtual_work
 from eslabon.formulations.links import Link, links, short
@@ -40,16 +41,21 @@ def outward(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> list[Motion]
     moved: list[Motion] = []
     for link in tree:
         parent = moved[link.parent] if link.parent >= 0 else ground
-        S, twist, rate = link.motion(q, v, a)
-        (spin, slide), (spin_rate, slide_rate) = halves(twist), halves(rate)
-        turn, shift = link.turn(q)
-        reach = link.p + link.R @ shift
-        w, turning, origin = (turn.T @ (link.R.T @ x) for x in (parent.w, parent.turning, parent.a + parent.U @ reach))
-        turning += spin_rate + cross(w, spin)
-        origin += slide_rate + 2 * cross(w, slide) + cross(spin, slide)
-        w += spin
-        moved.append(Motion(S, turn, reach, w, turning, skew(turning) + skew(w) @ skew(w), origin))
+        moved.append(_carried(parent, (link.R, link.p), link.turn(q), link.motion(q, v, a)))
     return moved
+
+
+@traced_once
+def _carried(parent: Motion, seat: Pose, joint: Pose, motion: tuple[SX, SX, SX]) -> Motion:
+    """A body's motion from its parent's: by the seat of its joint, the joint's own pose, and S, the twist S v and its rate."""
+    (R, p), (turn, shift), (S, twist, rate) = seat, joint, motion
+    (spin, slide), (spin_rate, slide_rate) = halves(twist), halves(rate)
+    reach = p + R @ shift
+    w, turning, origin = (turn.T @ (R.T @ x) for x in (parent.w, parent.turning, parent.a + parent.U @ reach))
+    turning += spin_rate + cross(w, spin)
+    origin += slide_rate + 2 * cross(w, slide) + cross(spin, slide)
+    w += spin
+    return Motion(S, turn, reach, w, turning, skew(turning) + skew(w) @ skew(w), origin)
 
 
 def inward(tree: Sequence[Link], moved: Sequence[Motion], wrenches: Wrenches) -> list[SX]:

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Inertia, Pose, ad, cross, halves, skew, twist_to_parent, wrench_to_parent
+from eslabon.algebra.steps import traced_once
 from eslabon.compiler.calls import repeat, scan
 from eslabon.formulations.composite_rigid_body import depth, on_paths
 from eslabon.formulations.links import Link, serial
@@ -74,6 +75,7 @@ class Axes:
     drift: SX
 
     @staticmethod
+    @traced_once
     def carried(S: SX, V: SX, A: SX, own: SX) -> Axes:
         """By a parent of twist V and acceleration A; `own` is the joint's own twist."""
         rate = ad(V, S)
@@ -90,6 +92,7 @@ class Composite:
     wrench: SX
 
     @staticmethod
+    @traced_once
     def of(inertia: Inertia, V: SX, A: SX) -> Composite:
         """One body: its particles have the velocities u + w x r, and the accelerations a + U r."""
         (w, u), (turning, rise) = halves(V), halves(A)
@@ -111,6 +114,7 @@ class Composite:
         moved = self.inertia.moments_seen_from(pose)
         return Composite(moved, p, R @ self.G @ R.T + p @ reach.T, wrench_to_parent(pose, self.wrench))
 
+    @traced_once
     def wrenches(self, x: Axes) -> Wrenches:
         """What the axes of the joint that carries it send toward the ground."""
         turn = casadi.trace(self.G) * casadi.SX.eye(3) - self.G
@@ -137,6 +141,7 @@ class Wrenches(NamedTuple):
     dual: SX
     own: SX
 
+    @traced_once
     def to_parent(self, pose: Pose) -> Wrenches:
         inertial, moved, rate = (wrench_to_parent(pose, x) for x in self[:3])
         return Wrenches(inertial, moved, rate, pose[0] @ self.dual, self.own)
@@ -191,6 +196,7 @@ def _in_bodies(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> tuple[lis
     return poses, axes, bodies
 
 
+@traced_once
 def _to_child(steps: Steps, x: SX) -> SX:
     (turn, _), (R, reach) = steps
     w, u = halves(x)

@@ -6,8 +6,9 @@ from typing import Any
 
 from eslabon.algebra.arrays import casadi
 from eslabon.algebra.spatial import Pose
+from eslabon.algebra.steps import traced_once
 from eslabon.kinematics.tree import across, coordinates, velocities
-from eslabon.model import Joint, Model
+from eslabon.model import Joint, JointKind, Model
 
 SX = Any  # casadi.SX
 
@@ -46,12 +47,19 @@ def joint_motion(m: Model, joint: Joint, q: SX, v: SX, a: SX) -> tuple[SX, SX, S
     return motion(joint.kind, coordinates(m, q, joint), velocities(m, v, joint), velocities(m, a, joint))
 
 
-def motion(kind: Any, q: SX, v: SX, a: SX) -> tuple[SX, SX, SX]:
+def motion(kind: JointKind, q: SX, v: SX, a: SX) -> tuple[SX, SX, SX]:
     """The same, of the joint's own coordinates, velocities and accelerations."""
     if not kind.nv:
         return zeros(6, 0), zeros(6), zeros(6)
+    return _motion_of_plain(q, v, a, kind=kind) if kind.is_plain else _motion(q, v, a, kind)
+
+
+def _motion(q: SX, v: SX, a: SX, kind: JointKind) -> tuple[SX, SX, SX]:
     S = constant(kind.motion(q))
     return S, S @ v, S @ a + constant(kind.motion_rate(q, v)) @ v
+
+
+_motion_of_plain = traced_once(_motion)
 
 
 def gravity(m: Model) -> SX:

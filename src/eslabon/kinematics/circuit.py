@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from eslabon.algebra.arrays import casadi, is_symbolic
 from eslabon.algebra.spatial import Pose, ad, twist_to_child
+from eslabon.algebra.steps import traced_once
 from eslabon.kinematics.tree import Placement, across, chain, compose, coordinates, fixed, relative, velocities
 from eslabon.model import Joint, Loop, Model
 from eslabon.model.constraints import ClosureKind
@@ -62,8 +63,7 @@ def _walked(m: Model, q: SX, v: SX | None, loop: Loop, path: Path, poses: dict[s
             J[:, m.velocities[joint.name]] = S
         if joint.nv and v is not None:
             rates = velocities(m, v, joint)
-            drift -= ad(V, S @ rates)
-            V += S @ rates
+            V, drift = _moving(V, drift, S, rates)
             change = joint.kind.motion_rate(own, rates)
             if is_symbolic(change):  # otherwise the twists are fixed in the body, and the change is zero
                 drift += sign * twist_to_child(here, change @ rates)
@@ -71,6 +71,13 @@ def _walked(m: Model, q: SX, v: SX | None, loop: Loop, path: Path, poses: dict[s
             here = compose(poses[joint.name], here)
     R, p = relative(_symbolic(fixed(loop.first.at)), here)
     return Circuit(R, p, J, V, drift, path)
+
+
+@traced_once
+def _moving(V: SX, drift: SX, S: SX, rates: SX) -> tuple[SX, SX]:
+    """The twist and its drift with a joint more."""
+    own = S @ rates
+    return V + own, drift - ad(V, own)
 
 
 class Closing(NamedTuple):
@@ -115,10 +122,25 @@ def closing(kind: ClosureKind, t: SX, rows: Sequence[int] | None = None) -> Clos
 def held(kind: ClosureKind, x: Circuit, t: SX) -> tuple[SX, SX, SX, SX]:
     """The residual Phi of a cut joint, its Jacobian J, gamma and Phi_t: the first derivative is J v + Phi_t, the second
     J v' - gamma."""
-    c = closing(kind, t)
-    varying = casadi.jacobian(c.residual, t)
-    residual, G, change, varying = c.at([c.residual, c.G, c.second - c.G @ c.A, varying], x)
+    if kind.is_plain:
+        residual, G, change, varying = _closed(x.R, x.p, x.V, kind=kind)
+    else:
+        c = closing(kind, t)
+        residual, G, change, varying = c.at(_held(c, t), x)
     return residual, G @ x.J, -change - G @ x.drift, varying
+
+
+def _held(c: Closing, t: SX) -> list[SX]:
+    """The residual, G, what the twist leaves of the second derivative, and Phi_t."""
+    return [c.residual, c.G, c.second - c.G @ c.A, casadi.jacobian(c.residual, t)]
+
+
+@traced_once
+def _closed(R: SX, p: SX, V: SX, kind: ClosureKind) -> tuple[SX, ...]:
+    """The same of a kind without symbols, for the pose and twist of its second frame in the first."""
+    t = casadi.SX.sym("t")
+    c = closing(kind, t)
+    return tuple(casadi.substitute(_held(c, t), [c.R, c.p, c.V, c.A], [R, p, V, casadi.SX.zeros(6)]))
 
 
 def _symbolic(placed: Placement) -> Pose:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eslabon.algebra.arrays import Array, matmul, times, transpose
+from eslabon.algebra.steps import traced_once
 from eslabon.model import GROUND, Joint, Model, Pose
 from eslabon.model.configuration import coordinate_rates as coordinate_rates
 from eslabon.model.configuration import coordinates as coordinates
@@ -43,11 +44,13 @@ def fixed(at: Pose) -> Placement:
     return at.rotation(), at.translation()
 
 
+@traced_once
 def compose(first: Placement, second: Placement) -> Placement:
     """One pose after another."""
     return matmul(first[0], second[0]), times(first[0], second[1]) + first[1]
 
 
+@traced_once
 def relative(first: Placement, second: Placement) -> Placement:
     """The second pose seen from the first."""
     back = transpose(first[0])

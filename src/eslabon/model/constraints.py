@@ -13,7 +13,21 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from eslabon.algebra.arrays import Array, Scalar, atan2, cos, cross, dot, entries, matrix, parts, tan, vector, where
+from eslabon.algebra.arrays import (
+    Array,
+    Scalar,
+    atan2,
+    cos,
+    cross,
+    dot,
+    entries,
+    has_symbols,
+    matrix,
+    parts,
+    tan,
+    vector,
+    where,
+)
 
 Vector = tuple[Scalar, ...]  # three components
 Covector = tuple[Vector, Vector]  # moment, force
@@ -62,6 +76,11 @@ class ClosureKind:
     def axes(self) -> tuple[Axis, ...]:
         """The axes a person gave, for checks and tables."""
         return ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all its numbers are plain, and none a symbol."""
+        return not has_symbols(*vars(self).values())
 
     @property
     def dof(self) -> int:

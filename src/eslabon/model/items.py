@@ -7,7 +7,10 @@ A body's frame is the outer frame of the joint that carries it; a quantity witho
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from eslabon.algebra.arrays import Array, matrix, vector
 from eslabon.algebra.rotations import rotation_from_rpy
@@ -32,7 +35,14 @@ class Pose:
 
     def rotation(self) -> Array:
         """R = Rz(yaw) Ry(pitch) Rx(roll)."""
-        return rotation_from_rpy(self.rpy)
+        return self._rotation
+
+    @cached_property
+    def _rotation(self) -> Array:
+        made = rotation_from_rpy(self.rpy)
+        if isinstance(made, np.ndarray):
+            made.flags.writeable = False  # it is asked for again and again, and everybody is given the same
+        return made
 
     def translation(self) -> Array:
         return vector(*self.position)

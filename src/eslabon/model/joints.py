@@ -10,8 +10,10 @@ but zero. `eslabon.model.configuration` does the same for all joints of a model 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import wraps
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,6 +46,7 @@ from eslabon.algebra.quaternions import (
 )
 from eslabon.algebra.rotations import rotation_about, rotation_from_quaternion
 from eslabon.algebra.spatial import halves, skew
+from eslabon.algebra.steps import traced_once
 from eslabon.model.constraints import (
     AXES,
     ZERO,
@@ -63,6 +66,7 @@ from eslabon.model.constraints import (
     turned_back,
 )
 
+T = TypeVar("T")
 X, Y, Z = AXES
 Homogeneous = tuple[Scalar, Scalar, Scalar, Scalar]  # a point (r, 1) or a direction (d, 0)
 ORIGIN: Homogeneous = (0.0, 0.0, 0.0, 1.0)
@@ -85,6 +89,17 @@ TURNING, SLIDING = Coordinate("", "rad/s"), Coordinate("", "m/s")
 QUATERNION = tuple(Coordinate(name, "") for name in "wxyz")
 ANGULAR = tuple(Coordinate(f"w{letter}", "rad/s") for letter in "xyz")
 LINEAR = tuple(Coordinate(f"v{letter}", "m/s") for letter in "xyz")
+
+
+def per_kind(formula: Callable[..., T]) -> Callable[..., T]:
+    """A formula of a kind and of symbols, traced once for each kind whose numbers are plain."""
+    traced = traced_once(lambda *arrays, kind: formula(kind, *arrays))
+
+    @wraps(formula)
+    def method(self: JointKind, *arrays: Array) -> T:
+        return traced(*arrays, kind=self) if self.is_plain else formula(self, *arrays)
+
+    return method
 
 
 def scaled(factor: Scalar, u: Vector) -> Vector:
@@ -219,6 +234,7 @@ class Revolute(OneAxis):
     coordinates = (ANGLE,)
     velocities = (TURNING,)
 
+    @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
         return rotation_about(self.axis, parts(q, 1)[0]), vector(*ZERO)
 
@@ -243,6 +259,7 @@ class Prismatic(OneAxis):
     coordinates = (LENGTH,)
     velocities = (SLIDING,)
 
+    @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
         return matrix(AXES), vector(*scaled(parts(q, 1)[0], self.unit))
 
@@ -269,6 +286,7 @@ class Helical(OneAxis):
         zero = "a helical joint needs a pitch (metres a radian) other than zero; without one it is revolute."
         return [*super().requirements(), (self.pitch * self.pitch - LEAST, zero)]
 
+    @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
         (theta,) = parts(q, 1)
         return rotation_about(self.axis, theta), vector(*scaled(self.pitch * theta, self.unit))
@@ -288,6 +306,7 @@ class Cylindrical(OneAxis):
     coordinates = ANGLE._replace(name="angle"), LENGTH._replace(name="slide")
     velocities = TURNING._replace(name="angle"), SLIDING._replace(name="slide")
 
+    @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
         theta, d = parts(q, 2)
         return rotation_about(self.axis, theta), vector(*scaled(d, self.unit))
@@ -321,6 +340,7 @@ class Universal(JointKind):
         across, lengths = cross(*self.axes), [dot(axis, axis) for axis in self.axes]
         return [*super().requirements(), (dot(across, across) - 1e-18 * lengths[0] * lengths[1], parallel)]
 
+    @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
         theta1, theta2 = parts(q, 2)
         R = matmul(rotation_about(self.first, theta1), rotation_about(self.second, theta2))
@@ -329,9 +349,11 @@ class Universal(JointKind):
     def _first_axis_outside(self, q: Array) -> Vector:
         return turned_back(rotation_about(unit_axis(self.second), parts(q, 2)[1]), unit_axis(self.first))
 
+    @per_kind
     def motion(self, q: Array) -> Array:
         return columns((self._first_axis_outside(q), ZERO), (unit_axis(self.second), ZERO))
 
+    @per_kind
     def motion_rate(self, q: Array, v: Array) -> Array:
         second = unit_axis(self.second)
         return columns((cross(self._first_axis_outside(q), scaled(parts(v, 2)[1], second)), ZERO), (ZERO, ZERO))
@@ -357,6 +379,7 @@ class Spherical(JointKind):
     coordinates = QUATERNION
     velocities = ANGULAR
 
+    @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
         return rotation_from_quaternion(q), vector(*ZERO)
 
@@ -402,6 +425,7 @@ class Planar(OneAxis):
 
     axes_from_parameters = False  # the directions in the plane follow from its normal
 
+    @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
         x, y, theta = parts(q, 3)
         along, across = perpendicular(self.unit)
@@ -412,10 +436,12 @@ class Planar(OneAxis):
         along, across = perpendicular(self.unit)
         return turned_back(R, along), turned_back(R, across)
 
+    @per_kind
     def motion(self, q: Array) -> Array:
         along, across = self._directions_outside(q)
         return columns((ZERO, along), (ZERO, across), (self.unit, ZERO))
 
+    @per_kind
     def motion_rate(self, q: Array, v: Array) -> Array:
         spin = scaled(parts(v, 3)[2], self.unit)
         along, across = self._directions_outside(q)
@@ -437,6 +463,7 @@ class Free(JointKind):
     coordinates = (*(Coordinate(f"p{letter}", "m") for letter in "xyz"), *QUATERNION)
     velocities = (*ANGULAR, *LINEAR)
 
+    @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
         return rotation_from_quaternion(vector(*parts(q, 7)[3:])), vector(*parts(q, 7)[:3])
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula
+from eslabon.compiler.program import Program
 from eslabon.compiler.signature import Argument
+from eslabon.compiler.source_digest import data_digest
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, shown
 from eslabon.formulas.inputs import Q, V
@@ -44,41 +49,70 @@ class Traced:
         return replace(self, state=state)
 
     def graph(self, m: Model) -> Law:
-        """The law as it is now, in symbols."""
-        import casadi
+        """The law as it is now, for a mechanism.
 
+        One of this package is known by its data, and is called with symbols when a graph that contains it is made. One of a
+        user's own is called at once, and known by what it gives then.
+        """
+        state = np.zeros(0) if self.state is None else self.state
+        made = LawGraph(self.law, m, None if self.state is None else state.shape[-1])
+        return Law(data_digest(self.law, made.states) or made.digest, made, state)
+
+
+@dataclass(frozen=True, eq=False)
+class LawGraph:
+    """A law in symbols: made, and looked at, when it is first needed. `states` is how many it has, or None."""
+
+    law: Callable[..., Any]
+    m: Model
+    states: int | None
+
+    @property
+    def function(self) -> Any:
+        """A `casadi.Function`, or a `Composed` if it calls others."""
+        return self._made[0]
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of what the law computes."""
+        return self._made[1].digest
+
+    @cached_property
+    def _made(self) -> tuple[Any, Program]:
         from eslabon.compiler.calls import Composed, recording
         from eslabon.compiler.linking import linked
 
-        state = np.zeros(0) if self.state is None else self.state
+        m, states = self.m, () if self.states is None else (self.states,)
         symbols = [casadi.SX.sym("t"), casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)]
-        symbols += [] if self.state is None else [casadi.SX.sym("x", state.shape[-1])]
-        try:
+        symbols += [casadi.SX.sym("x", n) for n in states]
+        with _refused():
             with recording() as calls:
-                found = columns(self.law, symbols, self.state is not None)
+                found = columns(self.law, symbols, bool(states))
             made = Composed("control", symbols, found, calls) if calls else casadi.Function("control", symbols, found)
             program = linked(made)
             if any(i.name == "const" and math.isnan(i.value) for p in program.family() for i in p.instructions):
                 raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
-        except EslabonError:
-            raise  # a sentence already
-        except Exception as error:
-            raise InputError(
-                f"the control law cannot be traced ({type(error).__name__}: {str(error).splitlines()[0]}); write it with "
-                "arithmetic and casadi's or NumPy's functions and without asking for the value of t, q or v, or leave "
-                "out `traced`: it is then called as it is, more slowly."
-            ) from error
-        owner = f"{m.name} has {m.nu} actuators"
-        for x, size, noun, has in zip(
-            found,
-            (m.nu, *state.shape[-1:]),
-            ("forces", "rates of states"),
-            (owner, f"it has {state.shape[-1]}"),
-            strict=False,
-        ):
+        wanted = [(m.nu, "forces", f"{m.name} has {m.nu} actuators")]
+        wanted += [(n, "rates of states", f"it has {n}") for n in states]
+        for x, (size, noun, has) in zip(found, wanted, strict=True):
             if x.shape != (size, 1):
                 raise InputError(f"the control law gives {_size(x)} {noun}; {has}.")
-        return Law(program.digest, made, state)
+        return made, program
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """A sentence in place of whatever error a law raises when it is called with symbols."""
+    try:
+        yield
+    except EslabonError:
+        raise  # a sentence already
+    except Exception as error:
+        raise InputError(
+            f"the control law cannot be traced ({type(error).__name__}: {str(error).splitlines()[0]}); write it with "
+            "arithmetic and casadi's or NumPy's functions and without asking for the value of t, q or v, or leave "
+            "out `traced`: it is then called as it is, more slowly."
+        ) from error
 
 
 def _size(x: Any) -> str:
@@ -87,11 +121,11 @@ def _size(x: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Law:
-    """A traced law: a `casadi.Function` from t, q, v and its states, if it has some, to forces and the rates of the states (or,
-    if it is sampled, their next values), or a `Composed` if it calls others. Its digest stands for it wherever graphs are kept."""
+    """A traced law: from t, q, v and its states, if it has some, to forces and the rates of the states (or, if it is sampled,
+    their next values). Its digest stands for it wherever graphs are kept."""
 
     digest: str
-    function: Any = field(compare=False)
+    graph: LawGraph = field(compare=False)
     state: Floats = field(compare=False)  # at the start, (..., states)
 
     @property
@@ -101,8 +135,8 @@ class Law:
     def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
         from eslabon.compiler.calls import Composed, call
 
-        given = (t, q, v, x) if self.size else (t, q, v)
-        made = call(self.function, *given) if isinstance(self.function, Composed) else self.function(*given)
+        function, given = self.graph.function, (t, q, v, x) if self.size else (t, q, v)
+        made = call(function, *given) if isinstance(function, Composed) else function(*given)
         return made if self.size else (made, x)
 
     def __repr__(self) -> str:
@@ -111,8 +145,6 @@ class Law:
 
 def columns(law: Callable[..., Any], symbols: Sequence[Any], states: bool) -> list[Any]:
     """What a law gives for symbols, each a column, a list or an array of them: forces, or forces and states."""
-    import casadi
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
         value = law(*symbols)

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from eslabon.compiler.llvm import lookup_loops, matrix_loops, products, tables, vector_math
-from eslabon.compiler.llvm.ir import STRAIGHT, splat, vector_type
+from eslabon.compiler.llvm.ir import STRAIGHT, splat, suffix, vector_type
 from eslabon.compiler.lookup import Lookup
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, starts
 
-# Instructions in one LLVM function. Measured on 4,000 to 10,000 of them without LLVM's scheduler: from 200 to 400 compile
-# time grows by a sixth to a third, and the code runs up to a sixth slower; below 200 neither gets better. What fits into
-# one function stays whole all the same: up to 1,000 it takes no longer, and runs as fast.
-PIECE = 200
+# Instructions in one LLVM function. Measured on 30 formulas of 1,000 to 10,000 of them: with 300 compile time is a sixth
+# longer than with 150, and the code a twentieth slower; with 100 neither is better. What fits into one function stays
+# whole all the same: up to 1,000 it takes no longer, and runs as fast.
+PIECE = 150
 WHOLE = 1000
 
 # No flag of LLVM's fast arithmetic: every operation rounds once, as it is written here and in `products`.
@@ -158,7 +158,7 @@ class _Words:
         words = {
             "V": self.V,
             "B": vector_type(width, "i1"),
-            "m": f"v{width}f64",
+            "m": suffix(width),
             "zero": "zeroinitializer",
             "one": splat(width, 1.0),
             "minus": splat(width, -1.0),

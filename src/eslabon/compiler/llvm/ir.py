@@ -26,13 +26,19 @@ def bits(x: float) -> str:
 
 
 def vector_type(width: int, element: str = "double") -> str:
-    """The type of one value for each of `width` states."""
-    return f"<{width} x {element}>"
+    """The type of one value for each of `width` states. For one state it is that of the value itself, and no vector: LLVM's
+    quick way of choosing instructions knows none of one element."""
+    return element if width == 1 else f"<{width} x {element}>"
+
+
+def suffix(width: int) -> str:
+    """How the names of LLVM's own functions end that take doubles, one for each of `width` states."""
+    return "f64" if width == 1 else f"v{width}f64"
 
 
 def splat(width: int, x: float) -> str:
     """The constant that is `x` in every lane."""
-    return "<" + ", ".join([f"double {bits(x)}"] * width) + ">"
+    return bits(x) if width == 1 else "<" + ", ".join([f"double {bits(x)}"] * width) + ">"
 
 
 @dataclass
@@ -143,13 +149,35 @@ class Body:
 
     def splat(self, element: str, x: float) -> str:
         """The constant of a type of element that is `x` in every lane."""
-        return splat(self.width, x) if element == "double" else f"<{', '.join([f'{element} {x}'] * self.width)}>"
+        if element == "double":
+            return splat(self.width, x)
+        return f"{x}" if self.width == 1 else f"<{', '.join([f'{element} {x}'] * self.width)}>"
+
+    def lane(self, vector: str, lane: int) -> str:
+        """The double in one lane."""
+        return vector if self.width == 1 else self.let(f"extractelement {vector_type(self.width)} {vector}, i32 {lane}")
+
+    def with_lane(self, vector: str, number: str, lane: int) -> str:
+        """The vector with another double in one lane."""
+        if self.width == 1:
+            return number
+        return self.let(f"insertelement {vector_type(self.width)} {vector}, double {number}, i32 {lane}")
+
+    def in_all_lanes(self, number: str) -> str:
+        """One double in every lane."""
+        if self.width == 1:
+            return number
+        V = vector_type(self.width)
+        one = self.let(f"insertelement {V} poison, double {number}, i32 0")
+        return self.let(f"shufflevector {V} {one}, {V} poison, <{self.width} x i32> zeroinitializer")
 
     def intrinsic(self, name: str, *arguments: Vector | float) -> Vector:
         """An operation LLVM knows by name, such as sqrt or fma."""
         t = vector_type(self.width)
         given = [a.name if isinstance(a, Vector) else splat(self.width, a) for a in arguments]
-        return Vector(self, self.let(f"call {t} @llvm.{name}.v{self.width}f64({', '.join(f'{t} {a}' for a in given)})"))
+        return Vector(
+            self, self.let(f"call {t} @llvm.{name}.{suffix(self.width)}({', '.join(f'{t} {a}' for a in given)})")
+        )
 
     def select(self, mask: Mask, yes: Vector | float, no: Vector | float) -> Vector:
         """`yes` in the lanes where the mask holds, `no` elsewhere; nothing leaks from the other one."""

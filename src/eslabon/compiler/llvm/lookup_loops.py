@@ -18,14 +18,14 @@ def definition(name: str, f: Lookup, width: int) -> str:
     )  # what is no number is row 0
     rows = []
     for lane in range(width):
-        own = b.let(f"extractelement {V} {within.name}, i32 {lane}")
+        own = b.lane(within.name, lane)
         rows.append(b.let(f"mul i64 {b.let(f'fptosi double {own} to i64')}, {columns}"))
     with b.loop(columns) as column:
         found = "undef"
         for lane, row in enumerate(rows):
             at = b.offset(f"{name}.table", b.let(f"add i64 {row}, {column}"), "double")
             value = b.let(f"load double, ptr {at}")
-            found = b.let(f"insertelement {V} {found}, double {value}, i32 {lane}")
+            found = b.with_lane(found, value, lane)
         b.do(f"store {V} {found}, ptr {b.offset('%target', column, V)}, {align}")
     b.do("ret void")
     numbers = ", ".join(f"double {bits(x)}" for x in chain.from_iterable(f.values))

@@ -7,7 +7,7 @@ import re
 import struct
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
@@ -63,6 +63,9 @@ def host() -> Host:
 # Measured on 10,000 to 25,000 of them: straight code is made three times as fast and runs a twentieth to a sixth slower,
 # so that some hundred thousand calls go by before level 1 pays; loops would run five times slower.
 LONG = 20_000
+# Instructions of a kernel beyond which LLVM does not schedule them. Measured on 30 formulas: with 1,000 to 10,000 of them
+# this takes a tenth to a fifth of LLVM's time and gains nothing; shorter code is up to a twentieth faster for it.
+SCHEDULED = 1_000
 
 
 def optimization() -> int:
@@ -91,19 +94,18 @@ def assemble(text: str, instructions: int = 0, quick: bool = False) -> bytes:
     level than its loops. No optimisation passes: CasADi has already shared what can be shared.
     """
     level = optimization()
-    if level == 0 or (instructions <= LONG and not quick):
-        return _framed(_object(text, level))
-    loops, straight = _parted(text)
-    return _framed(_object(loops, level)) + _framed(_object(straight, 0))
+    with _unscheduled() if level and instructions > SCHEDULED else nullcontext():
+        if level == 0 or (instructions <= LONG and not quick):
+            return _framed(_object(text, level))
+        loops, straight = _parted(text)
+        return _framed(_object(loops, level)) + _framed(_object(straight, 0))
 
 
 def _object(text: str, level: int) -> bytes:
     """The object code of one module."""
     binding: Any = llvm()
     target = _target_machine(level)
-    module = binding.parse_assembly(f'target triple = "{target.triple}"\n{text}')
-    with _unscheduled():
-        code: bytes = target.emit_object(module)
+    code: bytes = target.emit_object(binding.parse_assembly(f'target triple = "{target.triple}"\n{text}'))
     return code
 
 
@@ -112,8 +114,8 @@ _SCHEDULING = Lock()
 
 @contextmanager
 def _unscheduled() -> Iterator[None]:
-    """Without LLVM's second scheduling of instructions, which takes a quarter of its time and finds nothing here: the
-    order of a program is good already. The switch is one for the whole process, where others may use LLVM too."""
+    """Without LLVM's scheduling of machine instructions. The switch is one for the whole process, where others may use LLVM
+    too: it is off no longer than needed."""
     binding: Any = llvm()
     with _SCHEDULING:
         binding.set_option("eslabon", "-enable-misched=false")

@@ -99,10 +99,8 @@ class _Operation(ABC):
 
     def everywhere(self, at: str, place: str) -> str:
         """One double in all lanes."""
-        b, V = self.b, self.V
-        number = b.let(f"load double, ptr {b.offset(at, place, 'double')}, align 8")
-        one = b.let(f"insertelement {V} poison, double {number}, i32 0")
-        return b.let(f"shufflevector {V} {one}, {V} poison, <{b.width} x i32> zeroinitializer")
+        b = self.b
+        return b.in_all_lanes(b.let(f"load double, ptr {b.offset(at, place, 'double')}, align 8"))
 
     def factor(self, at: str, place: str) -> str:
         """A packed entry."""
@@ -225,7 +223,7 @@ class _Factor(_Operation):
                 place = self.add(row, a)
                 stored(b.let(f"fmul {V} {loaded(place)}, {inverse}"), place)
             if step > 1:
-                number = b.let(f"extractelement {V} {inverse}, i32 0")
+                number = b.lane(inverse, 0)
                 b.do(f"store double {number}, ptr {b.offset(at, self.add(row, count), 'double')}, align 8")
             else:
                 stored(inverse, self.add(row, count))

@@ -72,7 +72,7 @@ def _pack(width: int) -> str:
         at, vector = b.let(f"mul i64 {j}, %stride"), "poison"
         for lane, row in enumerate(rows):
             number = b.let(f"load double, ptr {b.offset(row, at)}, align 8")
-            vector = b.let(f"insertelement {V} {vector}, double {number}, i32 {lane}")
+            vector = b.with_lane(vector, number, lane)
         b.do(f"store {V} {vector}, ptr {b.offset('%packed', j, V)}, align {8 * width}")
     b.do("ret void")
     return "declare i64 @llvm.smin.i64(i64, i64)\n" + b.function(f"internal void @pack{_PARAMETERS} nounwind")
@@ -106,9 +106,7 @@ def _spread(width: int) -> str:
     count = b.let(f"select i1 {b.let('icmp eq i64 %lanes, 1')}, i64 0, i64 %size")
     with b.loop(count) as j:
         number = b.let(f"load double, ptr {b.offset('%row', j, 'double')}, align 8")
-        one = b.let(f"insertelement {V} poison, double {number}, i32 0")
-        vector = b.let(f"shufflevector {V} {one}, {V} poison, <{width} x i32> zeroinitializer")
-        b.do(f"store {V} {vector}, ptr {b.offset('%packed', j, V)}, align {8 * width}")
+        b.do(f"store {V} {b.in_all_lanes(number)}, ptr {b.offset('%packed', j, V)}, align {8 * width}")
     b.do("ret void")
     return b.function("internal void @spread(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) nounwind")
 

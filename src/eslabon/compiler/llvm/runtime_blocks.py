@@ -88,7 +88,7 @@ def _bounds(width: int) -> str:
             wide, narrow, done = (b.new_label(x) for x in ("wide", "narrow", "done"))
             b.branch(b.equal("%lanes", 1), narrow, wide)
             b.start(wide)
-            x, bound = b.load(V, b.offset("%target", place, V)), b.spread(limit)
+            x, bound = b.load(V, b.offset("%target", place, V)), b.in_all_lanes(limit)
             kept = _compared(b, comparison, lambda word: _everywhere(b, f"fcmp {word} {V} {x}, {bound}"))
             b.store("i1", b.both(b.load("i1", good), kept), good)
             b.do(f"br label %{done}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from eslabon.compiler.llvm.ir import Body, vector_type
+from eslabon.compiler.llvm.ir import Body
 
 # -- tables -----------------------------------------------------------------------------------------------------------
 
@@ -121,12 +121,6 @@ class Code(Body):
         """How long so many vectors are."""
         size = self.let(f"shl i64 {vectors}, 3")
         return self.let(f"mul i64 {size}, {self.width if lanes is None else lanes}")
-
-    def spread(self, number: str) -> str:
-        """A number in every lane."""
-        V = vector_type(self.width)
-        one = self.let(f"insertelement {V} poison, double {number}, i32 0")
-        return self.let(f"shufflevector {V} {one}, {V} poison, <{self.width} x i32> zeroinitializer")
 
     @contextmanager
     def memory(self, size: str) -> Iterator[str]:

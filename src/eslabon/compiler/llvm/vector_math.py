@@ -221,9 +221,9 @@ def _lane_by_lane(operation: str, width: int, name: str) -> str:
     b = Body(width)
     t, result = vector_type(width), "poison"
     for lane in range(width):
-        numbers = [b.let(f"extractelement {t} {n}, i32 {lane}") for n in ("%x", "%y")[: ARITY[operation]]]
+        numbers = [b.lane(n, lane) for n in ("%x", "%y")[: ARITY[operation]]]
         value = b.let(f"call double @{operation}(" + ", ".join(f"double {n}" for n in numbers) + ")")
-        result = b.let(f"insertelement {t} {result}, double {value}, i32 {lane}")
+        result = b.with_lane(result, value, lane)
     b.do(f"ret {t} {result}")
     return _function(b, operation, name)
 

@@ -66,7 +66,7 @@ def rates_at(
     parts, designs = given(m, targets).parts, designs_of(m, parameters)
     if (twist is None) == (velocity is None):
         raise ModelError("complete takes the twist of the frame or the velocity of what is asked: one of the two.")
-    count = 6 if velocity is None else rate_rows(m, parts)
+    count = 6 if velocity is None else rate_rows(parts)
     name = "twist" if velocity is None else "velocity"
     pair = [
         _rate(x, n, count) for x, n in ((twist if velocity is None else velocity, name), (acceleration, "acceleration"))

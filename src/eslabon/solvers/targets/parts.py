@@ -38,6 +38,16 @@ class Part:
     weight: float
     size: ClassVar[int]  # of the value
 
+    @property
+    def error_rows(self) -> int:
+        """How many rows the error has."""
+        raise TypeError(f"{type(self).__name__} has no error")
+
+    @property
+    def rate_rows(self) -> int:
+        """How many rows the rate has."""
+        return self.error_rows
+
     def error(self, R: SX, p: SX, x: SX) -> SX:
         """Rows that vanish where the frame (R, p) is as the value x asks."""
         raise TypeError(f"{type(self).__name__} has no error")
@@ -57,6 +67,10 @@ class Position(Part):
 
     size = 3
 
+    @property
+    def error_rows(self) -> int:
+        return 3
+
     def error(self, R: SX, p: SX, x: SX) -> SX:
         return (p - x) / self.unit
 
@@ -72,6 +86,10 @@ class Orientation(Part):
     """How the frame is turned: the value is the rotation, row by row, the error its rotation vector in the ground's axes."""
 
     size = 9
+
+    @property
+    def error_rows(self) -> int:
+        return 3
 
     def error(self, R: SX, p: SX, x: SX) -> SX:
         return _turn(R, x)
@@ -89,6 +107,10 @@ class Axis(Part):
 
     axis: Vector
     size = 3
+
+    @property
+    def error_rows(self) -> int:
+        return 3
 
     def error(self, R: SX, p: SX, x: SX) -> SX:
         return self._tip(R) - x
@@ -111,6 +133,10 @@ class InPlane(Part):
     second: Vector
     size = 2
 
+    @property
+    def error_rows(self) -> int:
+        return 2
+
     def error(self, R: SX, p: SX, x: SX) -> SX:
         return (_directions(self.first, self.second) @ p - x) / self.unit
 
@@ -128,6 +154,14 @@ class AngleInPlane(Part):
     first: Vector
     second: Vector
     size = 1
+
+    @property
+    def error_rows(self) -> int:
+        return 2
+
+    @property
+    def rate_rows(self) -> int:
+        return 1
 
     def error(self, R: SX, p: SX, x: SX) -> SX:
         return self._seen(R) - casadi.vertcat(casadi.cos(x), casadi.sin(x))
@@ -150,6 +184,10 @@ class Rows(Part):
 
     rows: tuple[int, ...]
     size = 12
+
+    @property
+    def error_rows(self) -> int:
+        return len(self.rows)
 
     def error(self, R: SX, p: SX, x: SX) -> SX:
         return self._off(R, p, x, self.unit)

@@ -23,7 +23,6 @@ from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import jacobian, placement
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
-from eslabon.model.memory import per_model
 from eslabon.solvers.assembly.prescription import scales
 from eslabon.solvers.targets.parts import Part
 
@@ -146,12 +145,9 @@ def of_twists(m: Model, q: Any, twist: Any, acceleration: Any, parts: Parts) -> 
     return [casadi.densify(casadi.vertcat(*x)) for x in (first, second)]
 
 
-@per_model
-def rate_rows(m: Model, parts: Parts) -> int:
+def rate_rows(parts: Parts) -> int:
     """How many rates the parts have together."""
-    import casadi
-
-    return sum(int(casadi.SX(part.rate(casadi.SX.sym("R", 3, 3))).shape[0]) for part in parts)
+    return sum(part.rate_rows for part in parts)
 
 
 def _closure(m: Model, parts: Parts) -> tuple[int]:
@@ -159,21 +155,21 @@ def _closure(m: Model, parts: Parts) -> tuple[int]:
 
 
 def _rates(m: Model, parts: Parts) -> tuple[int]:
-    return (rate_rows(m, parts),)
+    return (rate_rows(parts),)
 
 
 OPTIONS: dict[str, Any] = {"parts": ()}
 TWISTS = tuple(Argument(name, (6,), "components of a twist") for name in ("twist", "acceleration"))
 ASKED = Formula(
     "target_rates", asked, (Q,),
-    (Argument("A", lambda m, parts: (rate_rows(m, parts) + len(row_names(m)), m.nv)), Argument("ahead", _closure)),
+    (Argument("A", lambda m, parts: (rate_rows(parts) + len(row_names(m)), m.nv)), Argument("ahead", _closure)),
     OPTIONS, rare=True,
 )  # fmt: skip
 DRIFT = Formula(
     "target_drift", drift, (Q, V), (Argument("drift", _rates), Argument("gamma", _closure)), OPTIONS, rare=True
 )
 TURNING = Formula(
-    "target_turning", turning, (Q, V, Argument("mu", lambda m, parts: (rate_rows(m, parts) + len(row_names(m)),))),
+    "target_turning", turning, (Q, V, Argument("mu", lambda m, parts: (rate_rows(parts) + len(row_names(m)),))),
     (Argument("turned", lambda m, parts: (m.nv,)),), OPTIONS, rare=True,
 )  # fmt: skip
 OF_TWISTS = Formula(

@@ -31,7 +31,6 @@ from eslabon.kinematics.closure import equations, row_names
 from eslabon.kinematics.frames import placement
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, difference, integrate, normalize
-from eslabon.model.memory import per_model
 from eslabon.solvers.assembly.prescription import scales, start
 from eslabon.solvers.batches import flattened, leading
 from eslabon.solvers.configurations import Configurations
@@ -161,7 +160,7 @@ class Search:
         self.parts, self.size = asked.parts, asked.values.shape[-1]
         self._missed = evaluate(m, MISSED, parameters, parts=asked.parts)
         self._evaluated = evaluate(m, TERMS, parameters, parts=asked.parts)
-        self.rows = error_rows(m, asked.parts)
+        self.rows = error_rows(asked.parts)
         self.scale = 1 / scales(m) if m.nv else np.ones(0)
         self.limited = np.array([k for j in m.joints if j.limits is not None for k in range(m.nv)[m.velocities[j.name]]], dtype=int)  # fmt: skip
         self.places = np.array([k for j in m.joints if j.limits is not None for k in range(m.nq)[m.coordinates[j.name]]], dtype=int)  # fmt: skip
@@ -412,20 +411,16 @@ def missed(m: Model, q: Any, x: Any, parts: tuple[Any, ...]) -> list[Any]:
     return [casadi.mmax(casadi.vertcat(*column)) for column in zip(*each, strict=True)]
 
 
-@per_model
-def error_rows(m: Model, parts: tuple[Any, ...]) -> int:
+def error_rows(parts: tuple[Any, ...]) -> int:
     """How many rows the errors have."""
-    import casadi
-
-    q, size = casadi.SX.sym("q", m.nq), sum(part.size for part in parts)
-    return int(errors(m, q, casadi.SX.sym("x", size), parts).shape[0])
+    return sum(part.error_rows for part in parts)
 
 
 _X = Argument("x", lambda m, parts: (sum(part.size for part in parts),), "numbers of the target")
 TERMS = Formula(
-    "target_terms", terms, (Q, _X, Argument("shift", lambda m, parts: (error_rows(m, parts),))),
+    "target_terms", terms, (Q, _X, Argument("shift", lambda m, parts: (error_rows(parts),))),
     (
-        Argument("r", lambda m, parts: (error_rows(m, parts),)), Argument("Jr", lambda m, parts: (error_rows(m, parts), m.nv)),
+        Argument("r", lambda m, parts: (error_rows(parts),)), Argument("Jr", lambda m, parts: (error_rows(parts), m.nv)),
         Argument("phi", lambda m, parts: (len(row_names(m)),)), Argument("J", lambda m, parts: (len(row_names(m)), m.nv)),
         Argument("multipliers", lambda m, parts: (len(row_names(m)),)), Argument("H", lambda m, parts: (m.nv, m.nv)),
     ),
