@@ -94,8 +94,8 @@ def _with_option(call: Call, name: str, value: Any) -> Callable[[], Any]:
     return lambda: call.function(*call.arguments, **{**call.options, name: value})
 
 
-def finding(call: Callable[[], Any], folder: Path) -> Finding | None:
-    """What is wrong with how a call ends, or nothing."""
+def finding(call: Callable[[], Any], folder: Path, wing: str = "eslabon") -> Finding | None:
+    """What is wrong with how a call ends, or nothing; by the wing of the function, if it fails before a line of ours runs."""
     if any(folder.iterdir()):  # no call finds what another wrote
         folder = Path(tempfile.mkdtemp(dir=folder.parent))
     with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -106,9 +106,9 @@ def finding(call: Callable[[], Any], folder: Path) -> Finding | None:
                 _used(call())
         except es.EslabonError as error:
             trouble = _trouble(str(error))
-            return Finding(_wing(error), f"message {trouble}", str(error)) if trouble else None
+            return Finding(_wing(error) or wing, f"message {trouble}", str(error)) if trouble else None
         except (Exception, SystemExit, Endless) as error:
-            return None if _by_python(error) else Finding(_wing(error), type(error).__name__, str(error))
+            return None if _by_python(error) else Finding(_wing(error) or wing, type(error).__name__, str(error))
     return None
 
 
@@ -154,10 +154,10 @@ def _trouble(message: str) -> str:
 
 
 def _wing(error: BaseException) -> str:
-    """The wing that a call went into: of the first frame of ours that is not the one-line method of a mechanism."""
+    """The wing that a call went into, if any: of the first frame of ours that is not the one-line method of a mechanism."""
     names = [frame.f_globals.get("__name__", "").split(".") for frame, _ in walk_tb(error.__traceback__)]
     wings = [(*name[1:], "eslabon")[0] for name in names if name[0] == "eslabon"]
-    return next((wing for wing in wings if wing != "mechanism"), "mechanism" if wings else "eslabon")
+    return next((wing for wing in wings if wing != "mechanism"), "mechanism" if wings else "")
 
 
 def _by_python(error: BaseException) -> bool:

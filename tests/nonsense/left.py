@@ -1,6 +1,7 @@
 """The findings that are left in wings that are not rebuilt yet: `left.toml`, a list that only gets shorter.
 
-    python tests/nonsense/left.py       # makes every call there is and takes out what no longer occurs; some minutes
+    python tests/nonsense/left.py         # makes the calls that the tests make, and takes out what is mended; a minute
+    python tests/nonsense/left.py --new   # puts in what is new too: after a kind of nonsense was added to the tests
 
 Of a call it has [wing."function"] and argument = { Error = ["kind of nonsense", ...] }; `without_valid_call` are functions of
 which no example and no guess makes a valid call, so that no nonsense is tried on them.
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +22,7 @@ import tomlkit
 LIST = Path(__file__).with_name("left.toml")
 HEAD = """\
 Calls with nonsense that end in a raw error, in a leaked warning or in a message that is no sentence, by wing.
-The list may only get shorter: `python tests/nonsense/left.py` takes out what is mended. See left.py.
+The list only gets shorter: `python tests/nonsense/left.py` takes out what is mended.
 """
 
 
@@ -82,27 +84,30 @@ def write_left(entries: Iterable[Entry], without: Iterable[str], path: Path = LI
     path.write_text(tomlkit.dumps(document), "utf-8")
 
 
-def main() -> None:
-    """Make every call there is, and keep of the list what still occurs."""
-    from functools import cache
-
+def found_now() -> tuple[set[Entry], set[str]]:
+    """All findings of the tests' calls, and the functions without a valid call."""
     import eslabon as es
     from nonsense.rounds import groups, tried, without_valid_call
     from nonsense.valid_calls import Examples
 
     examples, found = Examples(cache(es.load)), set[Entry]()
     for group in groups():
-        folder = Path(tempfile.mkdtemp()) / "empty"
-        folder.mkdir()
-        found |= {x.entry for x in tried(group, examples, folder, everything=True) if x.entry is not None}
-        print(f"{group}: {len(found)} findings so far", flush=True)
-    left, without = read_left(), read_without_valid_call()
-    for new in sorted(found - left):
-        print("not in the list:", *new)
-    print(f"{len(left - found)} of {len(left)} entries are mended")
-    write_left(left & found, without & without_valid_call(examples))
+        with tempfile.TemporaryDirectory() as folder:
+            empty = Path(folder, "empty")
+            empty.mkdir()
+            found |= {x.entry for x in tried(group, examples, empty) if x.entry is not None}
+    return found, without_valid_call(examples)
+
+
+def main(new_too: bool) -> None:
+    """Keep of the list what still occurs."""
+    left, left_without = read_left(), read_without_valid_call()
+    found, without = found_now()
+    new = [*map(str, sorted(found - left)), *sorted(without - left_without)]
+    print("\n".join([f"{len(left - found)} of {len(left)} entries are mended; {len(new)} are new.", *new]))
+    write_left(*((found, without) if new_too else (left & found, left_without & without)))
 
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    main()
+    main(new_too="--new" in sys.argv[1:])

@@ -91,11 +91,15 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 def _returned(function: Any) -> Iterator[tuple[str, type]]:
     """The classes of ours in what a function says it returns, by wing and name."""
-    known = {} if inspect.isclass(function) else _names_in(function.__module__)
-    for word in re.findall(r"\w+", str(getattr(function, "__annotations__", {}).get("return", ""))):
-        kind = known.get(word)
-        if inspect.isclass(kind) and _ours(kind):
-            yield f"{kind.__module__.split('.')[1]}.{word}", kind
+    for kind in [] if inspect.isclass(function) else classes_in(function, "return"):
+        yield f"{kind.__module__.split('.')[1]}.{kind.__name__}", kind
+
+
+def classes_in(function: Any, name: str) -> list[type]:
+    """The classes of ours that a function names in the annotation of a parameter, or of what it returns."""
+    known = _names_in(function.__module__)
+    words = re.findall(r"\w+", str(getattr(function, "__annotations__", {}).get(name, "")))
+    return [kind for kind in map(known.get, words) if inspect.isclass(kind) and _ours(kind)]
 
 
 @cache

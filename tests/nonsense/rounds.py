@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 import webbrowser
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +17,9 @@ from nonsense.fuzzing import Attempt, Finding, attempts, finding
 from nonsense.left import Entry
 from nonsense.public_functions import public_functions
 from nonsense.valid_calls import Examples
-from randomness import SCALE, seeded
+from randomness import SHIFT
 
-EACH = 5  # kinds of nonsense for an argument; the nightly run has all
-SLOW_EACH = 6  # calls of a slow function
+EACH = 5  # kinds of nonsense for an argument, or calls of a slow function; the nightly run has nearly all
 SLOW = (
     "control.Estimates.plot", "control.nonlinear_system", "identification.excitation", "optimize.Optimum.plot",
     "optimize.coupler_curve", "optimize.design", "optimize.motion", "study", "sweep", "sweeps.sensitivities", "view",
@@ -63,32 +63,37 @@ def without_valid_call(examples: Examples) -> set[str]:
     return {name for name, thing in functions.items() if name not in UNTRIED and examples.call_of(thing) is None}
 
 
-def tried(group: str, examples: Examples, folder: Path, everything: bool = False) -> Iterator[Tried]:
+def tried(group: str, examples: Examples, folder: Path, each: int = EACH) -> Iterator[Tried]:
     """The calls of a group of functions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(webbrowser, "open", lambda *_, **__: True)
         for name, thing in public_functions().items():
             if group_of(name) == group and name not in UNTRIED:
-                yield from _of_function(name, thing, examples, folder, everything)
+                yield from _of_function(name, thing, examples, folder, each)
 
 
-def _of_function(name: str, thing: Any, examples: Examples, folder: Path, everything: bool) -> Iterator[Tried]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        calls = examples.calls_of(thing)
-    for number, call in enumerate(calls):
-        mine: Iterable[Attempt] = attempts(call)
-        for attempt in mine if everything else _drawn(name, number, list(mine)):
-            yield Tried(name, attempt.argument, attempt.kind, finding(attempt.make(call.on_a_copy()), folder))
+def _of_function(name: str, thing: Any, examples: Examples, folder: Path, each: int) -> Iterator[Tried]:
+    wing = (*thing.__module__.split(".")[1:], "eslabon")[0]
+    for number, call in enumerate(examples.calls_of(thing)):
+        for attempt in _drawn(name, number, attempts(call), each):
+            found = finding(attempt.make(call.on_a_copy()), folder, wing)
+            yield Tried(name, attempt.argument, attempt.kind, found)
     if group_of(name) == "plotting":
         es.plotting.set_theme(None)
 
 
-def _drawn(name: str, number: int, known: list[Attempt]) -> list[Attempt]:
-    """A few of the attempts: some kinds for each argument, or of a slow function some in all."""
-    rng = seeded("nonsense", name, number)
-    mixed = [known[k] for k in rng.permutation(len(known))]
-    if name in SLOW:
-        return mixed[: SLOW_EACH * SCALE]
-    arguments = dict.fromkeys(attempt.argument for attempt in known)
-    return [x for argument in arguments for x in [y for y in mixed if y.argument == argument][: EACH * SCALE]]
+def _drawn(name: str, number: int, known: Iterable[Attempt], each: int) -> Iterator[Attempt]:
+    """A few of the attempts: some kinds for each argument, or of a slow function some in all.
+
+    They are drawn by their names, so that one more argument or kind of nonsense changes little else.
+    """
+
+    def lot(attempt: Attempt) -> bytes:
+        return sha256(repr((SHIFT, name, number, attempt.argument, attempt.kind)).encode()).digest()
+
+    drawn = Counter[str]()
+    for attempt in sorted(known, key=lot):
+        key = "" if name in SLOW else attempt.argument
+        drawn[key] += 1
+        if drawn[key] <= each:
+            yield attempt

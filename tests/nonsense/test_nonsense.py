@@ -17,21 +17,24 @@ import eslabon as es
 from nonsense import public_functions
 from nonsense.fuzzing import finding
 from nonsense.left import Entry, read_left, read_without_valid_call, write_left
-from nonsense.rounds import SLOW, UNTRIED, groups, tried, without_valid_call
+from nonsense.rounds import EACH, SLOW, UNTRIED, groups, tried, without_valid_call
 from nonsense.valid_calls import Examples
+from randomness import SCALE, SHIFT
 
+# No call may end in a raw error in these; of others, left.toml has those that do.
 REBUILT = {
     "arguments",
+    "atomic_files",
     "compiler",
     "errors",
     "eslabon",
     "export",
-    "files",
+    "formulas",
     "mechanism",
     "progress",
-    "quantities",
     "verbs",
 }
+AS_LISTED = SCALE == 1 and SHIFT == 0  # the calls that left.toml is made from, no more and no others
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +45,11 @@ def examples(library: Callable[[str], es.Mechanism]) -> Examples:
 @pytest.mark.parametrize("group", groups())
 def test_nonsense_is_refused_in_a_sentence(group: str, examples: Examples, tmp_path: Path) -> None:
     left = read_left()
-    made = list(tried(group, examples, tmp_path))
+    made = list(tried(group, examples, tmp_path, EACH * SCALE))
     found = {x.entry: x.found.said for x in made if x.found}
-    new = [f"{x.function}({x.argument} = {x.kind}), {x.wing}: {x.error}: {found[x][:300]}" for x in found.keys() - left]
-    assert not new, f"{len(new)} of {len(made)} calls are not refused as they should be:\n" + "\n".join(sorted(new))
+    new = sorted(x for x in found.keys() - left if AS_LISTED or x.wing in REBUILT)
+    lines = [f"{x.function}({x.argument} = {x.kind}), {x.wing}: {x.error}: {found[x][:300]}" for x in new]
+    assert not new, "\n".join([f"{len(new)} of {len(made)} calls are not refused as they should be:", *lines])
     calls = {(x.function, x.argument, x.kind) for x in made}
     mended = sorted(x for x in left - found.keys() if (x.function, x.argument, x.kind) in calls)
     assert not mended, "\n".join(["mended, and to be taken out of left.toml:", *map(str, mended)])
@@ -146,7 +150,7 @@ def with_doubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("with_doubled")
 def test_a_new_function_is_tried_without_being_listed(library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
-    made = list(tried("eslabon", Examples(library), tmp_path, everything=True))
+    made = list(tried("eslabon", Examples(library), tmp_path, each=1000))
     assert {x.function for x in made} == {"doubled"}
     assert {x.kind for x in made if x.found and x.found.error == "TypeError"} >= {"None", "object", "set", "function"}
 
@@ -157,15 +161,16 @@ def test_every_verb_is_tried_on_a_tree_and_on_a_closed_mechanism(examples: Examp
         assert {call.function.__self__.closed for call in calls} == {True, False}
 
 
-def test_valid_calls_are_valid(examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_in_examples_are_valid(examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, thing in public_functions.public_functions().items():
-            if name.startswith(("Mechanism.", "Builder.", "algebra.", "paths.")) and name not in SLOW:
-                for call in examples.calls_of(thing):
-                    call = call.on_a_copy()
-                    call.function(*call.arguments, **call.options)
+            if name.startswith(("Builder.", "algebra.", "identification.", "paths.")) and ">>>" in (
+                thing.__doc__ or ""
+            ):
+                for call in examples.calls_of(thing) if name not in SLOW else ():
+                    call.made()
 
 
 def test_the_list_is_written_as_it_is_read(tmp_path: Path) -> None:

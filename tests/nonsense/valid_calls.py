@@ -13,22 +13,34 @@ import doctest
 import inspect
 import io
 import sys
-from collections.abc import Callable, Hashable
+import tempfile
+import warnings
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
+from unittest import mock
 
 import numpy as np
 
 import eslabon as es
-from nonsense.public_functions import makers, owner_of
+from nonsense.public_functions import classes_in, makers, owner_of
 
-SENSIBLE: dict[str, Any] = {
-    "batch": (), "before": 0.5, "block": "S00", "control": None, "count": 2, "designs": {}, "duration": 2.0, "end": 1.0,
-    "energy": 0.0, "estimate": [0.0] * 4, "folder": "folder", "index": 0, "k": 1, "kind": "parallel", "language": "en",
-    "name": "q1", "names": {}, "path": "picture.svg", "period": 0.01, "points": 3, "s": 0.5, "start": 0.0, "state": None,
-    "steps": 3, "t": 0.1, "theme": "light", "times": [0.0, 0.1], "title": "title", "x": [0.1, 0.1],
+# Values by the names of parameters. Where a name has several, the first of each are tried, then the second, and so on.
+SENSIBLE: dict[str, tuple[Any, ...]] = {
+    "batch": ((),), "before": (0.5,), "block": ("S11",), "control": (None,), "count": (2,),
+    "designs": ({"m1": np.array([1.0, 1.1])},), "drive": ([0.0],), "drives": (None,), "duration": (2.0,), "end": (1.0,),
+    "energy": (0.0,), "estimate": ([0.0] * 4,), "f": ([0.0] * 2, [0.0] * 4), "folder": ("folder",),
+    "gravity": ("field", "sources"), "index": (0,), "k": (1,), "kind": ("parallel",), "language": ("en",),
+    "name": ("q1", "value"), "names": ({},), "path": ("picture.svg", "table.csv", "page.html"), "period": (0.01,),
+    "points": (3,), "preference": ("integral",), "q0": ([0.1] * 2,), "s": (0.5,), "source": ("gravity", "bar1"),
+    "start": (0.0,), "state": (None,), "steps": (3,), "t": (0.1, [0.0, 0.1], [0.0, 0.01]), "theme": ("light",),
+    "times": ([0.0, 0.1], 2), "title": ("title",), "u": ([0.0] * 2,), "value": ("value",),
+    "x": ([0.1] * 2, [0.1] * 4, [0.1], [0.1] * 6), "x0": ([0.1] * 4,), "y": ([0.0] * 2, [[0.0] * 2] * 2),
+    "z": ([0.0] * 4, [0.0] * 14),
 }  # fmt: skip
 STATE = ("q", "v", "a", "tau")
+DEPTH = 3  # of functions that make the object that the next one is called on
 MECHANISMS = ("double_pendulum", "five_bar")  # a tree and a closed one, on which every verb is tried
 
 
@@ -47,117 +59,191 @@ class Call:
             return self
         return Call(getattr(copy.deepcopy(object_), self.function.__name__), self.arguments, self.options)
 
+    def made(self) -> Any:
+        """What the call gives."""
+        call = self.on_a_copy()
+        return call.function(*call.arguments, **call.options)
+
 
 class _Found(BaseException):
     """Stops an example at the call that was sought."""
 
 
+@dataclass
+class _Record:
+    """What the examples of a docstring did: the first call of each function, and the first object of each class."""
+
+    calls: dict[Any, Call] = field(default_factory=dict)
+    objects: dict[type, Any] = field(default_factory=dict)
+
+    def keep(self, result: Any) -> None:
+        for x in [result, *(result if isinstance(result, list | tuple) else ())]:
+            self.objects.setdefault(type(x), x)
+
+    def first(self, kind: type) -> Any:
+        return next((x for x in self.objects.values() if isinstance(x, kind)), None)
+
+
+class _KeptFolder(tempfile.TemporaryDirectory[str]):
+    """A folder of an example that lasts as long as the process: a call that is recorded may read from it."""
+
+    kept: ClassVar[list[Any]] = []
+
+    def __enter__(self) -> str:
+        self.kept.append(self)
+        return self.name
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+
 class Examples:
-    """The examples of docstrings, run with mechanisms of the library that are loaded once."""
+    """The examples of docstrings, run with mechanisms of the library that are loaded once.
+
+    What is found for a function depends on its name alone, not on what was looked for before.
+    """
 
     def __init__(self, library: Callable[[str], es.Mechanism]) -> None:
         self.library = library
-        self._calls: dict[Any, Call | None] = {}
-        self._passed: dict[Any, Call] = {}  # made by examples of something else
-        self._objects: dict[type, Any] = {}
-        self._run_whole: set[Any] = set()
-        self._sought: Any = None
+        self._calls: dict[tuple[Any, int], Call | None] = {}
+        self._objects: dict[tuple[type, int], Any] = {}
+        self._records: dict[Any, _Record] = {}
 
-    def call_of(self, thing: Any) -> Call | None:
-        """A valid call of a function, a method or a class; None where no example has one."""
-        if thing not in self._calls:
-            self._calls[thing] = None  # while it is looked for: objects may come from one another
-            self._calls[thing] = self._in_own_example(thing) or self._in_example_of_class(thing) or self._guessed(thing)
-        return self._calls[thing]
-
-    def _in_own_example(self, thing: Any) -> Call | None:
-        before, self._sought = self._sought, thing
-        try:
-            self._run(thing)
-        except _Found as found:
-            return found.args[0]
-        finally:
-            self._sought = before
-        return None
-
-    def _in_example_of_class(self, thing: Any) -> Call | None:
-        owner = owner_of(thing)
-        if owner is not None and thing not in self._passed:
-            self._run_once(owner)
-        return self._passed.get(thing)
-
-    def _run_once(self, documented: Any) -> None:
-        if documented not in self._run_whole:
-            self._run_whole.add(documented)
-            before, self._sought = self._sought, None
-            self._run(documented)
-            self._sought = before
+    def call_of(self, thing: Any, depth: int = DEPTH) -> Call | None:
+        """A valid call of a function, a method or a class; None where there is no example of one, and no guess is taken."""
+        if (thing, depth) not in self._calls:
+            found = self._in_own_example(thing) or self._in_example_of_class(thing)
+            self._calls[thing, depth] = found or self._guessed(thing, depth)
+        return self._calls[thing, depth]
 
     def calls_of(self, thing: Any) -> list[Call]:
         """The valid calls that are known: of a verb of mechanisms those with the state of a tree and of a closed mechanism too."""
         found = [call] if (call := self.call_of(thing)) is not None else []
         if owner_of(thing) is es.Mechanism:
-            for m in map(self.library, MECHANISMS):
-                verb = getattr(m, thing.__name__)
-                if (needed := _needed(verb)) and {*needed} <= {*STATE}:
-                    found.append(Call(verb, (), {x: y for x, y in state_of(m).items() if x in _state_taken(verb)}))
+            verbs = [getattr(m, thing.__name__) for m in map(self.library, MECHANISMS)]
+            found += [call for verb in verbs if (call := _with_state(verb)) is not None and _answers(call)]
         return found
 
-    def _guessed(self, thing: Any) -> Call | None:
-        """A method on an object of its class, with values by the names of its parameters."""
+    def _in_own_example(self, thing: Any) -> Call | None:
+        try:
+            self._run(thing, _Record(), sought=thing)
+        except _Found as found:
+            return found.args[0]
+        return None
+
+    def _in_example_of_class(self, thing: Any) -> Call | None:
         owner = owner_of(thing)
-        if inspect.isclass(thing) or owner is None:
-            return None
-        object_ = self._object(owner)
-        if object_ is None:
+        return self._record_of(owner).calls.get(thing) if owner is not None else None
+
+    def _record_of(self, documented: Any) -> _Record:
+        if documented not in self._records:
+            self._records[documented] = record = _Record()
+            self._run(documented, record)
+        return self._records[documented]
+
+    def _guessed(self, thing: Any, depth: int) -> Call | None:
+        """A method on an object of its class, with the first values by the names of its parameters that it takes.
+
+        Where it takes none, values that it refuses in a sentence serve too: others may still end in another error.
+        """
+        owner = owner_of(thing)
+        if inspect.isclass(thing) or owner is None or (object_ := self._object(owner, depth)) is None:
             return None
         method = getattr(object_, thing.__name__)
         m = next((x for x in (getattr(object_, "m", None), object_) if isinstance(x, es.Mechanism)), None)
         m = m or self.library(MECHANISMS[0])
-        known = {**SENSIBLE, **state_of(m), "m": m}
         needed = _needed(method)
-        return Call(method, (), {name: known[name] for name in needed}) if {*needed} <= known.keys() else None
+        objects = {name: self._annotated(thing, name, depth) for name in needed if name not in SENSIBLE}
+        known = {**objects, **SENSIBLE, "m": (m,), **{name: (value,) for name, value in state_of(m).items()}}
+        if not all(known[name] for name in needed):
+            return None
+        guesses = range(max((len(known[name]) for name in needed), default=1))
+        calls = [
+            Call(method, (), {name: known[name][min(k, len(known[name]) - 1)] for name in needed}) for k in guesses
+        ]
+        return next(filter(_answers, calls), None) or next(filter(_refuses, calls), None)
 
-    def _object(self, kind: type) -> Any:
+    def _annotated(self, thing: Any, name: str, depth: int) -> tuple[Any, ...]:
+        """Objects of the classes in the annotation of a parameter."""
+        objects = [self._object(kind, depth - 1) for kind in classes_in(thing, name)] if depth else []
+        return tuple(x for x in objects if x is not None)
+
+    def _object(self, kind: type, depth: int) -> Any:
         """An object of a class: from its examples, or from a function that returns one."""
-        self._run_once(kind)
+        if (kind, depth) not in self._objects:
+            found = self._record_of(kind).first(kind)
+            self._objects[kind, depth] = self._made(kind, depth - 1) if found is None and depth else found
+        return self._objects[kind, depth]
+
+    def _made(self, kind: type, depth: int) -> Any:
         for maker in makers(kind):
-            if self._kept(kind) is not None:
-                break
-            call = self.call_of(maker)
+            call, record = self.call_of(maker, depth), _Record()
             if call is not None:
-                call = call.on_a_copy()
-                with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
-                    self._keep(call.function(*call.arguments, **call.options))
-        return self._kept(kind)
+                with _quiet():
+                    record.keep(call.made())
+            if (found := record.first(kind)) is not None:
+                return found
+        return None
 
-    def _kept(self, kind: type) -> Any:
-        return next((x for x in self._objects.values() if isinstance(x, kind)), None)
+    def _run(self, documented: Any, record: _Record, sought: Any = None) -> None:
+        """Run the examples, but for those that show an error."""
+        names = dict(vars(sys.modules[documented.__module__]), _called=partial(self._called, record, sought))
+        for example in doctest.DocTestParser().get_examples(inspect.getdoc(documented) or ""):
+            if example.exc_msg is None:
+                tree = ast.fix_missing_locations(_Calls().visit(ast.parse(example.source)))
+                with _quiet():  # one that fails fails as a doctest
+                    exec(compile(tree, "<example>", "exec"), names)
 
-    def _run(self, documented: Any) -> None:
-        text = inspect.getdoc(documented) or ""
-        names = dict(vars(sys.modules[documented.__module__]), _called=self._called)
-        for example in doctest.DocTestParser().get_examples(text):
-            tree = ast.fix_missing_locations(_Calls().visit(ast.parse(example.source)))
-            # An example may show an error; one that fails otherwise fails as a doctest.
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
-                exec(compile(tree, "<example>", "exec"), names)
-
-    def _called(self, function: Any, *arguments: Any, **options: Any) -> Any:
+    def _called(self, record: _Record, sought: Any, function: Any, *arguments: Any, **options: Any) -> Any:
         call, key = Call(function, arguments, options), _function_of(function)
-        if key is self._sought is not None:
+        if key is sought is not None:
             raise _Found(call)
         if function is es.load and len(arguments) == 1 and not options and arguments[0] in es.robots():
             return self.library(arguments[0])
         result = function(*arguments, **options)
         if isinstance(key, Hashable):
-            self._passed.setdefault(key, call)
-        return self._keep(result)
-
-    def _keep(self, result: Any) -> Any:
-        for x in [result, *(result if isinstance(result, list | tuple) else ())]:
-            self._objects.setdefault(type(x), x)
+            record.calls.setdefault(key, call)
+        record.keep(result)
         return result
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Neither words nor warnings nor errors; temporary folders last."""
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.suppress(Exception),
+        warnings.catch_warnings(),
+        mock.patch.object(tempfile, "TemporaryDirectory", _KeptFolder),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _answers(call: Call) -> bool:
+    """Whether a guess is a valid call."""
+    with _quiet(), _KeptFolder() as folder, contextlib.chdir(folder):
+        call.made()
+        return True
+    return False
+
+
+def _refuses(call: Call) -> bool:
+    """Whether a guess is refused in a sentence."""
+    with _quiet(), _KeptFolder() as folder, contextlib.chdir(folder):
+        try:
+            call.made()
+        except es.EslabonError:
+            return True
+    return False
+
+
+def _with_state(verb: Any) -> Call | None:
+    """A verb with as much of a state as it takes, if it needs nothing else."""
+    if not (needed := _needed(verb)) or not {*needed} <= {*STATE}:
+        return None
+    state = state_of(verb.__self__)
+    return Call(verb, (), {name: state[name] for name in STATE if name in _state_taken(verb)})
 
 
 def _needed(method: Any) -> list[str]:
