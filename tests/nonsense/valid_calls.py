@@ -121,7 +121,7 @@ class Examples:
         found = [call] if (call := self.call_of(thing)) is not None else []
         if owner_of(thing) is es.Mechanism:
             verbs = [getattr(m, thing.__name__) for m in map(self.library, MECHANISMS)]
-            found += [call for verb in verbs if (call := _with_state(verb)) is not None and _answers(call)]
+            found += [call for verb in verbs if (call := with_state(verb)) is not None]
         return found
 
     def _in_own_example(self, thing: Any) -> Call | None:
@@ -238,12 +238,13 @@ def _refuses(call: Call) -> bool:
     return False
 
 
-def _with_state(verb: Any) -> Call | None:
-    """A verb with as much of a state as it takes, if it needs nothing else."""
+def with_state(verb: Any) -> Call | None:
+    """A verb with as much of a state as it takes, if it needs nothing else and answers."""
     if not (needed := _needed(verb)) or not {*needed} <= {*STATE}:
         return None
     state = state_of(verb.__self__)
-    return Call(verb, (), {name: state[name] for name in STATE if name in _state_taken(verb)})
+    call = Call(verb, (), {name: state[name] for name in STATE if name in _state_taken(verb)})
+    return call if _answers(call) else None
 
 
 def _needed(method: Any) -> list[str]:
