@@ -147,6 +147,8 @@ class Observer:
 
 def numbers_or_symbols(value: Any, name: str, count: int, noun: str) -> Any:
     """What goes into an observer: an expression as it is, or numbers `(..., count)`."""
+    if is_symbolic(value) and value.numel() != count:
+        raise InputError(f"{name} has {value.numel()} expressions; the observer has {count} {noun}.")
     return value if is_symbolic(value) else states(value, name, count, "the observer", noun, floats)
 
 

@@ -70,6 +70,8 @@ def equal_axes(
         raise InputError(
             f"points are two or three coordinates each, (..., 2) or (..., 3); they have shape {cloud.shape}."
         )
+    if cloud.shape[-1] == 3 and not hasattr(ax, "zaxis"):
+        raise InputError("points have three coordinates, and ax two axes; draw in space with projection='3d'.")
     names, margin, zoom = checked_names(names, "names"), number(margin, "margin"), positive(zoom, "zoom")
     flat = cloud.reshape(-1, cloud.shape[-1])
     flat = flat[np.isfinite(flat).all(axis=1)]

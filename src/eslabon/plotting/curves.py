@@ -86,7 +86,7 @@ def curves(
     >>> len(lines), axes.get_ylabel()
     (2, 'angles [rad]')
     """
-    theme, order = theme_at(ax), list(mapping(values, "values"))
+    theme, order, log = theme_at(ax), list(mapping(values, "values")), flag(log, "log")
     if isinstance(x, Mapping):
         known_words(order, x, "x has no curve", InputError)
     styles = {k: mapping(own, f"styles['{k}']") for k, own in mapping(styles, "styles").items()}
@@ -157,7 +157,7 @@ def _finite(arrays: Iterable[Floats]) -> Floats:
 
 def _scaled(ax: Any, arrays: Iterable[Floats], log: bool) -> None:
     """A logarithmic axis, or one of some width around curves that do not vary."""
-    if flag(log, "log"):
+    if log:
         ax.set_yscale("log")
         return
     known = _finite(arrays)
@@ -180,7 +180,7 @@ def legend(ax: Any, where: str = "right", keep: bool = False, **options: Any) ->
     """
     from eslabon.plotting.figures import look
 
-    theme = theme_at(ax)
+    theme, keep = theme_at(ax), flag(keep, "keep")
     handles, labels = ax.get_legend_handles_labels()
     if choice(where, "where", WHERE) == "none" or not labels:
         return None

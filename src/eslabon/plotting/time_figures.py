@@ -65,7 +65,11 @@ def time_figure(
     1
     """
     kind = "curves in time, es.plotting.InTime"
-    panes = [instance(x, "drawn", InTime, kind) for x in (drawn if isinstance(drawn, Iterable) else (drawn,))]
+    try:
+        given: list[Any] = [*drawn]
+    except TypeError:  # what has no members
+        given = [drawn]
+    panes = [instance(x, "drawn", InTime, kind) for x in given]
     made, axes = panels(len(panes), size=size, across=across, theme=theme, title=title, bottom=axis_label("t", "s"))
     for ax, one in zip(axes, panes, strict=True):
         curves(ax, t, one.curves, unit=one.unit, title=one.title, log=one.log)
