@@ -1,6 +1,7 @@
-"""Options whose values are no keys: lists, arrays, sets, numbers that equal nothing, objects that cannot be hashed or compared.
+"""Every verb of a mechanism, with all kinds of nonsense in every argument and option, and not only with those that are drawn.
 
-A verb looks its native function up by the values of its options, so that each of these could end in an error of the lookup.
+A verb looks its native function up by the values of its options, so that values that are no keys could end in an error of the
+lookup: lists, arrays, sets, numbers that equal nothing, objects that cannot be hashed or compared.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.verbs import CallOptions
 from nonsense.fuzzing import finding
+from nonsense.kinds import VALUES
 from nonsense.public_functions import public_functions
 from nonsense.rounds import SLOW
 from nonsense.valid_calls import Call, state_of, with_state
@@ -71,28 +72,41 @@ ODD: dict[str, Callable[[], Any]] = {
     "broken digest": BrokenDigest,
     "class": lambda: Frozen,
 }
-# Options of formulas, some of which stand in no signature and come with **more.
-WORDS = ("axes", "by", "along", "constraints", "formulation", "frame", "held", "independent", "quantity", "weights")
+QUESTION = ("formulation", "frame", "nonsense", "parameters")  # words that hide in **options
+# Options of formulas, some of which stand in no signature and come with **more; and one of none.
+WORDS = (
+    "axes",
+    "by",
+    "along",
+    "constraints",
+    "formulation",
+    "frame",
+    "held",
+    "independent",
+    "nonsense",
+    "quantity",
+    "weights",
+)
 
 
-def with_names(call: Call) -> list[str]:
-    """The options that may be tried on a call: its own, those of all verbs, and those that it may not have."""
-    own = [p.name for p in inspect.signature(call.function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    return [x for x in dict.fromkeys((*own, *CallOptions.__annotations__, *WORDS)) if x not in call.options]
-
-
-def findings(call: Call, folder: Path) -> list[str]:
+def findings(call: Call, folder: Path, words: tuple[str, ...] = (), others: tuple[str, ...] = WORDS) -> list[str]:
+    """What is wrong with a call if one of its arguments, of its options or of some words more is any kind of nonsense, or if
+    another word, which it need not know, is an odd one."""
+    known = [p.name for p in inspect.signature(call.function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    own = dict.fromkeys((*range(len(call.arguments)), *call.options, *known, *words))
     found = []
-    for name in with_names(call):
-        for kind, make in ODD.items():
-            options = {**call.options, name: make()}
-            if (wrong := finding(lambda: call.function(*call.arguments, **options), folder)) is not None:  # noqa: B023
-                found.append(f"{call.function.__name__}({name} = {kind}): {wrong.error}: {wrong.said}")
+    for name in dict.fromkeys((*own, *others)):
+        for kind, make in {**(VALUES if name in own else {}), **ODD}.items():
+            arguments, options = list(call.arguments), dict(call.options)
+            (arguments if isinstance(name, int) else options)[name] = make()
+            wrong = finding(lambda: call.function(*arguments, **options), folder)  # noqa: B023
+            if wrong is not None:
+                found.append(f"{call.function.__name__}({name} = {kind}): {wrong.error}: {wrong.said[:200]}")
     return found
 
 
 @pytest.mark.parametrize("mechanism", ["double_pendulum", "five_bar"])
-def test_verbs_refuse_odd_options(mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
+def test_verbs_of_states(mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
     verbs = [name.split(".")[1] for name in public_functions() if name.startswith("Mechanism.") and name not in SLOW]
     calls = [call for verb in verbs if (call := with_state(getattr(library(mechanism), verb))) is not None]
     assert len(calls) > 20
@@ -100,9 +114,7 @@ def test_verbs_refuse_odd_options(mechanism: str, library: Callable[[str], es.Me
 
 
 @pytest.mark.parametrize("mechanism", ["double_pendulum", "five_bar"])
-def test_questions_about_quantities_refuse_odd_options(
-    mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path
-) -> None:
+def test_verbs_of_quantities(mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
     m = library(mechanism)
     q, v, a = (state_of(m)[name] for name in ("q", "v", "a"))
     calls = [
@@ -114,7 +126,14 @@ def test_questions_about_quantities_refuse_odd_options(
         Call(m.equations, ("gravity_forces",), {"parameters": False}),
         Call(m.c_source, ("mass_matrix",)),
     ]
-    assert not [line for call in calls for line in findings(call, tmp_path)]
+    assert not [line for call in calls for line in findings(call, tmp_path, QUESTION)]
+
+
+@pytest.mark.parametrize("mechanism", ["double_pendulum", "five_bar"])
+def test_verbs_that_change_and_save(mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
+    m = library(mechanism)
+    calls = [Call(m.with_parameters), Call(m.with_mode, ("mine", state_of(m)["q"])), Call(m.save, ("x.toml",))]
+    assert not [line for call in calls for line in findings(call, tmp_path, QUESTION, ())]
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())
