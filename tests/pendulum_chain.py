@@ -8,7 +8,7 @@ import casadi as ca
 
 
 def pendulum_chain(n: int) -> Any:
-    """Inverse dynamics of a planar chain of n unit links by Lagrange's equations; 508 operations for six links."""
+    """Inverse dynamics of a planar chain of n unit links by Lagrange's equations; 507 operations for six links."""
     q, v, a = (ca.SX.sym(s, n) for s in "qva")
     angle, p, potential, kinetic = ca.cumsum(q), ca.SX.zeros(2), 0, 0
     for i in range(n):

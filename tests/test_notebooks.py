@@ -1,12 +1,16 @@
 """The notebooks of examples/: kept without outputs, and executed."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+WAITING = re.compile(
+    r"eslabon: (compiling|writing) .* \.\.\."
+)  # what is said where a machine takes longer than a second
 LARGEST = 3_000_000  # letters of one notebook with its outputs
 
 
@@ -43,8 +47,8 @@ def test_runs(path, tmp_path):
         book, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
     ).execute()
     outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
-    said = [output.text for output in outputs if output.get("name") == "stderr"]
-    assert said == []
+    said = "".join(output.text for output in outputs if output.get("name") == "stderr")
+    assert [line for line in said.splitlines() if not WAITING.fullmatch(line)] == []
     kinds = {kind for output in outputs for kind in output.get("data", ())}
     assert {"text/html", "image/png"} <= kinds
     assert len(nbformat.writes(book)) < LARGEST

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import eslabon as es
+from randomness import PROFILE
 
 OFTEN = 1000  # calls; a formula that was compiled after some hundreds of them gave another last bit then
 NAMES = ("delta", "five_bar", "stewart_gough", "bricard")
@@ -57,3 +60,26 @@ def test_a_state_does_not_depend_on_those_that_were_asked_for_before() -> None:
         other.assemble(home + step)
     other.assemble(home + np.linspace(0, 0.02, 400)[:, None])
     assert np.array_equal(m.assemble(home + 0.01), other.assemble(home + 0.01))
+
+
+# What takes long is called less often: searches, studies of many states, texts.
+LONG = (
+    "assemble.far", "bond_graph", "c_source", "check", "control", "equations", "equilibrium", "identification", "inverse_kinematics",
+    "measures", "operations", "optimize", "save", "simulate", "sweep", "well_conditioned", "workspace", "follow",
+)  # fmt: skip
+EVERY_VERB = ("elbow", "five_bar") if PROFILE == "nightly" else ()
+
+
+@pytest.mark.slow(reason="a thousand calls of every public verb")
+@pytest.mark.parametrize("name", EVERY_VERB)
+def test_every_verb_gives_the_same_bits_a_thousand_times(name: str, monkeypatch) -> None:
+    """The verbs and their arguments are those of the baseline's table; the nightly run asks them all."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    from baseline.answers import answer
+    from baseline.calls import calls_of
+
+    case, calls = calls_of(name)
+    for call in calls:
+        count = 10 if call.name.startswith(LONG) else OFTEN
+        found = {json.dumps(answer(lambda call=call: call.read(call.make(case)))) for _ in range(count)}
+        assert len(found) == 1, call.name

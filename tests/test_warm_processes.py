@@ -56,8 +56,9 @@ EVERYDAY = (
 )  # fmt: skip
 
 
-def traced_in_a_process(folder: Path, subjects: str, *verbs: str) -> dict[str, int]:
-    environment = {**os.environ, "ESLABON_CACHE": str(folder), "ESLABON_OPTIMIZATION": "0"}
+def traced_in_a_process(subjects: str, *verbs: str) -> dict[str, int]:
+    """With the cache of all tests: what others compiled need not be compiled for this one."""
+    environment = {**os.environ, "ESLABON_OPTIMIZATION": "0"}
     words = [str(ROOT / "benchmarks"), json.dumps(SYMBOLIC), subjects, *verbs]
     run = subprocess.run([sys.executable, "-c", SCRIPT, *words], capture_output=True, text=True, env=environment)
     assert run.returncode == 0, run.stderr
@@ -65,22 +66,31 @@ def traced_in_a_process(folder: Path, subjects: str, *verbs: str) -> dict[str, i
     return found
 
 
-def check(folder: Path, subjects: str, *verbs: str) -> None:
-    first, second = (traced_in_a_process(folder, subjects, *verbs) for _ in range(2))
-    assert sum(first.values()) > len(first) / 4  # or the calls are not what they were
+def check(subjects: str, *verbs: str) -> None:
+    first, second = (traced_in_a_process(subjects, *verbs) for _ in range(2))
+    assert second.keys() == first.keys()
+    assert len(second) > 10 * len(subjects.split())  # or the calls are not what they were
     assert {name: count for name, count in second.items() if count} == {}
 
 
-@pytest.mark.slow(reason="every public verb, cold and warm")
+@pytest.mark.slow(reason="every public verb, twice")
 @pytest.mark.parametrize("name", ["elbow", "five_bar", "puma560"])
-def test_a_warm_process_traces_nothing_whatever_is_asked(name: str, tmp_path: Path) -> None:
-    check(tmp_path, name)
+def test_a_warm_process_traces_nothing_whatever_is_asked(name: str) -> None:
+    check(name)
 
 
-@pytest.mark.slow(reason="the everyday verbs of all mechanisms of the library, cold and warm")
-def test_a_warm_process_traces_nothing_of_any_mechanism(tmp_path: Path) -> None:
+@pytest.mark.slow(reason="the everyday verbs of all mechanisms of the library, twice")
+def test_a_warm_process_traces_nothing_of_any_mechanism() -> None:
     names: Any = [name for name in es.robots() if name not in ("elbow", "five_bar", "puma560")]
-    check(tmp_path, " ".join(names), *EVERYDAY)
+    check(" ".join(names), *EVERYDAY)
+
+
+def test_traces_are_counted(tmp_path: Path) -> None:
+    script = "import eslabon as es; m = es.load('elbow'); m.energy(m.home(), [0.0, 0.0])\n"
+    script += "from eslabon.compiler.trace import graphs_traced; print(dict(graphs_traced))"
+    environment = {**os.environ, "ESLABON_CACHE": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert run.stdout == "{'energy': 1}\n"
 
 
 LAWS = """
@@ -106,3 +116,13 @@ def test_laws_of_control_are_found_again_without_casadi(tmp_path: Path) -> None:
     )
     assert second.splitlines()[-1] == "0 False"
     assert second.splitlines()[:-1] == first.splitlines()[:-1]
+
+
+def test_the_way_of_a_state_is_short_and_as_the_design_says() -> None:
+    walk = subprocess.run([sys.executable, ROOT / "docs_build" / "walk.py"], capture_output=True, text=True, check=True)
+    warm, second = (row.split(" | ")[1:3] for row in walk.stdout.splitlines()[3:5])
+    assert int(warm[0]) <= 15
+    assert second == ["1", "1"]
+    quoted = (ROOT / "docs" / "design.md").read_text("utf-8")
+    assert walk.stdout.splitlines()[-1] in quoted
+    assert f"| first, warm | {' | '.join(warm)} | " in quoted

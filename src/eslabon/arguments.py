@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, TypeVar
@@ -216,3 +217,17 @@ def known_options(
     code = function.__code__  # inspect.signature takes many a solution's time
     known = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     known_words(options, known, f"{verb} has no option", error)
+
+
+def is_symbolic(*values: Any) -> bool:
+    """Whether any of the values is a CasADi expression."""
+    casadi = sys.modules.get("casadi")
+    return casadi is not None and casadi.SX in map(type, values)  # asked of everything, so in no time
+
+
+def has_symbols(*values: Any) -> bool:
+    """The same, where a list or an array may hold CasADi's scalars."""
+    held = [
+        x for x in values if isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.dtype == object and x.ndim)
+    ]
+    return is_symbolic(*values) or any(has_symbols(*x) for x in held)

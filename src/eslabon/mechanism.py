@@ -118,7 +118,7 @@ class Mechanism(model.Model):
         self, q: ArrayLike | str | None = None, *, path: str | Path | None = None, ax: Any = None, theme: str | None = None,
         labels: Any = (), frames: Any = True, coms: bool = False, trace: Any = (), many: str = "ghosts",
         external: Mapping[str, ArrayLike] | None = None, reactions: ArrayLike | bool | None = None, shapes: bool = True,
-        view: Any = None, title: str | None = None, size: Any = None, parameters: Mapping[str, ArrayLike] | None = None,
+        view: Any = None, title: str | None = None, size: Any = None,
     ) -> Any:  # fmt: skip
         """A matplotlib figure of the mechanism: in its plane, with the symbols of kinematic diagrams, if it moves in one, else as
         shaded solids in space; actuated joints are vermillion, cut joints blue.
@@ -129,8 +129,8 @@ class Mechanism(model.Model):
         there; `theme` is "light" or "dark". `labels` is True or some of "joints", "bodies", "frames"; `frames` says whether, or
         which, frames have their axes drawn; `coms` draws centres of mass. `external` are wrenches on bodies as in
         `inverse_dynamics`, `reactions` those that `reactions` gives, True for those of the mechanism held at rest. `view` is
-        (elevation, azimuth) in degrees, or "front", "side", "top", and draws in space; `size` is in inches. `parameters` are those
-        of one design.
+        (elevation, azimuth) in degrees, or "front", "side", "top", and draws in space; `size` is in inches. Another
+        design is drawn by `m.variant(L1=0.3).plot()`.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -138,13 +138,11 @@ class Mechanism(model.Model):
         >>> figure.axes[0].get_xlabel()
         'x [m]'
         """
-        from eslabon.coordinates.designs import one_design
         from eslabon.drawing.draw import draw
 
-        own = one_design(self, parameters, "plot")
         if isinstance(reactions, bool):
-            reactions = own._reactions_at_rest(q) if reactions else None
-        return draw(own, q, path=path, ax=ax, theme=theme, labels=labels, frames=frames, coms=coms, trace=trace, many=many,
+            reactions = self._reactions_at_rest(q) if reactions else None
+        return draw(self, q, path=path, ax=ax, theme=theme, labels=labels, frames=frames, coms=coms, trace=trace, many=many,
             external=external, reactions=reactions, shapes=shapes, view=view, title=title, size=size)  # fmt: skip
 
     def _reactions_at_rest(self, q: ArrayLike | str | None) -> Floats:
@@ -156,23 +154,19 @@ class Mechanism(model.Model):
 
     def animate(
         self, q: ArrayLike, t: ArrayLike | None = None, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0,
-        size: Any = None, trace: Any = None, theme: str | None = None, progress: bool | None = None,
-        parameters: Mapping[str, ArrayLike] | None = None, **picture: Any,
+        size: Any = None, trace: Any = None, theme: str | None = None, progress: bool | None = None, **picture: Any,
     ) -> Animation:  # fmt: skip
         """Configurations `(n, nq)`, at times t or else a frame each, as an animation that a notebook plays; with a path it is
         written too, as .mp4, .gif or .html. `motion.animate` and `mode.animate` do so of what they are; options are the same.
-        `parameters` are those of one design.
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("five_bar")
         >>> m.animate(m.assemble(np.linspace([2.0, 1.0], [1.6, 1.2], 20)), trace="point")
         <Animation of five_bar: 20 frames, 0.667 s at 30 frames a second>
         """
-        from eslabon.coordinates.designs import one_design
         from eslabon.drawing.animation import animation
 
-        own = one_design(self, parameters, "animate")
-        return animation(own, t, q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
+        return animation(self, t, q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
 
     def topology_svg(self) -> str:
         """A drawing of the bodies and of what joins them, as SVG text.
@@ -534,16 +528,15 @@ class Mechanism(model.Model):
         )
 
     def newton_gauss(
-        self, pose: ArrayLike, guess: ArrayLike | None = None, frame: str | None = None, *,
-        parameters: Mapping[str, ArrayLike] | None = None, **options: Any,
-    ) -> Iterations:  # fmt: skip
+        self, pose: ArrayLike, guess: ArrayLike | None = None, frame: str | None = None, **options: Any
+    ) -> Iterations:
         """The plain iteration of Newton and Gauss on rotation invariants, iterate by iterate (Rojas, 3.3.1), to see how it
         converges; `inverse_kinematics` finds configurations from any start.
 
         Options: `equations`, "invariants" for the seven of the thesis or "vector" for six, without the redundant one of the
         trace, which are spuriously singular where the frame has turned by a right angle; `twist` and `acceleration` of the
         frame for `.v` and `.a` from the same matrix; `iterations` at most; `tolerance`; `dtype=np.float32` for single
-        precision. Where a guess is far, the iteration may diverge: that is what it shows. `parameters` are those of one design.
+        precision. Where a guess is far, the iteration may diverge: that is what it shows.
 
         >>> import eslabon as es
         >>> m = es.load("puma560")
@@ -551,28 +544,24 @@ class Mechanism(model.Model):
         >>> bool(found.residual[0] > 0.1), bool(found.residual[-1] < 1e-12)
         (True, True)
         """
-        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.inverse.iteration import newton_gauss
 
         known_options("newton_gauss", newton_gauss, options)
-        return newton_gauss(one_design(self, parameters, "newton_gauss"), pose, guess, frame, **options)
+        return newton_gauss(self, pose, guess, frame, **options)
 
-    def well_conditioned(
-        self, frame: str | None = None, *, limits: bool = True, parameters: Mapping[str, ArrayLike] | None = None
-    ) -> Floats:
+    def well_conditioned(self, frame: str | None = None, *, limits: bool = True) -> Floats:
         """A configuration from which a frame moves evenly in all directions, to start from (Rojas, eq. 3.3.1.12): the least
         condition number of the frame's Jacobian; with loops the greatest of the lesser reciprocal condition number of
-        `conditions`. `parameters` are those of one design.
+        `conditions`.
 
         >>> import eslabon as es
         >>> m = es.load("puma560")
         >>> bool(m.conditions(m.well_conditioned()).serial > m.conditions(m.home()).serial)
         True
         """
-        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.inverse import well_conditioned
 
-        return well_conditioned(one_design(self, parameters, "well_conditioned"), frame, limits=limits)
+        return well_conditioned(self, frame, limits=limits)
 
     def at_time(self, t: float) -> Self:
         """A driven mechanism with its constraints as they are at an instant: for questions about configurations alone.
@@ -740,21 +729,17 @@ class Mechanism(model.Model):
         words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
         return assembly_modes(self, actuated, joints, pose, frame, words, limits, parameters)
 
-    def independent_coordinates(
-        self, q: ArrayLike | None = None, *, parameters: Mapping[str, ArrayLike] | None = None
-    ) -> tuple[str, ...]:
+    def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
         """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
-        those from which the others follow best at a configuration (coordinate partitioning by pivoting). `parameters` are those
-        of one design.
+        those from which the others follow best at a configuration (coordinate partitioning by pivoting).
 
         >>> import eslabon as es
         >>> es.load("five_bar").independent_coordinates()
         ('theta2', 'theta5')
         """
-        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.singularities import independent_coordinates
 
-        return independent_coordinates(one_design(self, parameters, "independent_coordinates"), q)
+        return independent_coordinates(self, q)
 
     def conditions(
         self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None,
@@ -783,13 +768,12 @@ class Mechanism(model.Model):
         return conditions(self, q, frame, part, parameters=parameters, length=length)
 
     def singularity(
-        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5,
-        parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> Singularity:  # fmt: skip
+        self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5
+    ) -> Singularity:
         """What is special about a singular configuration: twists that a frame has `.lost`, the wrenches `.carried` without
         the actuators, joint motions `.gained` that locked actuators do not hold, `.self_motions` that leave the frame at
         rest, and joints that are `.locked`; `.words` say it in sentences. `part` as in `conditions`. Singular values below
-        `tolerance` of a Jacobian's size count as zero: 0.05 tells what is nearly lost. `parameters` are those of one design.
+        `tolerance` of a Jacobian's size count as zero: 0.05 tells what is nearly lost.
 
         >>> import eslabon as es
         >>> print(es.load("elbow").singularity([0.0, 0.0], "tool", part="translation"))
@@ -797,10 +781,9 @@ class Mechanism(model.Model):
           'tool' has lost its translation along (1, 0, 0)
           theta1, theta2 can move without moving 'tool'
         """
-        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.singular_motions import singularity
 
-        return singularity(one_design(self, parameters, "singularity"), q, frame, part, tolerance=tolerance)
+        return singularity(self, q, frame, part, tolerance=tolerance)
 
     def manipulability(
         self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None
@@ -820,21 +803,18 @@ class Mechanism(model.Model):
     def workspace(
         self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
         guess: ArrayLike | str | None = None, *, limits: bool = True, progress: bool | None = None,
-        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Workspace:  # fmt: skip
         """Where a frame can go and how near to singular it is there: configurations `.q`, `.poses` and `.conditions`
         spread over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them. A bar shows
-        on a terminal after a second, unless progress=False. `parameters` are those of one design.
+        on a terminal after a second, unless progress=False.
 
         >>> import eslabon as es
         >>> es.load("five_bar").workspace(samples=200)
         <Workspace of five_bar: 200 of 200 samples reached, parallel from 0.11, serial from 0.00081>
         """
-        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.workspace import workspace
 
-        own = one_design(self, parameters, "workspace")
-        return workspace(own, frame, ranges, samples, guess, limits=limits, progress=progress)
+        return workspace(self, frame, ranges, samples, guess, limits=limits, progress=progress)
 
     def workspace_map(
         self, frame: str | None = None, over: Mapping[str, Any] | None = None, shape: Any = None, modes: Any = "all", *,
@@ -1065,22 +1045,18 @@ class Mechanism(model.Model):
             raise unhashable(formulation=formulation, constraints=constraints) from None
         return native(q, v, given, **more) if more else native(q, v, given)
 
-    def determined_reactions(
-        self, q: ArrayLike, *, parameters: Mapping[str, ArrayLike] | None = None
-    ) -> np.ndarray:  # fmt: skip
+    def determined_reactions(self, q: ArrayLike) -> np.ndarray:
         """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
-        redundant, as across the plane of a planar loop, loads may be locked in that no motion shows. `parameters` are those of
-        one design.
+        redundant, as across the plane of a planar loop, loads may be locked in that no motion shows.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
         >>> m.determined_reactions(m.home())[0]
         array([False, False,  True,  True,  True, False])
         """
-        from eslabon.coordinates.designs import one_design
         from eslabon.solvers.determined_reactions import determined
 
-        return determined(one_design(self, parameters, "determined_reactions"), q)
+        return determined(self, q)
 
     @verb
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[CallOptions]) -> Floats:

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from eslabon.arguments import flag, names, text
-from eslabon.compiler.formula import NOTHING, Formula, requested
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import NOTHING, Argument, Formula, requested
 from eslabon.compiler.trace import trace
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import terms

@@ -15,8 +15,7 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import UNHASHABLE, choice, finite, floats, mapping, positive
+from eslabon.arguments import UNHASHABLE, choice, finite, floats, has_symbols, mapping, positive
 from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, canonical_options, requested
 from eslabon.compiler.function import Function
@@ -193,12 +192,15 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         self._derives = names is options_of_derivative
         self._made: dict[Key, Function] = {}
         self._entries: dict[Key, Callable[..., Any]] = {}
+        self._plain: dict[Key, Function] = {}  # for calls with arrays alone
 
     def __missing__(self, key: Key) -> Callable[..., Any]:
         return partial(self.careful, key)
 
     def careful(self, key: Key, *arrays: Any, **more: Any) -> Any:
         """The answer to any call of a verb, or a sentence on what does not fit."""
+        if not more and key in self._plain and not has_symbols(*arrays):
+            return self._plain[key].general(*arrays)
         name, *values = key
         given = dict(zip(self._names(self.m, name), map(_given, values), strict=True)) | more
         call = _Call.taken_from(self.m, given)
@@ -215,6 +217,8 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
             if (entry := self._entries.get((key, asked))) is None:
                 entry = self._entries[key, asked] = function.entry(partial(self.careful, key))
             self[key] = entry
+        if not more:
+            self._plain[key] = function
         return function.general(*arrays, *call.values, out=call.out, threads=call.threads)
 
     def _derived(self, name: str, given: dict[str, Any]) -> tuple[Formula, str | None]:

@@ -14,8 +14,7 @@ import pytest
 
 import eslabon as es
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula, canonical, requested
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula, canonical, requested
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.quantities import quantity
 

@@ -4,9 +4,9 @@ import casadi
 import numpy as np
 
 from eslabon.compiler.calls import call, composed
-from eslabon.compiler.function import Function
+from eslabon.compiler.formula import Argument
+from eslabon.compiler.function import Function, Signature
 from eslabon.compiler.interpreted import Evaluator
-from eslabon.compiler.signature import Argument, Signature
 
 
 def test_a_batch_of_states_without_coordinates_has_its_results_for_each():

@@ -404,7 +404,7 @@ def test_it_describes_itself(puma) -> None:
     assert str(inspect.signature(puma.native)) == "(q, v, a, /, *, out=None, threads=None)"
     assert "(..., 6) coordinates" in puma.__doc__
     assert puma.signature.owner == "puma560"
-    assert "508 operations" in repr(puma)
+    assert "507 operations" in repr(puma)
 
 
 # Size and life ------------------------------------------------------------------------------------------------------

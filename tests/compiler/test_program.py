@@ -50,3 +50,12 @@ def test_what_cannot_be_read_is_named() -> None:
     if solve is not None:
         with pytest.raises(GraphError, match="scalar operations"):
             read(solve)
+
+
+def test_the_same_of_the_same_is_computed_once() -> None:
+    """Whatever the order of factors and terms."""
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    one, other = ca.sin(x * y) + (x + y), ca.sin(y * x) * (y + x)
+    program = read(ca.Function("f", [x, y], [one, other, x - y, y - x]))
+    names = [i.name for i in program.instructions if i.name not in ("input", "output")]
+    assert sorted(names) == ["add", "add", "mul", "mul", "sin", "sub", "sub"]

@@ -247,15 +247,28 @@ def test_values_a_users_function_takes_from_its_module_count(written: Any) -> No
     assert code_digest(made.f) != first
 
 
-def test_what_was_typed_counts_by_its_code() -> None:
+@pytest.mark.parametrize("module", ["__console__", "eslabon.control.control_law"])
+def test_what_was_typed_counts_by_its_code(module: str) -> None:
+    """Also where it is typed into a module of the package, as in a doctest."""
+
     def typed(text: str) -> Any:
-        names: dict[str, Any] = {"__name__": "__console__"}
+        names: dict[str, Any] = {"__name__": module}
         exec(text, names)
         return names["f"]
 
     first = code_digest(typed("def f(m): return m in ('a', 'b') or m in {'x', 'y'} or m / 2"))
     assert code_digest(typed("def f(m): return m in ('a', 'b') or m in {'x', 'y'} or m / 2")) == first
     assert code_digest(typed("def f(m): return m in ('a', 'b') or m in {'x', 'y'} or m / 8")) != first
+
+
+def test_functions_inside_a_function_of_the_package_are_told_apart_by_their_code() -> None:
+    """All lambdas have one name; two of them may stand in one function."""
+    text = "def make():\n    return [lambda t: 2 * t, lambda t: 3 * t, lambda t: 2 * t]\n"
+    names: dict[str, Any] = {"__name__": "eslabon.control.control_law"}
+    exec(compile(text, import_module("eslabon.control.control_law").__file__ or "", "exec"), names)
+    two, three, again = (digests.data_digest(f) for f in names["make"]())
+    assert two == again != three
+    assert two is not None
 
 
 def test_equal_values_have_equal_digests() -> None:

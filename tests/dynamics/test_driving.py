@@ -83,8 +83,7 @@ def test_loops_that_vary_with_time_keep_their_derivatives(kind, more):
     rate = m.derivative("constraint", "t", q, t=t)
     np.testing.assert_allclose(first, J @ v + rate, atol=1e-8)
     from eslabon.compiler.evaluate import evaluate
-    from eslabon.compiler.formula import Formula
-    from eslabon.compiler.signature import Argument
+    from eslabon.compiler.formula import Argument, Formula
     from eslabon.formulas.inputs import Q, V
     from eslabon.kinematics.closure import equations
 

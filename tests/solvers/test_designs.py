@@ -259,8 +259,6 @@ def test_verbs_of_one_design_say_how_to_ask_for_many():
     frame = [own.velocity(q, np.zeros(4), axes="aligned"), np.zeros(6)]
     asked = {
         "follow": ((way, q), {"part": "position", "times": np.linspace(0, 0.5, 5)}, lambda x: x.q),
-        "workspace": ((), {"samples": 50, "progress": False}, lambda x: x.poses),
-        "singularity": ((q,), {}, lambda x: x.gained),
         "inverse_motion": ((own.pose(q), *frame, q), {}, lambda x: x.q),
     }
     for verb, (given, options, result) in asked.items():
@@ -270,34 +268,46 @@ def test_verbs_of_one_design_say_how_to_ask_for_many():
             getattr(m, verb)(*given, parameters={"L2": [0.04, 0.05]}, **options)
 
 
-def test_every_verb_of_a_configuration_takes_a_design():
-    """One, or many where it answers for many; else a sentence says how to ask."""
+def test_verbs_without_parameters_are_asked_of_variants():
+    """What is drawn, mapped or looked at once has a variant for each design; a variant answers as a mechanism of its own."""
     m = es.load("five_bar")
-    own = m.variant(L2=0.043)
+    variant, own = m.variant(L2=0.043), m.with_parameters(L2=0.043)
     q = own.assemble([2.0, 1.0])
     asked = {
-        "determined_reactions": (q,),
-        "independent_coordinates": (q,),
-        "well_conditioned": (),
-        "plot": (q,),
-        "animate": (np.stack([q, q]),),
-        "workspace_map": ("point", {"x": (0.04, 0.06), "y": (0.08, 0.1)}, 3),
+        "determined_reactions": ((q,), lambda x: x),
+        "independent_coordinates": ((q,), lambda x: x),
+        "well_conditioned": ((), lambda x: x),
+        "singularity": ((q,), lambda x: x.gained),
+        "workspace": ((None, None, 50), lambda x: x.poses),
+        "plot": ((q,), lambda x: x.axes[0].lines[0].get_xydata()),
+        "animate": ((np.stack([q, q]),), repr),
     }
-    for verb, given in asked.items():
-        made = getattr(m, verb)(*given, parameters={"L2": 0.043})
-        if verb in ("determined_reactions", "independent_coordinates"):
-            np.testing.assert_array_equal(made, getattr(own, verb)(*given))
-        with pytest.raises(
-            es.ModelError, match=rf"{verb} answers for one design at a time.*\[m.variant\(L2=x\).{verb}"
-        ):
-            getattr(m, verb)(*given, parameters={"L2": [0.04, 0.05]})
-        with pytest.raises(es.ModelError, match="no parameter 'L22'; did you mean 'L2'"):
-            getattr(m, verb)(*given, parameters={"L22": 0.04})
+    for verb, (given, result) in asked.items():
+        found, want = (result(getattr(x, verb)(*given)) for x in (variant, own))
+        if verb in ("independent_coordinates", "animate"):
+            assert found == want
+        else:
+            np.testing.assert_allclose(found, want, atol=1e-9)
+        with pytest.raises((TypeError, es.InputError), match="parameters"):
+            getattr(m, verb)(*given, parameters={"L2": 0.043})
     arm = es.load("scara")
-    longer = arm.variant(a1=0.4)
-    T, start = longer.pose([0.3, 0.5, 0.1, 0.2]), [0.2, 0.6, 0.1, 0.1]
-    found = arm.newton_gauss(T, start, parameters={"a1": 0.4})
-    np.testing.assert_array_equal(found.q, longer.newton_gauss(T, start).q)
+    T, start = arm.variant(a1=0.4).pose([0.3, 0.5, 0.1, 0.2]), [0.2, 0.6, 0.1, 0.1]
+    found = arm.variant(a1=0.4).newton_gauss(T, start)
+    np.testing.assert_allclose(found.q, arm.with_parameters(a1=0.4).newton_gauss(T, start).q, atol=1e-12)
+    with pytest.raises(es.EslabonError, match="newton_gauss has no option 'parameters'"):
+        arm.newton_gauss(T, start, parameters={"a1": 0.4})
+
+
+def test_verbs_that_answer_for_one_design_say_how_to_ask_for_many():
+    m = es.load("five_bar")
+    given = ("point", {"x": (0.04, 0.06), "y": (0.08, 0.1)}, 3)
+    m.workspace_map(*given, parameters={"L2": 0.043})
+    with pytest.raises(
+        es.ModelError, match=r"workspace_map answers for one design at a time.*\[m.variant\(L2=x\).workspace_map"
+    ):
+        m.workspace_map(*given, parameters={"L2": [0.04, 0.05]})
+    with pytest.raises(es.ModelError, match="no parameter 'L22'; did you mean 'L2'"):
+        m.workspace_map(*given, parameters={"L22": 0.04})
     with pytest.raises(es.EslabonError, match=r"one set of forces and one design.*m.variant\(...\).equilibrium"):
         m.equilibrium(tau=[0.0, 0.0], all=True, parameters={"L2": [0.04, 0.05]})
     with pytest.raises(es.ModelError, match=r"no option 'parameters' \(known:"):

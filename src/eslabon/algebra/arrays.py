@@ -8,7 +8,6 @@ loaded only by those who bring symbols, and zeros known when a symbolic matrix i
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
 from importlib import import_module
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import floats
+from eslabon.arguments import is_symbolic as is_symbolic
 from eslabon.errors import InputError, RotationError
 
 if TYPE_CHECKING:
@@ -38,20 +38,6 @@ else:
 
 Scalar = Any  # float, numpy.ndarray of batch shape, or casadi.SX of shape (1, 1)
 Array = Any  # numpy.ndarray with its own axes last, or casadi.SX
-
-
-def is_symbolic(*values: Any) -> bool:
-    """Whether any of the values is a CasADi expression."""
-    casadi = sys.modules.get("casadi")
-    return casadi is not None and casadi.SX in map(type, values)  # asked of everything, so in no time
-
-
-def has_symbols(*values: Any) -> bool:
-    """The same, where a list or an array may hold CasADi's scalars."""
-    held = [
-        x for x in values if isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.dtype == object and x.ndim)
-    ]
-    return is_symbolic(*values) or any(has_symbols(*x) for x in held)
 
 
 def scalar(x: Any) -> Scalar:

@@ -15,8 +15,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import Description
 from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
 from eslabon.errors import InputError, ModelError, SingularityWarning, depth_of_user
 from eslabon.formulas.inputs import Q

@@ -23,8 +23,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import junction_structure
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
 from eslabon.pages.notebook import in_time

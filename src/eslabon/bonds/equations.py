@@ -14,8 +14,7 @@ from eslabon.bonds.evaluation import Evaluation, stacked
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, Element
 from eslabon.bonds.junctions import junction_structure
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 
 SX = Any

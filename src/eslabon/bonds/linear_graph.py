@@ -24,8 +24,7 @@ from eslabon.bonds.graph import Graph, Port
 from eslabon.bonds.items import EFFORT_SINK, GYRATORS, OWN_LETTERS, RESISTOR, TRANSFORMERS, Description, Element, Traced
 from eslabon.bonds.rewriting import Rewriting
 from eslabon.bonds.validation import resistor_input
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.model.expressions import Expression, Number, leaves, number, parameter
 from eslabon.model.memory import per_model

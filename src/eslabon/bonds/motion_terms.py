@@ -18,8 +18,7 @@ from eslabon.bonds.equations import T, input_names
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 
 SX = Any

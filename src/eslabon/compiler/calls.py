@@ -301,9 +301,7 @@ class Composed:
         outputs = [_moved(x, source, sum(x.nnz() for x in self.outputs)) for x in self.outputs]
         names = [*self.name_in(), "results"], [*self.name_out(), "arguments"]
         left = casadi.vertcat(casadi.SX(0, 1), *(x for x, _ in arguments))
-        flat = casadi.Function(
-            self.title, [*self.inputs, results], casadi.cse([*(x for x, _ in outputs), left]), *names, SAME
-        )
+        flat = casadi.Function(self.title, [*self.inputs, results], [*(x for x, _ in outputs), left], *names, SAME)
         return Opened(flat, [moves for _, moves in arguments], [moves for _, moves in outputs])
 
     def inlined(self) -> Any:

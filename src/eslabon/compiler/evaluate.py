@@ -46,22 +46,29 @@ def _function(owner: Owner, request: Request) -> Any:
     found: Any = native.load(key)
     if found is None:
         found = _compiled(owner, request, key)
-    return found.with_checks({}, partial(refuse_guards, owner, request)) if request.guards(owner) else found
+    return _guarded(found, owner, request)
 
 
 def _of_variant(owner: Owner, request: Request, base: Owner) -> Any:
     """The native function of a variant: that of its base, with the variant's own values put in."""
     whole = in_family(owner, request)
     values = {name: owner.parameters[name] for name in whole.parameters[len(request.parameters) :]}
-    made = function_of(base, whole).bind(values)
-    return made.with_checks({}, partial(refuse_guards, owner, whole)) if whole.guards(owner) else made
+    return _guarded(function_of(base, whole).bind(values), owner, whole)
+
+
+def _guarded(found: Any, owner: Owner, request: Request) -> Any:
+    """A function with the sentences of the guards that its code has."""
+    guards = {guard.output.name for guard in request.formula.guards}
+    if guards.isdisjoint([output.name for output in found.signature.outputs]):
+        return found
+    return found.with_checks({}, partial(refuse_guards, owner, request))
 
 
 def _compiled(owner: Owner, request: Request, key: str) -> Any:
     formula = request.formula
     with announced(f"compiling {formula.name} of {owner.name}, once and for all"):
         with interrupts_kept():
-            graph = trace(owner, request, record=True)
+            graph = trace(owner, request, record=True, share=False)
         return native.compile(
             graph, inputs=request.inputs(owner), outputs=request.outputs(owner),
             name=formula.name, owner=owner.name, key=key, states=formula.states, varying=formula.varying, quick=formula.rare,

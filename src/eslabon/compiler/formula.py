@@ -15,15 +15,42 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from struct import pack
 from types import MappingProxyType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
-from eslabon.compiler.signature import Argument, Floats
+from eslabon.arguments import Floats
 from eslabon.compiler.source_digest import code_digest
 from eslabon.errors import ModelError, shown, suggest
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 Expression = Any  # casadi.SX
 T = TypeVar("T")
+Bound = tuple[str, float]  # a comparison, such as "<=", and a limit
+
+
+class Tangent(NamedTuple):
+    """Directions in which an input may change: how many an owner has, and the matrix of them for symbols of the input."""
+
+    count: Callable[[Any], int]
+    rates: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One input or output: its name, the shape of one state's worth, and what its numbers are called.
+
+    The shape is filled with the CasADi matrix row by row, so that a 12x4 matrix may be seen as (3, 4, 4). None means
+    the matrix as it is, a column being a vector. An output may have a bound, such as ("<=", 1e-9), that says whether the
+    other outputs mean anything; it is a single number, and NaN keeps no bound. An input of a group, "parameters" or
+    "external", follows those of none, and may also be given by name: f(q, parameters={"a1": 0.5}). A formula's input may
+    have tangents, along which derivatives by it are taken; compiled code knows nothing of them.
+    """
+
+    name: str
+    shape: Any = None  # a tuple, None, or for a formula a function of its owner and the options that gives one
+    noun: str = "values"
+    bound: Bound | None = None
+    group: str = ""
+    tangent: Tangent | None = None
 
 
 class Owner(Protocol):
@@ -182,7 +209,8 @@ def requested(
     for option in options:
         if option not in formula.options:
             raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, formula.options)}")
-    owner.check_parameters(parameters)
+    if parameters:
+        owner.check_parameters(parameters)
     if external and formula.external is None:
         raise ModelError(f"{formula.name} takes no external inputs; leave external out.")
     if by is not None and by in parameters and by in formula.input_names:

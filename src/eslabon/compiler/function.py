@@ -12,23 +12,29 @@ Nothing is written into a function after it is made. `f.native` is the quickest 
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, NoReturn, Protocol
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import count
-from eslabon.compiler import threads as pools
-from eslabon.compiler.program import Shape
-from eslabon.compiler.signature import COMPARISONS, GROUPS, Floats, InputError, Signature, as_floats, check
-from eslabon.errors import EslabonError
+from eslabon.arguments import Floats, count, floats, has_symbols
+from eslabon.compiler.formula import Argument, Bound
+from eslabon.compiler.program import Program, Shape, checked_shape
+from eslabon.errors import EslabonError, GraphError, InputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Results = Floats | tuple[Floats, ...]
 Violation = Callable[[list[Floats], list[Floats]], list[Floats]]
+GROUPS = ("external", "parameters", "t")  # keywords by which inputs may be given: two dictionaries and a value
+COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 _FLOAT64 = np.dtype(np.float64)
 _LARGE = 1 << 14  # numbers, from which on fresh memory can take longer than to compute what goes into it
 
@@ -172,7 +178,7 @@ class GeneralCall:
             raise InputError(f"{self.signature.name} takes {len(arguments)} arguments ({names}), not {len(values)}.")
         try:
             arrays = [
-                v if type(v) is np.ndarray and v.dtype is _FLOAT64 else as_floats(v, a.name)
+                v if type(v) is np.ndarray and v.dtype is _FLOAT64 else floats(v, a.name)
                 for v, a in zip(values, arguments, strict=True)
             ]
         except InputError:
@@ -207,18 +213,7 @@ class GeneralCall:
             a if a.shape[: a.ndim - len(s)] == batch else np.broadcast_to(a, batch + s)
             for a, s in zip(arrays, shapes, strict=True)
         ]
-        states = math.prod(batch)
-        shares = min(states, threads or pools.suitable(states, self.signature.operations))
-        if shares < 2:
-            self.code.run(inputs, results)
-            return
-        axis = max(range(len(batch)), key=batch.__getitem__)
-
-        def part(cut: slice) -> None:
-            where = (slice(None),) * axis + (cut,)
-            self.code.run([a[where] for a in inputs], [r[where] for r in results])
-
-        list(pools.pool().map(part, cuts(batch[axis], shares)))
+        in_threads(self.code.run, inputs, results, batch, self.signature.operations, threads)
 
     def _returned(self, arrays: list[Floats], outs: list[Floats | None], results: list[Floats]) -> Results:
         """The outputs without a bound, where the others keep theirs, in the arrays that were given for them."""
@@ -251,14 +246,6 @@ class GeneralCall:
         )
 
 
-def cuts(length: int, count: int) -> Iterator[slice]:
-    """Slices of about equal length that hold whole blocks of states."""
-    size = -(-length // count)
-    size = -(-size // 8) * 8
-    for first in range(0, length, size):
-        yield slice(first, min(first + size, length))
-
-
 def _put(value: Floats, out: Floats | None) -> Floats:
     """A result in the array given for it; as NumPy's own functions do, a number for an array without axes."""
     if out is None:
@@ -271,3 +258,227 @@ def _put(value: Floats, out: Floats | None) -> Floats:
 
 def _is_writable(out: Any) -> bool:
     return isinstance(out, np.ndarray) and out.dtype == _FLOAT64 and out.flags.writeable
+
+
+# -- what goes in and comes out, in the caller's words ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Signature:
+    """All there is to know about a compiled function without its graph."""
+
+    name: str
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    owner: str = ""
+    operations: int = 0
+
+    @staticmethod
+    def of(
+        program: Program, inputs: Sequence[Argument] | None, outputs: Sequence[Argument] | None, name: str, owner: str
+    ) -> Signature:
+        """Arguments as the caller describes them, checked against the program, or as CasADi names them."""
+        made = Signature(
+            name or program.name,
+            _described(inputs, program.input_names, program.input_shapes, "inputs"),
+            _described(outputs, program.output_names, program.output_shapes, "outputs"),
+            owner,
+            program.operations,
+        )
+        _check_bounds(made)
+        return made
+
+    @staticmethod
+    def of_graph(f: Any, inputs: Sequence[Argument], outputs: Sequence[Argument], name: str, owner: str) -> Signature:
+        """The same of a `casadi.Function`, without reading its instructions."""
+        sizes_in, sizes_out = [f.size_in(k) for k in range(f.n_in())], [f.size_out(k) for k in range(f.n_out())]
+        described = (
+            _described(inputs, f.name_in(), sizes_in, "inputs"),
+            _described(outputs, f.name_out(), sizes_out, "outputs"),
+        )
+        return Signature(name, *described, owner, f.n_instructions())
+
+    @property
+    def bounds(self) -> list[Bound]:
+        return [a.bound for a in self.outputs if a.bound]
+
+    def bounded(self, limits: Mapping[str, float]) -> Signature:
+        """The same with other limits of some outputs."""
+        outputs = (
+            replace(a, bound=(a.bound[0], limits[a.name])) if a.bound and a.name in limits else a for a in self.outputs
+        )
+        return replace(self, outputs=tuple(outputs))
+
+    def described(self) -> str:
+        """What `help` and `inspect.signature` show."""
+
+        def line(a: Argument) -> str:
+            shape = ", ".join(["...", *map(str, a.shape)])
+            return f"  {a.name}: ({shape}) {a.noun}"
+
+        words = ["out", "threads", *(group for group, names in self.groups.items() if names)]
+        of = f" of {self.owner}" if self.owner else ""
+        given = f"{', '.join(a.name for a in self.inputs)}, /, *, {', '.join(f'{w}=None' for w in words)}"
+        return "\n".join([
+            f"{self.name}({given})\n--\n",
+            f"{self.name}{of}: {self.operations} operations in native code.",
+            "Leading axes broadcast.",
+            "in", *map(line, self.inputs),
+            "out", *map(line, self.outputs),
+        ])  # fmt: skip
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """The names of the inputs that may be given by name."""
+        return {g: [a.name for a in self.inputs if a.group == g] for g in GROUPS}
+
+    @property
+    def input_shapes(self) -> tuple[Shape, ...]:
+        return tuple(a.shape or () for a in self.inputs)
+
+    @property
+    def output_shapes(self) -> tuple[Shape, ...]:
+        return tuple(a.shape or () for a in self.outputs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data as JSON gives it back, for the cache."""
+        data: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return data
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Signature:
+        """The inverse of `to_dict`."""
+
+        def arguments(given: list[dict[str, Any]]) -> tuple[Argument, ...]:
+            return tuple(
+                Argument(**{**a, "shape": tuple(a["shape"]), "bound": tuple(a["bound"]) if a["bound"] else None})
+                for a in given
+            )
+
+        return Signature(**{**data, "inputs": arguments(data["inputs"]), "outputs": arguments(data["outputs"])})
+
+
+def _described(
+    given: Sequence[Argument] | None, names: Sequence[str], shapes: Sequence[tuple[int, int]], what: str
+) -> tuple[Argument, ...]:
+    given = [Argument(n) for n in names] if given is None else given
+    if len(given) != len(shapes):
+        raise GraphError(f"the graph has {len(shapes)} {what}; {len(given)} were described.")
+    return tuple(
+        replace(a, shape=checked_shape(a.shape, *shape, a.name)) for a, shape in zip(given, shapes, strict=True)
+    )
+
+
+def _check_bounds(signature: Signature) -> None:
+    for a in signature.outputs:
+        if a.bound and (a.bound[0] not in COMPARISONS or math.prod(a.shape or ()) != 1):
+            raise GraphError(f"{a.name} of {signature.name} has shape {a.shape} and the bound {a.bound}; a bound is a "
+                f"comparison ({', '.join(COMPARISONS)}) of a single number with a limit.")  # fmt: skip
+    if signature.outputs and all(a.bound for a in signature.outputs):
+        raise GraphError(f"all outputs of {signature.name} have bounds, so that nothing is left to return.")
+
+
+def check(signature: Signature, arrays: Sequence[NDArray[Any]], outs: Sequence[NDArray[Any] | None] = ()) -> Shape:
+    """The common leading axes of all arguments, or a sentence on what does not fit."""
+    leading = []
+    for argument, array in zip(signature.inputs, arrays, strict=True):
+        own = len(argument.shape)
+        first = array.ndim - own
+        if first < 0 or array.shape[first:] != argument.shape:
+            _refuse_shape(argument, array, signature.owner)
+        leading.append(array.shape[:first])
+    batch = leading[0] if len(set(leading)) == 1 else _common(leading, signature)
+    for argument, out in zip(signature.outputs, outs, strict=False):
+        if out is not None and out.shape != batch + argument.shape:
+            raise InputError(f"out for {argument.name} has shape {out.shape}; {batch + argument.shape} is expected.")
+    return batch
+
+
+def _refuse_shape(argument: Argument, array: NDArray[Any], owner: str) -> NoReturn:
+    shape: Shape = argument.shape
+    got = array.shape[array.ndim - len(shape) :] if array.ndim >= len(shape) else array.shape
+    size = "x".join(map(str, shape))
+    expected = f"{owner} has {size} {argument.noun}" if owner else f"{size} {argument.noun} are expected"
+    if array.ndim == 0:
+        raise InputError(f"{argument.name} is a single number; {expected}.")
+    if len(shape) == 1:
+        raise InputError(f"{argument.name} has {got[0]} value{'s' * (got[0] != 1)} in its last axis; {expected}.")
+    raise InputError(f"{argument.name} has shape {array.shape}; {expected} in its last {len(shape)} axes.")
+
+
+def _common(leading: Sequence[Shape], signature: Signature) -> Shape:
+    try:
+        return np.broadcast_shapes(*leading)
+    except ValueError:
+        parts = [f"{a.name} has {s}" for a, s in zip(signature.inputs, leading, strict=True) if math.prod(s) != 1]
+        raise InputError(f"leading axes do not fit together: {', '.join(parts)}.") from None
+
+
+# -- threads ---------------------------------------------------------------------------------------------------------
+
+# Handing work to the pool costs about 0.1 ms; a share of 0.5 ms for each thread pays. One core does about this many
+# operations on packed states in that time.
+WORTH_A_THREAD = 5_000_000
+
+
+@cache
+def cores() -> int:
+    """The cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+@cache
+def pool() -> ThreadPoolExecutor:
+    """Threads that wait for the next call; there are as many as were ever needed at once."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(max(64, cores()), thread_name_prefix="eslabon")
+
+
+def suitable(states: int, operations: int) -> int:
+    """All cores for big batches, fewer or one for small ones."""
+    return max(1, min(cores(), states * operations // WORTH_A_THREAD))
+
+
+def in_threads(
+    run: Callable[[list[Floats], list[Floats]], None],
+    arrays: list[Floats],
+    results: list[Floats],
+    batch: Shape,
+    operations: int,
+    threads: int | None,
+) -> None:
+    """Fill the results for all states of a batch, in so many threads, or as many as pay for so many operations a state."""
+    states = math.prod(batch)
+    shares = min(states, threads or suitable(states, operations))
+    if shares < 2:
+        run(arrays, results)
+        return
+    axis = max(range(len(batch)), key=batch.__getitem__)
+
+    def part(cut: slice) -> None:
+        where = (slice(None),) * axis + (cut,)
+        run([a[where] for a in arrays], [r[where] for r in results])
+
+    list(pool().map(part, _cuts(batch[axis], shares)))
+
+
+def _cuts(length: int, count: int) -> Iterator[slice]:
+    """Slices of about equal length that hold whole blocks of states."""
+    size = -(-length // count)
+    size = -(-size // 8) * 8
+    for first in range(0, length, size):
+        yield slice(first, min(first + size, length))
+
+
+def unshared(operations: int) -> int:
+    """How many states of so many operations one thread computes before a second one would help."""
+    return 2**62 if cores() == 1 else (2 * WORTH_A_THREAD - 1) // max(1, operations)
+
+
+# A forked child has the pool's object but none of its threads, and would wait for them for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)

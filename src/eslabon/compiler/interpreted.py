@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.compiler.calls import Composed
-from eslabon.compiler.function import GeneralCall
-from eslabon.compiler.signature import Floats, Signature
+from eslabon.compiler.function import GeneralCall, Signature
 from eslabon.compiler.store import warn_once
 
 

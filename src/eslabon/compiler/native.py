@@ -15,13 +15,15 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from eslabon.arguments import Floats
 from eslabon.compiler import store
-from eslabon.compiler.function import Function, GeneralCall
+from eslabon.compiler.formula import Argument
+from eslabon.compiler.function import Function, GeneralCall, Signature
 from eslabon.compiler.llvm import machine
 from eslabon.compiler.program import Program
 from eslabon.compiler.repeated_step import RepeatedStep, check_roles
-from eslabon.compiler.signature import Argument, Floats, InputError, Signature
 from eslabon.compiler.store import NativeWarning
+from eslabon.errors import InputError
 
 __all__ = ["Argument", "InputError", "NativeWarning", "RepeatedStep", "Signature", "compile", "load"]
 

@@ -35,6 +35,7 @@ class Instruction(NamedTuple):
     place: tuple[int, int] = (0, 0)
 
 
+COMMUTATIVE = frozenset({"add", "mul"})
 # Instructions that move numbers and compute nothing.
 MOVES = frozenset({"input", "output", "const", "argument", "result", "call"})
 
@@ -153,7 +154,7 @@ def read(f: Any) -> Program:
 
 
 def instructions(f: Any) -> list[Instruction]:
-    """The instructions of one SX function, each with a number of its own."""
+    """The instructions of one SX function, each with a number of its own, and none twice."""
     if f.has_free():
         raise GraphError(f"{f.name()} depends on symbols that are not inputs: {', '.join(map(str, f.free_sx()))}.")
     names = _operation_names()
@@ -161,22 +162,31 @@ def instructions(f: Any) -> list[Instruction]:
     out_of = [row_ordered(f.sparsity_out(k)) for k in range(f.n_out())]
     slot: dict[int, int] = {}  # work-vector slot -> the instruction whose result it holds now
     steps: list[Instruction] = []
+    known: dict[Any, int] = {}  # the same of the same is computed once: value numbering
     identity, inputs, outputs = f.instruction_id, f.instruction_input, f.instruction_output
     for k in range(f.n_instructions()):
         name, source, target = names[identity(k)], inputs(k), outputs(k)
-        if name == "input":
-            steps.append(Instruction(name, place=(source[0], into[source[0]][source[1]])))
-        elif name == "output":
+        if name == "output":
             steps.append(Instruction(name, (slot[source[0]],), place=(target[0], out_of[target[0]][target[1]])))
             continue
-        elif name == "const":
-            steps.append(Instruction(name, value=f.instruction_constant(k)))
-        elif name == "assign":
+        if name == "assign":
             slot[target[0]] = slot[source[0]]
             continue
+        if name == "input":
+            step = Instruction(name, place=(source[0], into[source[0]][source[1]]))
+        elif name == "const":
+            step = Instruction(name, value=f.instruction_constant(k))
+        elif name in COMMUTATIVE:
+            first, second = slot[source[0]], slot[source[1]]
+            step = Instruction(name, (first, second) if first <= second else (second, first))
         else:
-            steps.append(Instruction(name, tuple([slot[s] for s in source])))
-        slot[target[0]] = len(steps) - 1
+            step = Instruction(name, tuple([slot[s] for s in source]))
+        key: Any = step if name != "const" else step.value.hex()  # 0.0 and -0.0 differ
+        number = known.get(key)
+        if number is None:
+            number = known[key] = len(steps)
+            steps.append(step)
+        slot[target[0]] = number
     return steps
 
 

@@ -9,19 +9,19 @@ the rows that are asked for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import count
-from eslabon.compiler import threads as pools
-from eslabon.compiler.function import cuts
+from eslabon.arguments import Floats, count, floats
+from eslabon.compiler.formula import Argument
+from eslabon.compiler.function import Signature, check, in_threads
 from eslabon.compiler.program import GraphError
-from eslabon.compiler.signature import Argument, Floats, InputError, Signature, as_floats, check
+from eslabon.errors import InputError
 
 
 class StepCode(Protocol):
@@ -80,7 +80,7 @@ class RepeatedStep:
         if len(values) != len(arguments):
             names = ", ".join(a.name for a in arguments)
             raise InputError(f"{self.signature.name} takes {len(arguments)} arguments ({names}), not {len(values)}.")
-        arrays = [as_floats(v, a.name) for v, a in zip(values, arguments, strict=True)]
+        arrays = [floats(v, a.name) for v, a in zip(values, arguments, strict=True)]
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
         total = self._steps(arrays, steps)
         if every < 1 or total % every:
@@ -110,20 +110,9 @@ class RepeatedStep:
     ) -> None:
         batch = results[0].shape[: results[0].ndim - len(run.output_shapes[0])]
         inputs = [np.broadcast_to(a, batch + s) for a, s in zip(arrays, run.input_shapes, strict=True)]
-        states = math.prod(batch)
-        if not states or not rows:
+        if 0 in batch or not rows:
             return
-        shares = min(states, threads or pools.suitable(states, run.operations))
-        if shares < 2:
-            self._code.repeat(inputs, results, rows, every)
-            return
-        axis = max(range(len(batch)), key=batch.__getitem__)
-
-        def part(cut: slice) -> None:
-            where = (slice(None),) * axis + (cut,)
-            self._code.repeat([a[where] for a in inputs], [r[where] for r in results], rows, every)
-
-        list(pools.pool().map(part, cuts(batch[axis], shares)))
+        in_threads(partial(self._code.repeat, rows=rows, every=every), inputs, results, batch, run.operations, threads)
 
     def _steps(self, arrays: Sequence[Floats], steps: int | None) -> int:
         """How many rows there are, which all inputs that vary must agree on."""

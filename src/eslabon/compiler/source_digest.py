@@ -257,8 +257,11 @@ class _Reader:
         """By its code, which needs no file, the values it was given, and those that it takes from its module."""
         module, given = str(f.__module__), (f.__defaults__, f.__kwdefaults__, [_cell(x) for x in f.__closure__ or ()])
         self._module(module)
-        if not _users_own(module):
-            return f"function {module}.{f.__qualname__} {self._value(given)}"
+        if not _users_own(module) and not f.__code__.co_filename.startswith(
+            "<"
+        ):  # which was typed, whatever its module is called
+            local = self._value(f.__code__) if "<" in f.__qualname__ else ""  # all lambdas have one name
+            return f"function {module}.{f.__qualname__} {self._value(given)} {local}"
         self.opaque = True
         used = self._entries(f.__globals__, _global_names(f.__code__) & f.__globals__.keys())
         return f"function {f.__qualname__} {self._value(given)} {self._value(f.__code__)} {used}"

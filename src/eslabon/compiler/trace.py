@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.compiler.calls import Call, Composed, inlining, recording
-from eslabon.compiler.formula import Owner, Request, remembered
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Owner, Request, remembered
 from eslabon.errors import InputError
 
 graphs_traced: Counter[str] = Counter()  # how many graphs this process has made, by the formula's name

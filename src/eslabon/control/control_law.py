@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import has_symbols
-from eslabon.arguments import finite, positive, states, text
+from eslabon.arguments import finite, has_symbols, positive, states, text
 from eslabon.compiler.source_digest import code_digest
 from eslabon.displays import displayed
 from eslabon.errors import InputError

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.measurements import displacement
 from eslabon.coordinates.massless import structure

@@ -12,8 +12,7 @@ from typing import Any
 from eslabon.algebra.motions import position_of, rotation_of
 from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError
 from eslabon.formulas.inputs import Q, V

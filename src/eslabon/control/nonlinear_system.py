@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.errors import MissingDependencyError, ModelError
 from eslabon.formulas.inputs import TAU, Q

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import AssemblyError
 from eslabon.formulas.inputs import Q

@@ -14,8 +14,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, finite, mapping
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
 from eslabon.kinematics.closure import constraint
 from eslabon.kinematics.frames import chosen_frame, placement

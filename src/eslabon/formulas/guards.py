@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.compiler.formula import Guard, Request
-from eslabon.compiler.signature import Argument, Floats
+from eslabon.arguments import Floats
+from eslabon.compiler.formula import Argument, Guard, Request
 from eslabon.errors import InputError, ModelError
 from eslabon.formulas.inputs import Q
 from eslabon.model import Model
@@ -39,7 +39,7 @@ def _refuse_parameters(m: Model, request: Request, arrays: Sequence[Floats], mar
 
 
 def _has_quaternions(m: Model, request: Request) -> bool:
-    return Q in request.formula.inputs and not all(j.kind.plain for j in m.description.joints)
+    return Q in request.formula.inputs and m.nq > m.nv  # a quaternion is a coordinate more
 
 
 def _shortest(m: Model, request: Request, own: Sequence[Any]) -> Any:

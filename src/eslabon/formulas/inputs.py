@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.compiler.signature import Argument, Tangent
+from eslabon.compiler.formula import Argument, Tangent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 

@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from eslabon.compiler.formula import NOTHING, Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import NOTHING, Argument, Formula
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import closed_derivatives, derivatives, linearized, loops, trees
 from eslabon.errors import ModelError, shown, suggest

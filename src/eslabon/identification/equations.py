@@ -12,8 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from eslabon.algebra.arrays import casadi
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import trees
 from eslabon.dynamics.applied import CREEP

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, instance, known_words
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.displays import displayed
 from eslabon.dynamics.sources import linear_contributions
 from eslabon.errors import InputError

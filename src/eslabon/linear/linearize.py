@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, floats, mapping, names, positive, states, text
 from eslabon.compiler.evaluate import function_of
-from eslabon.compiler.formula import Formula, requested
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula, requested
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition_at, partition_by

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.partition import RANK
 from eslabon.dynamics import steady
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V

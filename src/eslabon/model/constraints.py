@@ -21,13 +21,13 @@ from eslabon.algebra.arrays import (
     cross,
     dot,
     entries,
-    has_symbols,
     matrix,
     parts,
     tan,
     vector,
     where,
 )
+from eslabon.arguments import has_symbols
 
 Vector = tuple[Scalar, ...]  # three components
 Covector = tuple[Vector, Vector]  # moment, force

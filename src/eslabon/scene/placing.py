@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import Q
 from eslabon.model import GROUND, Model
 

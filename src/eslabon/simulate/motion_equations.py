@@ -13,8 +13,7 @@ from typing import Any
 
 from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlining, subroutine
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import loops, trees
 from eslabon.dynamics.derivatives import forward_dynamics_derivatives

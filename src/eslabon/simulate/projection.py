@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from eslabon.algebra.arrays import casadi
+from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument, Floats
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.massless import row_sizes, stiffening

@@ -13,8 +13,7 @@ from typing import Any
 
 from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import TAU, WRENCH
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize

@@ -16,9 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eslabon.compiler.evaluate import evaluate, function_of, refuse_guards
-from eslabon.compiler.formula import Formula, Request, in_family
+from eslabon.compiler.formula import Argument, Formula, Request, in_family
 from eslabon.compiler.function import Function
-from eslabon.compiler.signature import Argument
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from eslabon.arguments import Floats
-from eslabon.compiler.threads import cores
+from eslabon.compiler.function import cores
 from eslabon.errors import EslabonError, InputError, MissingDependencyError, shown
 from eslabon.measures.native_batches import native_threads
 from eslabon.sweeps.chunks import Chunk, Task, run_chunk

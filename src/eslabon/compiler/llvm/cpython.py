@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.compiler import store
-from eslabon.compiler import threads as pools
+from eslabon.compiler.function import Signature, unshared
 from eslabon.compiler.llvm import machine, runtime, vector_math
 from eslabon.compiler.llvm import runtime_tables as tables
 from eslabon.compiler.program import Shape
-from eslabon.compiler.signature import Floats, Signature
 
 # Positions in NumPy's tables of C functions, which are part of its ABI.
 ARRAY_TYPE, ARRAY_RETURN, ARRAY_NEW = 2, 76, 93
@@ -49,14 +49,14 @@ class Runtime:
 def shared(width: int, fused: bool) -> Runtime:
     """The runtime, made once for a processor and loaded once in a process; its elementary functions are there for kernels."""
 
-    def make() -> tuple[dict[str, str], bytes]:
-        code = machine.tidied(runtime.definitions(width))
-        return {}, code + machine.assemble(runtime.elementary(width, fused))
+    def make() -> tuple[dict[str, Any], bytes]:
+        code = machine.tidied(runtime.definitions(width)) + machine.assemble(runtime.elementary(width, fused))
+        return {"elementary": [name for w in {width, 1} for name in vector_math.names(w, fused)]}, code
 
-    loaded = machine.Loaded(store.entry(f"runtime {width} {fused}", {"identity": "runtime"}, make).code)
-    for w in sorted({width, 1}):
-        for name in vector_math.names(w, fused):
-            machine.publish(name.removeprefix("@"), loaded)
+    entry = store.entry(f"runtime {width} {fused}", {"identity": "runtime"}, make)
+    loaded = machine.Loaded(entry.code)
+    for name in entry.facts["elementary"]:
+        machine.publish(name.removeprefix("@"), loaded)
     services = (ctypes.c_void_p * len(tables.SERVICES)).from_address(loaded.variable("services"))
     services[:] = [_services()[name] for name in tables.SERVICES]
     word, address = ctypes.c_int64, ctypes.c_void_p
@@ -117,7 +117,7 @@ def described(signature: Signature, kernels: Kernels, bound: Mapping[str, float]
         "output_size": sum(map(math.prod, signature.output_shapes)),
         "scratch_size": kernels.scratch,
         "single_scratch_size": kernels.single_scratch if alone else kernels.scratch,
-        "unshared": pools.unshared(signature.operations),
+        "unshared": unshared(signature.operations),
         "otherwise": id(otherwise),
         "states": kernels.states,
         "varying": kernels.varying,

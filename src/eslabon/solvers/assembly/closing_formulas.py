@@ -13,9 +13,8 @@ from eslabon.algebra.quaternions import rotation_vector_from_quaternion
 from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.function import Function
-from eslabon.compiler.signature import Argument
 from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition, redundancy_is_constant

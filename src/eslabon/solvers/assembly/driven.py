@@ -14,8 +14,7 @@ import numpy as np
 
 from eslabon.arguments import choice, finite, states
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
 from eslabon.formulas.inputs import Q, V

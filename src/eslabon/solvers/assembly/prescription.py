@@ -11,8 +11,7 @@ from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotatio
 from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, names, states, text
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import generic, rank

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.compiler.calls import subroutine
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import Q
 from eslabon.kinematics.tree import chain
 from eslabon.least_squares import DAMPING, LOOK

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler import threads as pools
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
+from eslabon.compiler.function import pool
 from eslabon.coordinates.partition import RANK, partition, redundancy_is_constant
 from eslabon.formulas.inputs import Q
 from eslabon.kinematics.closure import equations
@@ -125,7 +124,7 @@ def judged(m: Model, q: Floats, frame: str, part: str, threads: int | None = Non
     if native is not None and not _is_large(own) and len(q):
         return block(q, threads)
     blocks = [q[k : k + BLOCK] for k in range(0, len(q), BLOCK)] or [q]
-    several = list(map(block, blocks) if threads == 1 else pools.pool().map(block, blocks))
+    several = list(map(block, blocks) if threads == 1 else pool().map(block, blocks))
     return Judged(*(np.concatenate(y) for y in zip(*several, strict=True)))
 
 

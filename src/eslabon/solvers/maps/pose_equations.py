@@ -15,8 +15,7 @@ from eslabon.algebra.rotations import rotation_from_rpy
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.partition import around, partition, redundancy_is_constant
 from eslabon.errors import ModelError
 from eslabon.formulas.inputs import Q

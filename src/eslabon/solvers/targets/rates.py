@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.formulas.inputs import Q, V
 from eslabon.kinematics.closure import equations, row_names

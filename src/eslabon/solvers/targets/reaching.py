@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from eslabon.arguments import choice, count, flag, positive
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
-from eslabon.compiler.signature import Argument
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (
     SINGULAR_WORDS,
