@@ -14,7 +14,9 @@ from eslabon.errors import EslabonError, InputError, ModelError, ReadError, show
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 T = TypeVar("T")
-UNHASHABLE = (TypeError, NotImplementedError)  # what a list raises where a name is looked up, and a CasADi symbol
+UNHASHABLE = (
+    Exception,
+)  # what a lookup raises: TypeError of a list, another of a CasADi symbol, any of a broken __eq__
 
 
 def floats(value: Any, name: str) -> Floats:

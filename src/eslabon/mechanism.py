@@ -1312,7 +1312,7 @@ class Mechanism(model.Model):
         try:
             native = self._derivatives[quantity, by, frame, axes, formulation, along, held]
         except UNHASHABLE:
-            options = {"by": by, "frame": frame, "axes": axes, "formulation": formulation, "along": along, "held": held}
+            options = {"frame": frame, "axes": axes, "formulation": formulation, "along": along}
             raise unhashable(quantity=quantity, **options) from None
         return native(*arrays, **more)
 

@@ -6,7 +6,7 @@ function does not take by itself, goes the careful way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, partial
 from inspect import Parameter, Signature, signature
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import UNHASHABLE, choice, finite, floats, has_symbols, mapping, positive
 from eslabon.compiler.evaluate import function_of
-from eslabon.compiler.formula import Formula, requested
+from eslabon.compiler.formula import Formula, canonical_options, requested
 from eslabon.compiler.function import Function
 from eslabon.compiler.trace import expression
 from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
@@ -77,23 +77,28 @@ class Items(tuple[tuple[Any, Any], ...]):
 
 @dataclass(frozen=True, eq=False)
 class Strange:
-    """A value that no key can hold, as a part of a key: the careful way says what is wrong with it."""
+    """A value that no key can hold, as a part of a key that is never found again: the careful way takes or refuses it."""
 
     value: Any
 
 
 def hashable(value: Any) -> Any:
     """The value of an option as a part of a key: a list or an array as a tuple, a dictionary as its items."""
+    if value is None or type(value) in (str, int, float, bool):
+        return value
     if isinstance(value, Mapping):
         return Items((name, hashable(x)) for name, x in value.items())
-    value = value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray | np.generic):
+        return hashable(value.tolist()) if value.dtype != object else Strange(value)
     if isinstance(value, list | tuple):
         return tuple(map(hashable, value))
-    try:
-        hash(value)
-    except UNHASHABLE:
-        return Strange(value)
-    return value
+    if isinstance(value, Set) and all(isinstance(x, str) for x in value):
+        return frozenset(map(str.__str__, value))
+    return str.__str__(value) if isinstance(value, str) else Strange(value)
+
+
+def _is_strange(part: Any) -> bool:
+    return isinstance(part, Strange) or (isinstance(part, tuple) and any(map(_is_strange, part)))
 
 
 def _given(value: Any) -> Any:
@@ -106,13 +111,17 @@ def _given(value: Any) -> Any:
 
 
 def unhashable(**options: Any) -> ModelError:
-    """The error for the option that no key can hold."""
-    for name, value in options.items():
-        try:
-            hash(value)
-        except UNHASHABLE:
-            return ModelError(f"{name} is a text, a number or left out; it is {shown(value)}.")
-    raise AssertionError("all options can stand in a key")
+    """The error for the option by which a lookup failed: one without a hash, or else one that may not be comparable."""
+    name, value = max(options.items(), key=lambda x: (not _has_hash(x[1]), not isinstance(x[1], str | None)))
+    return ModelError(f"{name} is a text, a number or left out; it is {shown(value)}.")
+
+
+def _has_hash(value: Any) -> bool:
+    try:
+        hash(value)
+    except UNHASHABLE:
+        return False
+    return True
 
 
 def options_of_verb(m: Model, name: str) -> list[str]:
@@ -180,6 +189,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
     def __init__(self, m: Model, names: Callable[[Model, str], list[str]] = options_of_verb) -> None:
         super().__init__()
         self.m, self._names = m, names
+        self._derives = names is options_of_derivative
         self._made: dict[Key, Function] = {}
         self._entries: dict[Key, Callable[..., Any]] = {}
         self._plain: dict[Key, Function] = {}  # for calls with arrays alone
@@ -193,16 +203,17 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
             return self._plain[key].general(*arrays)
         name, *values = key
         given = dict(zip(self._names(self.m, name), map(_given, values), strict=True)) | more
-        call, by = _Call.taken_from(self.m, given), given.pop("by", None)
-        formula, by = (quantity(self.m, name), None) if by is None else self._derived(name, by, given)
+        call = _Call.taken_from(self.m, given)
+        formula, by = self._derived(name, given) if self._derives else (quantity(self.m, name), None)
         options = options_of(self.m, formula, given)
         if has_symbols(*arrays, *call.values):
             return self._expression(formula, by, options, call, arrays)
-        asked = (formula, by, tuple(options.items()), *call.asked)
+        asked = (formula, by, canonical_options(formula, options.items()), *call.asked)
         function = self._made.get(asked)
         if function is None:
-            function = self._made[asked] = self._function(*asked)
-        if call.tolerance is None and call.singular is None:  # which native code knows nothing of
+            function = self._made[asked] = self._function(formula, by, options, *call.asked)
+        # native code knows nothing of tolerances, and strange values are not found again
+        if call.tolerance is None and call.singular is None and not _is_strange(key):
             if (entry := self._entries.get((key, asked))) is None:
                 entry = self._entries[key, asked] = function.entry(partial(self.careful, key))
             self[key] = entry
@@ -210,10 +221,11 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
             self._plain[key] = function
         return function.general(*arrays, *call.values, out=call.out, threads=call.threads)
 
-    def _derived(self, name: str, by: Any, given: dict[str, Any]) -> tuple[Formula, str | None]:
+    def _derived(self, name: str, given: dict[str, Any]) -> tuple[Formula, str | None]:
         """The formula of a derivative, and what it is still to be differentiated by."""
         from eslabon.solvers.derived_formulas import ALONG, derived
 
+        by = given.pop("by")
         along, held = choice(given.pop("along"), "along", ALONG), given.pop("held")
         for option in ("frame", "axes", "formulation"):
             if given[option] is None:
@@ -230,7 +242,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         return expression(self.m, request, (*arrays, *call.values))
 
     def _function(
-        self, formula: Formula, by: str | None, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],
+        self, formula: Formula, by: str | None, options: dict[str, Any], parameters: tuple[str, ...],
         external: tuple[str, ...], tolerance: float | None, singular: str | None,
     ) -> Function:  # fmt: skip
         """The native function of a quantity, or of its derivative, with its checks."""
@@ -239,7 +251,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
             from eslabon.dynamics.applied import check_external
 
             check_external(m, external)
-        request = requested(m, formula, dict(options), parameters, external, by)
+        request = requested(m, formula, options, parameters, external, by)
         if m.rheonomic and formula.timed and TIME not in parameters:
             name = formula.name.removesuffix("_along_closed").removesuffix("_along_frozen")
             asked = name if name == formula.name and by is None else f"the derivative of {name}"

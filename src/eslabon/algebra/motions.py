@@ -73,6 +73,8 @@ def position_of(pose: Array) -> Array:
 def check_pose(pose: Array) -> Array:
     """The pose itself, if it is one: a rotation, a finite position, and the last row (0, 0, 0, 1).
 
+    >>> check_pose(np.eye(4)).shape
+    (4, 4)
     >>> check_pose(np.eye(4)[::-1])
     Traceback (most recent call last):
     eslabon.errors.RotationError: this pose does not end in the row (0, 0, 0, 1), which it misses by 1.

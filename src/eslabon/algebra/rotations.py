@@ -51,6 +51,8 @@ GIMBAL_LOCK = 2 * np.finfo(float).eps
 def check_rotation(rotation: Array) -> Array:
     """The matrix itself, if it is a rotation: orthogonal to within 1e-6, with determinant +1.
 
+    >>> check_rotation(np.eye(3)).shape
+    (3, 3)
     >>> check_rotation(np.diag([1, 1, -1]))
     Traceback (most recent call last):
     eslabon.errors.RotationError: this matrix is not a rotation but a reflection, for its determinant is -1; turn one

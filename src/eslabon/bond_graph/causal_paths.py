@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, choice, count, finite, flag, known_words, names
+from eslabon.arguments import LARGEST, Floats, choice, count, finite, flag, known_words, names
 from eslabon.bond_graph.numbers import inputs, state
 from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
@@ -89,7 +89,7 @@ class CausalPath:
         self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, s: complex = 1.0
     ) -> np.ndarray[Any, Any]:
         """The gain at states (..., n) and inputs (..., nu), for a value of s."""
-        if isinstance(s, bool) or not isinstance(s, int | float | complex | np.number) or not np.isfinite(s):
+        if isinstance(s, bool) or not isinstance(s, int | float | complex | np.number) or not abs(s) <= LARGEST:
             raise InputError(f"s is a finite number, real or complex; it is {shown(s)}.")
         if s == 0 and self.power < 0:
             raise SingularityError(f"the gain of this path has s^{self.power} and is not finite at s = 0.")

@@ -20,7 +20,7 @@ from eslabon.coordinates.massless import structure
 from eslabon.errors import InputError, ModelError, SingularityWarning, depth_of_user
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.quantities import quantity
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.simulate.run_errors import SimulationError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class MechanismGraph(BondGraph):
         """See `Mechanism.bond_graph`."""
         from eslabon.bond_graph.mechanism_drawing import MechanismDrawing
 
-        if not m.nv:
+        if not as_model(m).nv:
             raise ModelError(f"{m.name} has no degrees of freedom; there is nothing for a bond graph to tell.")
         choice(gravity, "gravity", GRAVITY)
         drawing = MechanismDrawing(m, gravity, mapping(drives, "drives"))

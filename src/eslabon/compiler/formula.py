@@ -188,7 +188,7 @@ class Request:
     @cached_property
     def identity(self) -> tuple[Any, ...]:
         """Tells requests apart by content: two that are equal have one graph."""
-        return self.formula, canonical(self.options), self.parameters, self.external, self.by
+        return self.formula, canonical_options(self.formula, self.options), self.parameters, self.external, self.by
 
     def key(self, owner: Owner) -> str:
         """Determines the graph in every process: the owner, the request, and the code that traces it."""
@@ -223,13 +223,7 @@ def requested(
         raise ModelError(f"{formula.name} of {owner.name} does not depend on '{by}'{suggest(by, known)}")
     values = tuple((name, options.get(name, default)) for name, default in formula.options.items())
     request = Request(formula, values, parameters, external, by)
-    try:
-        request.identity  # noqa: B018 - which looks at every value
-    except TypeError:
-        name, value = next((name, x) for name, x in values if not _is_canonical(x))
-        raise ModelError(
-            f"{formula.name}: {name} is a text, a number, a tuple of such or left out; it is {shown(value)}."
-        ) from None
+    request.identity  # noqa: B018 - which looks at every value
     return request
 
 
@@ -277,12 +271,17 @@ def canonical(value: Any) -> Any:
     raise TypeError(f"{shown(value)} cannot be told from another {type(value).__name__}: it has no digest.")
 
 
-def _is_canonical(value: Any) -> bool:
-    try:
-        canonical(value)
-    except TypeError:
-        return False
-    return True
+def canonical_options(formula: Formula, options: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    """Options as a part of a key; an error where a value cannot be told from another one."""
+    made = []
+    for name, value in options:
+        try:
+            made.append((name, canonical(value)))
+        except Exception:  # the value's own errors too
+            raise ModelError(
+                f"{formula.name}: {name} is a text, a number, a tuple of such or left out; it is {shown(value)}."
+            ) from None
+    return tuple(made)
 
 
 def in_family(owner: Owner, request: Request) -> Request:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import Floats, number
+from eslabon.arguments import Floats, instance, number
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, shown
 from eslabon.model import Model
@@ -33,6 +33,13 @@ class Samples(NamedTuple):
     q: Floats
     v: Floats
     x: Floats
+
+
+def as_motion(motion: Any) -> Motion:
+    """The motion itself, or a sentence for whatever else is given in its place."""
+    from eslabon.simulate.simulated_motion import Motion
+
+    return instance(motion, "motion", Motion, "a motion, as m.simulate gives one")
 
 
 def at_samples(motion: Motion, period: float) -> Samples:

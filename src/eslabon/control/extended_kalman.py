@@ -13,7 +13,7 @@ from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.control.covariances import covariance as covariance_of
-from eslabon.control.estimates import SENSING, Estimates, at_samples, positions, state_units
+from eslabon.control.estimates import SENSING, Estimates, as_motion, at_samples, positions, state_units
 from eslabon.control.kalman_formulas import packed, unpacked
 from eslabon.control.measurements import sensors
 from eslabon.control.stepwise_law import c_source, stepwise
@@ -174,7 +174,7 @@ class ExtendedKalmanFilter:
         motion's times that are samples."""
         m, size = self.m, self.design.size(self.m)
         expected = 2 * size + m.nu
-        if motion.x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
+        if as_motion(motion).x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
             raise InputError(
                 f"{motion!r} was not driven by this filter's law: it has {motion.x.shape[-1]} states of a law, not {expected}."
             )

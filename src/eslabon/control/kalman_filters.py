@@ -19,7 +19,7 @@ from eslabon.control.covariances import covariance as covariance_of
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.linear_system import System
 from eslabon.control.numerical_failures import explained
-from eslabon.control.observers import Observer, full_order
+from eslabon.control.observers import Observer, full_order, numbers_or_symbols
 from eslabon.control.plant import Plant, gathered, number, plant_of
 from eslabon.control.ranks import kalman_rank
 from eslabon.displays import displayed
@@ -165,7 +165,7 @@ class KalmanFilter:
 
     def start(self, estimate: Floats) -> Floats:
         """Its states for an estimate to start from."""
-        return joined(estimate, packed(self.initial))
+        return joined(numbers_or_symbols(estimate, "estimate", self.plant.n, "states"), packed(self.initial))
 
     def estimate(self, z: Any, y: Any) -> Any:
         """The estimate from its states and what is measured."""

@@ -30,10 +30,11 @@ large, too small, or of too different sizes; choose other units, or scale its st
         @wraps(function)
         def guarded(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
             try:
-                return function(*arguments, **options)
+                with np.errstate(over="raise"):
+                    return function(*arguments, **options)
             except EslabonError:
                 raise
-            except (np.linalg.LinAlgError, ValueError, OverflowError) as error:
+            except (np.linalg.LinAlgError, ValueError, ArithmeticError) as error:
                 if type(error) is ValueError and "infs or NaNs" not in str(
                     error
                 ):  # SciPy's word for an overflow before

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import times
-from eslabon.arguments import Floats, finite
+from eslabon.algebra.arrays import is_symbolic, times
+from eslabon.arguments import Floats, finite, floats, states
 from eslabon.control.numerical_failures import explained
 from eslabon.control.plant import Plant, number, plant_of
 from eslabon.control.pole_placement import place
@@ -83,11 +83,12 @@ class Observer:
 
     def start(self, estimate: Floats) -> Floats:
         """Its state for an estimate at the start, (..., n)."""
-        return times(self.Z, estimate)
+        return times(self.Z, numbers_or_symbols(estimate, "estimate", self.plant.n, "states"))
 
     def estimate(self, z: Any, y: Any) -> Any:
         """x_hat."""
-        return times(self.M, z) + times(self.N, y)
+        z = numbers_or_symbols(z, "z", self.size, "states of its own")
+        return times(self.M, z) + times(self.N, numbers_or_symbols(y, "y", len(self.plant.C), "outputs"))
 
     def advance(self, z: Any, y: Any, x: Any, drive: Any) -> Any:
         """z', the estimate x given and with B u for `drive`."""
@@ -142,6 +143,13 @@ class Observer:
         every = f", every {self.period:g} s" if self.period else ""
         poles = ", ".join(map(number, self.poles[:6])) + (", ..." if self.size > 6 else "")
         return f"<{self.title} of {self.plant.n} states from {', '.join(self.plant.outputs)}{every}; poles {poles}>"
+
+
+def numbers_or_symbols(value: Any, name: str, count: int, noun: str) -> Any:
+    """What goes into an observer: an expression as it is, or numbers `(..., count)`."""
+    if is_symbolic(value) and value.numel() != count:
+        raise InputError(f"{name} has {value.numel()} expressions; the observer has {count} {noun}.")
+    return value if is_symbolic(value) else states(value, name, count, "the observer", noun, floats)
 
 
 @explained("the observer")

@@ -18,7 +18,7 @@ from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, finite, known_words, positive, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.control.control_law import ControlLaw
-from eslabon.control.estimates import SENSING, Estimates, at_samples, state_units
+from eslabon.control.estimates import SENSING, Estimates, as_motion, at_samples, state_units
 from eslabon.control.kalman_filters import KalmanFilter
 from eslabon.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.control.numerical_failures import explained
@@ -108,7 +108,7 @@ class OutputFeedback:
         m, lm, n = self.m, self.model, len(self.model.states)
         i, size = list(lm.layout.partition.independent), self.observer.size
         expected = size + (0 if self.period is None else n + m.nu)
-        if motion.x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
+        if as_motion(motion).x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
             raise InputError(
                 f"{motion!r} was not driven by this law: it has {motion.x.shape[-1]} states of a law, not {expected}."
             )

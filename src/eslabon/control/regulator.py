@@ -193,6 +193,10 @@ def finite_horizon_lqr(
             f"A and B are matrices, or as many as there are times; their shapes are {dynamics.shape} and {inputs.shape}."
         )
     n, m = dynamics.shape[-1], inputs.shape[-1]
+    if not n or not m:
+        raise InputError(
+            f"A and B have a state and an input at least; their shapes are {dynamics.shape} and {inputs.shape}."
+        )
     for x, name, shape in ((dynamics, "A", (n, n)), (inputs, "B", (n, m))):
         if x.shape not in (shape, (len(times), *shape)):
             raise InputError(f"{name} has shape {x.shape}; {shape} or {(len(times), *shape)} is expected.")

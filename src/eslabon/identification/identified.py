@@ -251,7 +251,8 @@ class Identification:
         """The actuators' forces for a motion by the identified parameters, offsets of the measurement included."""
         forces = model_forces(self.m, q, v, a)
         Y = evaluate(self.m, ACTUATOR_REGRESSOR, terms=self.terms)(q, v, a)
-        return forces + Y[..., list(self.base.columns)] @ (self.values - self.base.values)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is no number stays in its row
+            return forces + Y[..., list(self.base.columns)] @ (self.values - self.base.values)
 
     def cross_validate(self, motion: Any) -> CrossValidation:
         """How well the identified parameters predict the forces of another recorded motion, in the same filter."""

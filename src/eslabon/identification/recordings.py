@@ -19,8 +19,8 @@ import numpy as np
 
 from eslabon.arguments import Floats, file_path, finite, known_words, positive, states
 from eslabon.displays import displayed
-from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
-from eslabon.model import Model
+from eslabon.errors import InputError, ModelError, ReadError, file_name, shown, suggest
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.pages.notebook import in_time
 from eslabon.sheets import from_inert
@@ -160,7 +160,7 @@ def read_recording(m: Model, path: str | Path) -> Recording:
     ...     print(len(es.identification.read_recording(es.load("elbow"), table).t))
     20
     """
-    made = read_table(m, path, ("q", "tau"))
+    made = read_table(as_model(m), path, ("q", "tau"))
     return _of_motion(m, made)[0] if isinstance(made, Motion) else _fitting(m, Recording(**made))
 
 
@@ -174,7 +174,8 @@ def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Motion | 
         ValueError,
         csv.Error,
     ) as error:  # the second for a name that no file can have, and for other encodings
-        raise ReadError(f"{path}: it cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+        why = str(getattr(error, "strerror", None) or error).rstrip(".")
+        raise ReadError(f"{file_name(path)}: it cannot be read ({why}).") from None
     rows[:1] = [[from_inert(cell) for cell in row] for row in rows[:1]]
     if not rows or not (time := [k for k, h in enumerate(rows[0]) if _TIME.fullmatch(h.strip())]):
         raise ReadError(f"{path}: the first line names the columns, one of them 't' or 't [s]'; there is none.")

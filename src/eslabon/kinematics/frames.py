@@ -134,7 +134,7 @@ def acceleration(m: Model, q: Array, v: Array, a: Array, frame: str | None = Non
     """
     chosen = chosen_frame(m, frame)
     V, A = _twist(m, q, v, a, chosen)
-    if axes == "aligned":
+    if choice(axes, "axes", AXES) == "aligned":
         w, u = halves(V)
         A = A + joined(0 * w, cross(w, u))
     return _in_axes(placement(m, q, chosen), axes, A)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats
+from eslabon.arguments import Floats, instance, known_words
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.displays import displayed
 from eslabon.dynamics.sources import linear_contributions
-from eslabon.errors import InputError, ModelError, suggest
+from eslabon.errors import InputError
 from eslabon.formulas.guards import INPUT_GUARDS
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.quantities import CLOSURE, structure_of
@@ -56,10 +56,7 @@ class Contributions:
 
     def of(self, source: str) -> tuple[Floats, Floats, Floats]:
         """U, V and W of one source."""
-        if source not in self.sources:
-            raise ModelError(
-                f"the linear model of {self.name} has no contribution of {source!r}{suggest(str(source), self.sources)}"
-            )
+        known_words((source,), self.sources, f"the linear model of {self.name} has no contribution of")
         k = self.sources.index(source)
         return self.U[..., k, :, :], self.V[..., k, :, :], self.W[..., k, :, :]
 
@@ -95,10 +92,7 @@ class Contributions:
         return _text((*self.sources, "total"), MATRICES, zip(*values, strict=True))
 
     def _place(self, name: str) -> int:
-        if name not in self.coordinates:
-            raise ModelError(
-                f"the linear model of {self.name} has no coordinate {name!r}{suggest(str(name), self.coordinates)}"
-            )
+        known_words((name,), self.coordinates, f"the linear model of {self.name} has no coordinate")
         return self.coordinates.index(name)
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
@@ -125,6 +119,7 @@ def contributions(lm: LinearModel) -> Contributions:
     >>> made.sources, bool(abs(made.W.sum(axis=-3) - lm.W).max() < 1e-12)
     (('link2', 'link3', 'link5', 'link4'), True)
     """
+    instance(lm, "lm", LinearModel, "a linear model, as m.linearize gives one")
     m, call = lm.layout.model, lm.layout.request
     sources = _sources(m, lm.layout.partition, call.external)
     values = call(CONTRIBUTIONS, {"partition": lm.layout.partition, "sources": sources}, lm.q, lm.v, lm.tau)

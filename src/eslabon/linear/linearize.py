@@ -24,7 +24,7 @@ from eslabon.formulas.quantities import CLOSURE, MASS, structure_of
 from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import Layout, LinearModel
 from eslabon.linear.measured import actuator_names, measured, state_names
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
@@ -107,7 +107,7 @@ def linearize(
     >>> es.linear.linearize(es.load("cart_pole"), [0.0, 0.0])
     <LinearModel: linear model of cart_pole in x, theta; 4 states, 1 inputs, 1 outputs>
     """
-    call = _Call(m, external, parameters, tolerance, t)
+    call = _Call(as_model(m), external, parameters, tolerance, t)
     asked = outputs if outputs is None or isinstance(outputs, str) else names(outputs, "outputs")
     chosen = None if independent is None else partition_by(m, independent, "elimination")
     needs = finite if tau is None else floats  # with all given, a NaN stays in its row, as in every verb

@@ -19,7 +19,7 @@ from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, velocity_names, velocity_units
 from eslabon.plotting import axis_label, curves, panels, saved
 from eslabon.simulate.simulated_motion import FORCE
@@ -155,7 +155,7 @@ def compare_response(
     >>> bool(abs(response.residual).max() < 1e-3 * abs(response.true).max())
     True
     """
-    (q0, v0, a0), t0 = _motion(m, nominal, "nominal")
+    (q0, v0, a0), t0 = _motion(as_model(m), nominal, "nominal")
     (q1, v1, a1), t1 = _motion(m, perturbed, "perturbed")
     if q0.shape != q1.shape:
         raise InputError(

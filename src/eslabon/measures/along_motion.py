@@ -13,7 +13,7 @@ from eslabon.arguments import Floats
 from eslabon.errors import ModelError
 from eslabon.measures.assembled_designs import States, assembled
 from eslabon.measures.given_motion import given_motion
-from eslabon.measures.measure import Measure, Measured
+from eslabon.measures.measure import Measure, Measured, as_mechanism
 from eslabon.measures.native_batches import Designs, in_blocks, number_of
 from eslabon.mechanism import Mechanism
 
@@ -58,7 +58,7 @@ class AlongMotion(Measure):
         object.__setattr__(self, "motion", made)
 
     def columns(self, m: Mechanism) -> Mapping[str, str]:
-        columns = self._columns(m)
+        columns = self._columns(as_mechanism(m))
         self.motion.check(m)
         return columns
 

@@ -11,8 +11,8 @@ import numpy as np
 from eslabon.arguments import names
 from eslabon.errors import InputError, shown
 from eslabon.measures.assembled_designs import variant
-from eslabon.measures.measure import Measure, Measured
-from eslabon.measures.native_batches import Designs, not_finite, number_of, reason_of
+from eslabon.measures.measure import Measure, Measured, as_mechanism
+from eslabon.measures.native_batches import Designs, as_designs, not_finite, number_of, reason_of
 from eslabon.mechanism import Mechanism
 
 
@@ -56,6 +56,7 @@ class Called(Measure):
         return "value" if self.title is None else self.title
 
     def columns(self, m: Mechanism) -> Mapping[str, str]:
+        as_mechanism(m)
         if self.given is not None:
             return dict.fromkeys(self.given, "")
         return dict.fromkeys(self._nominal(m) or [self.name], "")  # one number, if that cannot be asked
@@ -68,6 +69,8 @@ class Called(Measure):
         return known[m.digest]
 
     def with_columns(self, m: Mechanism, designs: Designs) -> Measure:
+        as_mechanism(m)
+        designs = as_designs(designs)
         if self.given is not None or self._nominal(m) is not None:
             return self
         for k in range(min(number_of(designs), self.together())):
@@ -86,7 +89,8 @@ class Called(Measure):
         return 16  # it may take its time
 
     def measured(self, m: Mechanism, designs: Designs) -> Measured:
-        columns, n = self.columns(m), number_of(designs)
+        columns, designs = self.columns(m), as_designs(designs)
+        n = number_of(designs)
         values, reasons = {name: np.full(n, np.nan) for name in columns}, {}
         for k in range(n):
             try:

@@ -11,6 +11,7 @@ from eslabon.errors import ModelError
 from eslabon.kinematics.frames import default_frame
 from eslabon.measures.along_motion import AlongMotion, mean_in_time
 from eslabon.measures.assembled_designs import States
+from eslabon.measures.measure import as_mechanism
 from eslabon.mechanism import Mechanism
 from eslabon.solvers.singularities import PARTS, frame_if_any
 
@@ -70,7 +71,7 @@ class Condition(AlongMotion):
 
     def parallel(self, m: Mechanism) -> bool:
         """Whether it is of the loops."""
-        return self._kind(m) == "parallel"
+        return self._kind(as_mechanism(m)) == "parallel"
 
     def _kind(self, m: Mechanism) -> str:
         return self.kind or ("parallel" if m.closed else "serial")

@@ -12,6 +12,7 @@ from eslabon.errors import InputError, ModelError
 from eslabon.linear.linear_model import LinearModel
 from eslabon.measures.assembled_designs import assembled
 from eslabon.measures.given_motion import JointStates, given_motion
+from eslabon.measures.measure import as_mechanism
 from eslabon.measures.native_batches import Designs, Rows, number_of
 from eslabon.mechanism import Mechanism
 
@@ -26,6 +27,7 @@ class OperatingPoint:
 
     def check(self, m: Mechanism) -> None:
         """Refuse what is no configuration of a mechanism, or no forces of its actuators."""
+        as_mechanism(m)
         if self.at is not None:
             self.at.check(m)
         elif self.tau is not None:
@@ -33,6 +35,7 @@ class OperatingPoint:
 
     def of(self, m: Mechanism) -> LinearModel:
         """The linear model of one mechanism."""
+        as_mechanism(m)
         if self.at is not None:
             return m.linearize(self.at.completed(m)[0][0])
         found = m.equilibrium(tau=self.tau, guess=self.guess)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import Any
 
-from eslabon.arguments import Floats
+from eslabon.arguments import Floats, instance
 from eslabon.compiler.source_digest import code_digest
 from eslabon.displays import displayed
 from eslabon.mechanism import Mechanism
@@ -31,6 +32,11 @@ class Measured:
         count = len(next(iter(self.values.values()), ()))
         failed = f", {len(self.reasons)} failed" if self.reasons else ""
         return f"<Measured: {', '.join(self.values)} of {count} design{'s' * (count != 1)}{failed}>"
+
+
+def as_mechanism(m: Any) -> Mechanism:
+    """The mechanism itself, or a sentence for whatever else is given in its place."""
+    return instance(m, "m", Mechanism, "a mechanism, as es.load gives one")
 
 
 class Measure(ABC):

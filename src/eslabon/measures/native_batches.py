@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from eslabon.arguments import Floats
-from eslabon.errors import EslabonError
+from eslabon.arguments import Floats, floats, mapping
+from eslabon.errors import EslabonError, InputError
 from eslabon.measures.measure import Measured
 
 STATES = 2**20  # evaluated at once, at most
@@ -47,6 +47,22 @@ def number_of(designs: Designs) -> int:
     return len(next(iter(designs.values())))
 
 
+def as_designs(designs: Any) -> dict[str, Floats]:
+    """Parameters `(n,)` by name, or a sentence for whatever else is given in their place.
+
+    >>> as_designs({"m1": [0.1, 0.2], "m2": 0.3})
+    Traceback (most recent call last):
+    ...
+    eslabon.errors.InputError: designs have as many values of each parameter, as in {'m1': [0.1, 0.2]}; the shapes are (2,), ().
+    """
+    made = {name: floats(values, f"designs['{name}']") for name, values in mapping(designs, "designs").items()}
+    shapes = dict.fromkeys(values.shape for values in made.values())
+    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
+        told = f"the shapes are {', '.join(map(str, shapes))}" if shapes else "there are none"
+        raise InputError(f"designs have as many values of each parameter, as in {{'m1': [0.1, 0.2]}}; {told}.")
+    return made
+
+
 def chosen(designs: Designs, rows: Rows) -> dict[str, Floats]:
     """Some of the designs."""
     return {name: values[rows] for name, values in designs.items()}
@@ -59,6 +75,7 @@ def in_blocks(
 
     Where f raises, it is asked for halves of a block, down to the design that is at fault: its reason is what was said.
     """
+    designs = as_designs(designs)
     n, size = number_of(designs), max(1, STATES // max(1, states))
     parts: list[tuple[Rows, Measured]] = []
     reasons: dict[int, str] = {}

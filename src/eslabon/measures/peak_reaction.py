@@ -11,6 +11,7 @@ import numpy as np
 from eslabon.arguments import Floats, known_words, names
 from eslabon.measures.along_motion import AlongMotion
 from eslabon.measures.assembled_designs import States
+from eslabon.measures.measure import as_mechanism
 from eslabon.mechanism import Mechanism
 
 
@@ -54,7 +55,7 @@ class PeakReaction(AlongMotion):
 
     def places(self, m: Mechanism) -> list[int]:
         """Where its joints and loops stand in `m.reactions`."""
-        return [_transmitting(m).index(name) for name in self._joints(m)]
+        return [_transmitting(m).index(name) for name in self._joints(as_mechanism(m))]
 
     def _values(self, states: States) -> Mapping[str, Floats]:
         wrenches = states.of("reactions", "q", "v", "a")

@@ -15,7 +15,7 @@ from eslabon.formulas.quantities import quantity as formula_of
 from eslabon.measures.along_motion import filled, mean_in_time
 from eslabon.measures.assembled_designs import States, assembled
 from eslabon.measures.given_motion import given_motion
-from eslabon.measures.measure import Measure, Measured
+from eslabon.measures.measure import Measure, Measured, as_mechanism
 from eslabon.measures.native_batches import Designs, in_blocks, number_of, threads
 from eslabon.measures.quantity_columns import Part, parts_of
 from eslabon.mechanism import Mechanism
@@ -89,7 +89,7 @@ class Quantity(Measure):
         return 1 if self.reduce else len(self.motion)
 
     def columns(self, m: Mechanism) -> Mapping[str, str]:
-        self.motion.check(m)
+        self.motion.check(as_mechanism(m))
         self._formula(m)
         return {self._column(part): part.unit for part in self.parts(m)}
 
@@ -122,7 +122,7 @@ class Quantity(Measure):
 
     def parts(self, m: Mechanism) -> list[Part]:
         """The numbers that its columns are, in their order."""
-        return parts_of(m, formula_of(m, self.quantity))
+        return parts_of(as_mechanism(m), formula_of(m, self.quantity))
 
     def _column(self, part: Part) -> str:
         return f"{self.name}{part.name}" if part.name.startswith("[") else f"{self.name}.{part.name}"

@@ -11,8 +11,8 @@ import numpy as np
 from eslabon.arguments import floats, mapping, positive
 from eslabon.errors import EslabonError, InputError, shown
 from eslabon.measures.assembled_designs import variant
-from eslabon.measures.measure import Measure, Measured
-from eslabon.measures.native_batches import Designs, number_of, threads
+from eslabon.measures.measure import Measure, Measured, as_mechanism
+from eslabon.measures.native_batches import Designs, as_designs, number_of, threads
 from eslabon.mechanism import Mechanism
 from eslabon.solvers.maps.map_coordinates import map_grid
 from eslabon.solvers.workspace_map import MOST
@@ -67,7 +67,7 @@ class ReachableWorkspace(Measure):
         positive(self.least, "least", zero=True)
 
     def columns(self, m: Mechanism) -> Mapping[str, str]:
-        grid = map_grid(m, self.frame, self.box, self.shape, MOST)  # or a sentence
+        grid = map_grid(as_mechanism(m), self.frame, self.box, self.shape, MOST)  # or a sentence
         units = [grid.units[k] for k in grid.varied]
         unit = " ".join(u + POWERS[units.count(u)] for u in dict.fromkeys(units))
         return {self.name: unit, f"{self.name}.share": "", f"{self.name}.dexterity": ""}
@@ -76,7 +76,8 @@ class ReachableWorkspace(Measure):
         return 16  # designs of so many poses each
 
     def measured(self, m: Mechanism, designs: Designs) -> Measured:
-        columns, n = list(self.columns(m)), number_of(designs)
+        columns, designs = list(self.columns(m)), as_designs(designs)
+        n = number_of(designs)
         found, reasons = np.full((n, len(columns)), np.nan), {}
         for k in range(n):
             try:

@@ -102,7 +102,7 @@ class Expression:
 
     def renamed(self, names: Mapping[str, str]) -> Expression:
         """The expression with other names of its parameters."""
-        mapping(names, "names")
+        names = mapping(names, "names")
         if self.operation == "name":
             return parameter(names.get(str(self.arguments[0]), str(self.arguments[0])))
         made = tuple(a.renamed(names) if isinstance(a, Expression) else a for a in self.arguments)

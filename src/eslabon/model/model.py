@@ -726,5 +726,5 @@ def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
 def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | None = None) -> Any:
     try:
         return items[name]
-    except (KeyError, *UNHASHABLE):  # the latter for what cannot be a name, such as a list
+    except UNHASHABLE:  # a KeyError, or what cannot be a name, such as a list
         raise ModelError(f"{refusal} {shown(name)}{suggest(name, items, otherwise)}") from None

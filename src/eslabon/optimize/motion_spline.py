@@ -114,7 +114,7 @@ class MotionSpline:
             s = np.clip((flat[own] - self.breaks[k]) / T, 0.0, 1.0)
             for order in range(ORDERS + 1):
                 made[order, own] = spline(s, order) / T**order
-        x, v, a, jerk = made.reshape(ORDERS + 1, *np.shape(t), -1)
+        x, v, a, jerk = made.reshape(ORDERS + 1, *np.shape(t), made.shape[-1])
         return x, v, a, jerk
 
     def at_places(self, places: tuple[Floats, ...]) -> tuple[Floats, Floats, Floats, Floats]:

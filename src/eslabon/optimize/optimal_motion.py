@@ -105,7 +105,9 @@ class OptimalMotion:
             outside = times.min() if times.min() < -slack else times.max()
             raise InputError(f"the motion takes {self.duration:.6g} s; t = {outside:g} s lies outside.")
         x, v, a, _ = self.spline.at(times)
-        near = self.q[np.abs(self.t[:, None] - times.reshape(1, -1)).argmin(axis=0)].reshape(*times.shape, -1)
+        near = self.q[np.abs(self.t[:, None] - times.reshape(1, -1)).argmin(axis=0)].reshape(
+            *times.shape, self.q.shape[-1]
+        )
         q, v, a = self.driven.completed(x, v, a, near, continuation=False)
         return Instants(times, q, v, a, self.m.inverse_dynamics(q, v, a))
 

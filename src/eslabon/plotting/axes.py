@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats
+from eslabon.arguments import Floats, finite, floats, instance, number, positive
+from eslabon.arguments import names as checked_names
 from eslabon.arguments import text as checked_text
+from eslabon.errors import InputError, shown
 from eslabon.plotting.themes import Theme, theme_at
 
 FLAT = 1e-6  # of a cloud's extent: what it may stand out of a plane
@@ -41,8 +43,9 @@ def panel_title(ax: Any, text: str) -> None:
     >>> axes.get_title(loc="left")
     'angles'
     """
+    theme = theme_at(ax)
     if checked_text(text, "text"):
-        ax.set_title(plain(text), loc="left", fontsize=10, color=theme_at(ax).ink)
+        ax.set_title(plain(text), loc="left", fontsize=10, color=theme.ink)
 
 
 def equal_axes(
@@ -61,7 +64,16 @@ def equal_axes(
     >>> axes.get_xlabel(), axes.get_aspect()
     ('x [m]', 1.0)
     """
-    flat = np.asarray(points, dtype=float).reshape(-1, np.shape(points)[-1])
+    theme_at(ax)
+    cloud = floats(points, "points")
+    if cloud.shape[-1:] not in ((2,), (3,)):
+        raise InputError(
+            f"points are two or three coordinates each, (..., 2) or (..., 3); they have shape {cloud.shape}."
+        )
+    if cloud.shape[-1] == 3 and not hasattr(ax, "zaxis"):
+        raise InputError("points have three coordinates, and ax two axes; draw in space with projection='3d'.")
+    names, margin, zoom = checked_names(names, "names"), number(margin, "margin"), positive(zoom, "zoom")
+    flat = cloud.reshape(-1, cloud.shape[-1])
     flat = flat[np.isfinite(flat).all(axis=1)]
     low, high = (flat.min(axis=0), flat.max(axis=0)) if len(flat) else (np.zeros(flat.shape[1]), np.ones(flat.shape[1]))
     middle, extent = (low + high) / 2, high - low
@@ -87,7 +99,10 @@ def drawing_plane(position: Floats) -> Floats | None:
     array([[1., 0., 0.],
            [0., 1., 0.]])
     """
-    away = position - position.mean(axis=0)
+    position = finite(position, "position")
+    if position.ndim != 2 or position.shape[1] != 3:
+        raise InputError(f"position has three coordinates a row, (n, 3); it has shape {position.shape}.")
+    away = position - (position.mean(axis=0) if len(position) else 0.0)
     flat = FLAT * np.abs(away).max(initial=0.0)
     for k in (2, 1, 0):
         if np.abs(away[:, k]).max(initial=0.0) <= flat:
@@ -108,6 +123,9 @@ def direction_name(direction: Floats) -> str:
     >>> direction_name(np.array([0.0, -1.0, 0.0])), direction_name(np.array([0.6, 0.8, 0.0]))
     ('-y', '(0.6, 0.8, 0)')
     """
+    direction = floats(direction, "direction")
+    if direction.shape != (3,):
+        raise InputError(f"direction has three components; it has shape {direction.shape}.")
     if np.abs(direction).max() > 1 - 1e-12:
         k = int(np.argmax(np.abs(direction)))
         return "-" * int(direction[k] < 0) + "xyz"[k]
@@ -130,7 +148,8 @@ def colour_map(theme: Theme) -> Any:
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(colormaps["viridis"](np.linspace(*theme.shades, 256)), f"viridis_{theme.name}")
+    shades = instance(theme, "theme", Theme, "a theme, as es.plotting.theme_of gives one").shades
+    return ListedColormap(colormaps["viridis"](np.linspace(*shades, 256)), f"viridis_{theme.name}")
 
 
 def colour_bar(ax: Any, drawn: Any, label: str) -> Any:
@@ -141,14 +160,17 @@ def colour_bar(ax: Any, drawn: Any, label: str) -> Any:
     >>> es.plotting.colour_bar(axes, axes.scatter([0, 1], [0, 1], c=[0.0, 1.0]), "condition").ax.get_ylabel()
     'condition'
     """
+    theme_at(ax)
+    if not hasattr(drawn, "cmap"):
+        raise InputError(f"drawn has colours, as axes.scatter gives it; it is {shown(drawn)}.")
     bar = ax.get_figure(root=True).colorbar(
-        drawn, ax=ax, label=label, shrink=0.85, pad=0.1 if hasattr(ax, "zaxis") else 0.02
+        drawn, ax=ax, label=checked_text(label, "label"), shrink=0.85, pad=0.1 if hasattr(ax, "zaxis") else 0.02
     )
     bar.outline.set_visible(False)
     return bar
 
 
-def mark(ax: Any, places: Iterable[float], label: str = "") -> None:
+def mark(ax: Any, places: ArrayLike, label: str = "") -> None:
     """Thin upright lines at some places, such as the times of events.
 
     >>> import eslabon as es
@@ -157,5 +179,7 @@ def mark(ax: Any, places: Iterable[float], label: str = "") -> None:
     >>> len(axes.lines)
     2
     """
-    for k, x in enumerate(places):
-        ax.axvline(x, color=theme_at(ax).quiet, linewidth=0.8, linestyle=":", label=label if label and not k else None)
+    colour = theme_at(ax).quiet
+    checked_text(label, "label")
+    for k, x in enumerate(floats(places, "places").ravel()):
+        ax.axvline(x, color=colour, linewidth=0.8, linestyle=":", label=label if label and not k else None)

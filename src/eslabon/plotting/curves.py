@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, choice
+from eslabon.arguments import Floats, choice, flag, floats, known_words, mapping, positive, text
+from eslabon.errors import InputError
 from eslabon.plotting.axes import axis_label, panel_title, plain
 from eslabon.plotting.themes import theme_at
 
@@ -32,7 +33,8 @@ def coinciding(values: Mapping[str, Any], height: float | None = None) -> dict[s
     >>> coinciding({"a": t, "b": 1 - t, "c": t + 1e-14, "d": t + 1e-3})
     {'a = c ≈ d': ['a', 'c', 'd'], 'b': ['b']}
     """
-    arrays = {name: np.asarray(y, dtype=float) for name, y in values.items()}
+    arrays = {name: floats(y, f"values['{name}']") for name, y in mapping(values, "values").items()}
+    height = None if height is None else positive(height, "height", zero=True)
     exact = max(ROUND_OFF * float(np.abs(_finite(arrays.values())).max(initial=0.0)), NOTHING)
     near = max(HALF_A_LINE * (_span(arrays.values()) if height is None else height), exact)
     drawn: dict[str, list[tuple[str, str]]] = {}
@@ -84,20 +86,23 @@ def curves(
     >>> len(lines), axes.get_ylabel()
     (2, 'angles [rad]')
     """
-    theme, order = theme_at(ax), list(values)
-    shown = {k: _some(x[k] if isinstance(x, Mapping) else x, y) for k, y in values.items()}
+    theme, order, log = theme_at(ax), list(mapping(values, "values")), flag(log, "log")
+    if isinstance(x, Mapping):
+        known_words(order, x, "x has no curve", InputError)
+    styles = {k: mapping(own, f"styles['{k}']") for k, own in mapping(styles, "styles").items()}
+    shown = {k: _some(x[k] if isinstance(x, Mapping) else x, values[k], k) for k in order}
     seen = {k: _seen(y, log) for k, (_, y) in shown.items()}
     groups = coinciding(_paired({k: over for k, (over, _) in shown.items()}, seen) if isinstance(x, Mapping) else seen)
     lines = []
     for label, (first, *_) in groups.items():
         over, flat = shown[first]
         thin = {"linewidth": 0.7, "alpha": min(1.0, max(0.2, 3 / len(flat)))} if len(flat) > 1 else {}
-        drawn = ax.plot(over.T, flat.T, **{**theme.curve(order.index(first)), **thin, **(styles or {}).get(first, {})})
+        drawn = ax.plot(over.T, flat.T, **{**theme.curve(order.index(first)), **thin, **styles.get(first, {})})
         for line in drawn[:1]:
             line.set_label(_in_lines(label))
         lines += drawn
     panel_title(ax, title)
-    ax.set_ylabel(plain(axis_label(name or (order[0] if len(order) == 1 else ""), unit)))
+    ax.set_ylabel(plain(axis_label(text(name, "name") or (order[0] if len(order) == 1 else ""), unit)))
     ax.margins(x=0)
     _scaled(ax, (y for _, y in shown.values()), log)
     if len(order) > 1:
@@ -105,11 +110,17 @@ def curves(
     return lines
 
 
-def _some(x: Any, y: Any) -> tuple[Floats, Floats]:
+def _some(x: Any, y: Any, name: str) -> tuple[Floats, Floats]:
     """Some curves of many, (some, n), evenly chosen."""
-    values = np.asarray(y, dtype=float)
-    flat = values.reshape(int(np.prod(values.shape[:-1])), values.shape[-1])
-    over = np.broadcast_to(np.asarray(x, dtype=float), values.shape).reshape(flat.shape)
+    values, along = floats(y, f"values['{name}']"), floats(x, "x")
+    try:
+        over = np.broadcast_to(along, values.shape)
+        flat = values.reshape(int(np.prod(values.shape[:-1])), values.shape[-1])
+    except (ValueError, IndexError):
+        raise InputError(
+            f"a curve has a value for each x; '{name}' has shape {values.shape}, x {along.shape}."
+        ) from None
+    over = over.reshape(flat.shape)
     rows = np.unique(np.linspace(0, len(flat) - 1, min(MANY, len(flat))).astype(int))
     return over[rows], flat[rows]
 
@@ -169,6 +180,7 @@ def legend(ax: Any, where: str = "right", keep: bool = False, **options: Any) ->
     """
     from eslabon.plotting.figures import look
 
+    theme, keep = theme_at(ax), flag(keep, "keep")
     handles, labels = ax.get_legend_handles_labels()
     if choice(where, "where", WHERE) == "none" or not labels:
         return None
@@ -177,7 +189,7 @@ def legend(ax: Any, where: str = "right", keep: bool = False, **options: Any) ->
     columns = -(-len(labels) // COLUMN) if where == "right" else _columns(labels)
     place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if where == "right" else {
         "loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": 4.4}  # fmt: skip
-    with look(theme_at(ax)):
+    with look(theme):
         made = ax.legend(handles, labels, **{**place, "ncols": columns, **options})
     for line in () if keep else made.get_lines():
         line.set(alpha=1.0, linewidth=max(1.5, line.get_linewidth()))

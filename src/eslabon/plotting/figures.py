@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from eslabon.arguments import choice, file_path, flag, positive
+from eslabon.arguments import choice, file_path, flag, positive, text
 from eslabon.arguments import count as checked_count
 from eslabon.atomic_files import write
 from eslabon.errors import InputError, MissingDependencyError, ReadError, shown
@@ -43,7 +43,19 @@ def new_figure(theme: str | Theme | None = None, **options: Any) -> Any:
     _matplotlib()
     from eslabon.plotting.themed_figure import ThemedFigure
 
-    return ThemedFigure(theme_of(theme), **{"layout": "constrained", "dpi": 110, **options})
+    if "figsize" in options:
+        options["figsize"] = _size(options["figsize"], "figsize", "a figure")
+    look = theme_of(theme)
+    try:
+        return ThemedFigure(look, **{"layout": "constrained", "dpi": 110, **options})
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"matplotlib makes no such figure: {str(error).splitlines()[0].rstrip('.')}.") from None
+
+
+def _size(size: Any, name: str, what: str) -> tuple[float, float]:
+    if not isinstance(size, list | tuple) or len(size) != 2:
+        raise InputError(f"{name} is the width and the height of {what}, in inches; it is {shown(size)}.")
+    return positive(size[0], name), positive(size[1], name)
 
 
 @contextmanager
@@ -75,8 +87,9 @@ def panels(
     """
     checked_count(count, "count", 1, MOST_PANELS)
     across = min(count, 2) if across is None else checked_count(across, "across", 1, MOST_PANELS)
-    if not isinstance(size, list | tuple) or len(size) != 2 or not all(positive(x, "size") for x in size):
-        raise InputError(f"size is the width and the height of a panel, in inches; it is {shown(size)}.")
+    size = _size(size, "size", "a panel")
+    text(title, "title")
+    text(bottom, "bottom")
     flag(shared, "shared")
     down = -(-count // across)
     figure = new_figure(theme, figsize=(size[0] * across, size[1] * down + (0.6 if title else 0.3)))

@@ -13,7 +13,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from eslabon.arguments import choice
+from eslabon.arguments import choice, count
 from eslabon.errors import InputError, shown
 
 PALETTE: Mapping[str, str] = MappingProxyType({
@@ -46,7 +46,7 @@ class Theme:
 
     def curve(self, k: int) -> dict[str, Any]:
         """Colour and dashes of the curve number k: after the last colour the first comes again, dashed."""
-        turn, place = divmod(k, len(self.curves))
+        turn, place = divmod(count(k, "k"), len(self.curves))
         return {"color": self.curves[place], "linestyle": DASHES[turn % len(DASHES)]}
 
     def role(self, name: str) -> str:
@@ -138,6 +138,8 @@ def set_theme(name: str | None) -> None:
 def theme_of(name: str | Theme | None = None) -> Theme:
     """The theme of that name; the session's if left out.
 
+    >>> theme_of("dark").paper
+    '#14181d'
     >>> theme_of("dakr")
     Traceback (most recent call last):
     ...

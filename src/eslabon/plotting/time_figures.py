@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from eslabon.arguments import Floats
+from eslabon.arguments import Floats, floats, instance, text
+from eslabon.errors import InputError, shown
 from eslabon.plotting.axes import axis_label
 from eslabon.plotting.curves import curves
 from eslabon.plotting.figures import panels
@@ -34,9 +35,21 @@ def by_unit(title: str, columns: Iterable[tuple[str, str]], values: Floats) -> l
     [('rates', 'm/s', ['a', 'c']), ('rates', 'rad/s', ['b'])]
     """
     made: dict[str, dict[str, Any]] = {}
-    for k, (name, unit) in enumerate(columns):
+    values, pairs = floats(values, "values"), _pairs(columns)
+    if values.shape[-1:] != (len(pairs),):
+        raise InputError(
+            f"values are (..., times, {len(pairs)}), a column for each name; they have shape {values.shape}."
+        )
+    for k, (name, unit) in enumerate(pairs):
         made.setdefault(unit, {})[name] = values[..., k]
     return [InTime(title, unit, own) for unit, own in made.items()]
+
+
+def _pairs(columns: Any) -> list[tuple[str, str]]:
+    try:
+        return [(text(name, "name"), text(unit, "unit")) for name, unit in columns]
+    except (TypeError, ValueError):
+        raise InputError(f"columns are names with units, as in [('q1', 'rad')]; it is {shown(columns)}.") from None
 
 
 def time_figure(
@@ -51,8 +64,13 @@ def time_figure(
     >>> len(figure.axes)
     1
     """
-    shown = list(drawn)
-    made, axes = panels(len(shown), size=size, across=across, theme=theme, title=title, bottom=axis_label("t", "s"))
-    for ax, one in zip(axes, shown, strict=True):
+    kind = "curves in time, es.plotting.InTime"
+    try:
+        given: list[Any] = [*drawn]
+    except TypeError:  # what has no members
+        given = [drawn]
+    panes = [instance(x, "drawn", InTime, kind) for x in given]
+    made, axes = panels(len(panes), size=size, across=across, theme=theme, title=title, bottom=axis_label("t", "s"))
+    for ax, one in zip(axes, panes, strict=True):
         curves(ax, t, one.curves, unit=one.unit, title=one.title, log=one.log)
     return made

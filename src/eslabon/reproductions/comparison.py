@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from eslabon.arguments import instance
 from eslabon.displays import displayed
 from eslabon.language import translated
 
@@ -128,6 +129,7 @@ class Section:
 
     def cells(self, row: Row) -> tuple[str, str, str, str, str]:
         """A row as text; the verdict carries the number of its sentence."""
+        instance(row, "row", Row, "a row of a section")
         note = f" [{self.remarks().index(row.remark) + 1}]" if row.remark else ""
         verdict = translated(row.verdict.value, self.language)
         return row.what, row.printed, row.computed, small(row.difference), f"{verdict}{note}"

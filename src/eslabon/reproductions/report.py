@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from eslabon.arguments import file_path
+from eslabon.arguments import file_path, flag
 from eslabon.atomic_files import write
 from eslabon.displays import displayed
 from eslabon.language import checked, phrase, translated
@@ -138,7 +138,7 @@ class Report:
         page that needs no other file; without `figures` it needs no matplotlib."""
         from eslabon.reproductions.handout import handout
 
-        return handout(self, figures)
+        return handout(self, flag(figures, "figures"))
 
     def __repr__(self) -> str:
         found = Counter(row.verdict.value for _, row in self.rows())

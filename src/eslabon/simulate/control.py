@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, choice, finite
+from eslabon.arguments import Floats, choice, finite, number
 from eslabon.displays import displayed
-from eslabon.errors import InputError
-from eslabon.model import Model
+from eslabon.errors import InputError, shown
+from eslabon.model import Model, as_model
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Sampling
 from eslabon.simulate.sampling import Sampled, Sampler, sampler_of
@@ -76,12 +76,19 @@ class Table:
 
     def pick(self, batch: tuple[int, ...], index: Any) -> Table:
         """The table of one trajectory of a batch."""
-        return Table(self.times, np.broadcast_to(self.values, (*batch, *self.values.shape[-2:]))[index], self.kind)
+        try:
+            values = np.broadcast_to(self.values, (*batch, *self.values.shape[-2:]))[index]
+        except (TypeError, ValueError, IndexError):
+            raise InputError(
+                f"a batch of shape {shown(batch)} has no trajectory {shown(index)}, or {self!r} does not fit it."
+            ) from None
+        return Table(self.times, values, self.kind)
 
     def check(self, m: Model, start: float, end: float) -> None:
         """Refuse a table that does not fit the mechanism or the run."""
-        if self.values.shape[-1] != m.nu:
+        if self.values.shape[-1] != as_model(m).nu:
             raise InputError(f"the control has {self.values.shape[-1]} forces; {m.name} has {m.nu} actuators.")
+        start, end = number(start, "start"), number(end, "end")
         slack = 1e-9 * (end - start)
         if len(self.times) > 1 and start < self.times[0] - slack:
             raise InputError(f"the table of forces starts at {self.times[0]:g} s, the run at {start:g} s.")

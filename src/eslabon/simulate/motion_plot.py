@@ -53,7 +53,7 @@ def figure(motion: Motion, what: Sequence[str], joints: Any, theme: str | None) 
     for ax, panel in zip(axes, drawn, strict=True):
         panel.draw(ax)
         if panel.timed:
-            mark(ax, (t for happened in motion.events.values() for t in happened.t[:MARKS]))
+            mark(ax, [t for happened in motion.events.values() for t in happened.t[:MARKS]])
     return made
 
 

@@ -22,7 +22,7 @@ from eslabon.compiler.source_digest import data_digest
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, shown
 from eslabon.formulas.inputs import Q, V
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.simulate.called import frozen, pair
 
 
@@ -54,7 +54,7 @@ class Traced:
         user's own is called at once, and known by what it gives then.
         """
         state = np.zeros(0) if self.state is None else self.state
-        made = LawGraph(self.law, m, None if self.state is None else state.shape[-1])
+        made = LawGraph(self.law, as_model(m), None if self.state is None else state.shape[-1])
         return Law(data_digest(self.law, made.states) or made.digest, made, state)
 
 

@@ -215,8 +215,8 @@ def _whole_samples(table: SweepTable, block: int) -> Any:
         whole &= np.isfinite(table[name].reshape(-1, block)).all(axis=1)
     good = np.flatnonzero(whole)
     if len(good) < LEAST:
-        why = f": {table.contents.reasons[0].sentence}" if table.contents.reasons else "."
-        raise InputError(f"of {len(whole)} samples {len(good)} have values in all their designs, and indices need {LEAST}{why}")  # fmt: skip
+        why = f": {table.contents.reasons[0].sentence.rstrip('.')}" if table.contents.reasons else ""
+        raise InputError(f"of {len(whole)} samples {len(good)} have values in all their designs, and indices need {LEAST}{why}.")  # fmt: skip
     return good[: 1 << (len(good).bit_length() - 1)]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.arguments import LARGEST
 from eslabon.least_squares import DAMPING, STALLED, Found, walk
 from eslabon.solvers.inverse.arm import STARTS, Arm
 from eslabon.solvers.ranges import Ranges, distinct
@@ -44,14 +45,15 @@ class Search:
         From a near guess it is one native call. Else native steps lead from the guess, then from the starts nearest to the
         pose, in the order of `one`.
         """
-        r, m, begin = self.ranges, self.arm.m, None
+        r, m = self.ranges, self.arm.m
         if guess is not None:
             found = self.arm.near_solution(guess, pose, self.tolerance, self.goal, r.lower, r.upper)
             if type(found) is tuple:
                 return found
-            begin = r.admitted(guess)
-        if not np.isfinite(pose).all() or (guess is not None and not np.isfinite(guess).all()):
-            return None
+        given = (pose,) if guess is None else (pose, guess)
+        if not all((np.abs(x) <= LARGEST).all() for x in given):
+            return None  # `inverse_kinematics` says why
+        begin = None if guess is None else r.admitted(guess)
         x, steps, starts = self.arm.task.of_pose(pose), 0, None
         for k in range(tries):
             if begin is None or k:
