@@ -64,16 +64,19 @@ def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...]) -> Closure
 
 
 def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, Any, Any, Any]:
-    """The row of a coupling."""
+    """The row of a coupling. It is differentiated by t alone: q and v may be results of calls, which have no derivatives."""
     import casadi
 
-    phi, J = casadi.SX(_coupled(m, q, c)), casadi.SX(1, m.nv)
+    own_q, own_v, J = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv), casadi.SX(1, m.nv)
     J[m.velocities[c.joint]] = 1
     if c.source is not None:
         J[m.velocities[c.source]] = -c.ratio
-    rate = casadi.jacobian(phi, t)
-    product = casadi.SX(1, 1) if v is None else -2 * casadi.jacobian(J @ v, t)
-    return phi, J, product - casadi.jacobian(rate, t), rate
+    rate = casadi.jacobian(casadi.SX(_coupled(m, own_q, c)), t)
+    product = casadi.SX(1, 1) if v is None else -2 * casadi.jacobian(J @ own_v, t)
+    gamma = product - casadi.jacobian(rate, t)
+    at = [q, own_v if v is None else v]
+    rate, gamma = casadi.substitute([rate, gamma], [own_q, own_v], at)
+    return casadi.SX(_coupled(m, q, c)), J, gamma, rate
 
 
 def row_names(m: Model) -> list[str]:
