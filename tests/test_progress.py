@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
@@ -17,6 +18,14 @@ import pytest
 import eslabon as es
 from eslabon import progress
 from eslabon.progress import announced, interruptible, interrupts_kept
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as it is for whoever sits in front: a process in the background may have been told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class Terminal(io.StringIO):
@@ -81,6 +90,7 @@ def test_who_waits_for_code_is_told_which(tmp_path, monkeypatch) -> None:
     assert "writing equations of elbow" in terminal.getvalue()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_does_not_wait_for_work_outside_of_python() -> None:
     done, finished = Event(), Event()
 
@@ -96,6 +106,7 @@ def test_ctrl_c_does_not_wait_for_work_outside_of_python() -> None:
     assert finished.wait(60)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_ctrl_c_that_got_lost_is_raised_at_the_end() -> None:
     before = signal.getsignal(signal.SIGINT)
     reached = []
@@ -120,6 +131,8 @@ def test_errors_come_to_whoever_waits() -> None:
 
 
 COMPILING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which may be ignored in the background
 import eslabon as es
 from eslabon import progress
 progress.PATIENCE = 0.0
