@@ -59,6 +59,7 @@ def test_nothing_is_left_in_wings_that_are_rebuilt() -> None:
     assert not [x for x in read_left() if x.wing in REBUILT]
 
 
+@pytest.mark.slow(reason="an example of every public function, whose code is compiled by whoever asks first")
 def test_a_valid_call_is_known_of_every_other_function(examples: Examples) -> None:
     assert without_valid_call(examples) == read_without_valid_call()
 

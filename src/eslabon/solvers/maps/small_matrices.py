@@ -72,7 +72,7 @@ def extreme_singular_values(A: SX) -> tuple[SX, SX]:
     """The least and the largest singular value of a matrix of full rank in general.
 
     >>> import casadi
-    >>> [round(float(casadi.DM(x)), 9) for x in extreme_singular_values(casadi.SX([[3.0, 0.0], [4.0, 5.0]]))]
+    >>> [round(float(casadi.evalf(x)), 9) for x in extreme_singular_values(casadi.SX([[3.0, 0.0], [4.0, 5.0]]))]
     [2.236067977, 6.708203932]
     """
     import casadi
