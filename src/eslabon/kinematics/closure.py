@@ -74,7 +74,7 @@ def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, 
     rate = casadi.jacobian(casadi.SX(_coupled(m, own_q, c)), t)
     product = casadi.SX(1, 1) if v is None else -2 * casadi.jacobian(J @ own_v, t)
     gamma = product - casadi.jacobian(rate, t)
-    at = [q, own_v if v is None else v]
+    at = [casadi.densify(q), own_v if v is None else casadi.densify(v)]
     rate, gamma = casadi.substitute([rate, gamma], [own_q, own_v], at)
     return casadi.SX(_coupled(m, q, c)), J, gamma, rate
 
