@@ -66,7 +66,7 @@ def _guarded(found: Any, owner: Owner, request: Request) -> Any:
 
 def _compiled(owner: Owner, request: Request, key: str) -> Any:
     formula = request.formula
-    with announced(f"compiling {formula.name} of {owner.name}, once and for all"):
+    with announced(f"compiling {formula.name} of {owner.name}, which is kept for the next time"):
         with interrupts_kept():
             graph = trace(owner, request)
         return native.compile(
