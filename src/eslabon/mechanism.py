@@ -26,7 +26,9 @@ from eslabon.model import changes, clearances, free_numbers
 from eslabon.progress import announced
 from eslabon.verbs import (
     CallOptions,
+    Named,
     NativeVerbs,
+    Out,
     forces_or_accelerations,
     hashable,
     options_of_derivative,
@@ -349,7 +351,10 @@ class Mechanism(model.Model):
     # -- kinematics ---------------------------------------------------------------------------------------------
 
     @verb
-    def pose(self, q: ArrayLike, frame: str | None = None, **more: Unpack[CallOptions]) -> Floats:
+    def pose(
+        self, q: ArrayLike, frame: str | None = None, out: Out = None, threads: int | None = None,
+        parameters: Named = None, **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """The pose of a frame or body on the ground, `(..., 4, 4)`.
 
         >>> import eslabon as es
@@ -360,12 +365,15 @@ class Mechanism(model.Model):
             native = self._native["pose", frame]
         except UNHASHABLE:
             raise unhashable(frame=frame) from None
-        return native(q, **more) if more else native(q)
+        if more:
+            return native(q, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, out=out, threads=threads, parameters=parameters)
 
     @verb
     def jacobian(
-        self, q: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[CallOptions]
-    ) -> Floats:
+        self, q: ArrayLike, frame: str | None = None, axes: str = "body", out: Out = None, threads: int | None = None,
+        parameters: Named = None, **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """The Jacobian of a frame, `(..., 6, nv)`, angular rows first: twist = J v.
 
         `axes` is "body" (the frame's own axes and origin), "spatial" (the ground's) or "aligned" (the ground's axes, the
@@ -381,12 +389,15 @@ class Mechanism(model.Model):
             native = self._native["jacobian", frame, axes]
         except UNHASHABLE:
             raise unhashable(frame=frame, axes=axes) from None
-        return native(q, **more) if more else native(q)
+        if more:
+            return native(q, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, out=out, threads=threads, parameters=parameters)
 
     @verb
     def velocity(
-        self, q: ArrayLike, v: ArrayLike, frame: str | None = None, axes: str = "body", **more: Unpack[CallOptions]
-    ) -> Floats:
+        self, q: ArrayLike, v: ArrayLike, frame: str | None = None, axes: str = "body", out: Out = None,
+        threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """The twist of a frame, `(..., 6)`, angular part first; `axes` as in `jacobian`.
 
         >>> import eslabon as es
@@ -397,18 +408,15 @@ class Mechanism(model.Model):
             native = self._native["velocity", frame, axes]
         except UNHASHABLE:
             raise unhashable(frame=frame, axes=axes) from None
-        return native(q, v, **more) if more else native(q, v)
+        if more:
+            return native(q, v, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, out=out, threads=threads, parameters=parameters)
 
     @verb
     def acceleration(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        frame: str | None = None,
-        axes: str = "body",
-        **more: Unpack[CallOptions],
-    ) -> Floats:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str | None = None, axes: str = "body", out: Out = None,
+        threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """The rate of a frame's twist, `(..., 6)`. With axes="aligned" its linear part is the classical acceleration.
 
         >>> import eslabon as es
@@ -419,10 +427,15 @@ class Mechanism(model.Model):
             native = self._native["acceleration", frame, axes]
         except UNHASHABLE:
             raise unhashable(frame=frame, axes=axes) from None
-        return native(q, v, a, **more) if more else native(q, v, a)
+        if more:
+            return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, a, out=out, threads=threads, parameters=parameters)
 
     @verb
-    def position_hessian(self, q: ArrayLike, frame: str | None = None, **more: Unpack[CallOptions]) -> Floats:
+    def position_hessian(
+        self, q: ArrayLike, frame: str | None = None, out: Out = None, threads: int | None = None,
+        parameters: Named = None, **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """Second derivatives of a frame's position, `(..., 3, nv, nv)` (Rojas, eq. 2.6.36).
 
         >>> import eslabon as es
@@ -434,7 +447,9 @@ class Mechanism(model.Model):
             native = self._native["position_hessian", frame]
         except UNHASHABLE:
             raise unhashable(frame=frame) from None
-        return native(q, **more) if more else native(q)
+        if more:
+            return native(q, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, out=out, threads=threads, parameters=parameters)
 
     def inverse_kinematics(
         self, pose: Any = None, guess: ArrayLike | str | None = None, frame: str | None = None,
@@ -579,7 +594,10 @@ class Mechanism(model.Model):
     # -- loops --------------------------------------------------------------------------------------------------
 
     @verb
-    def constraint(self, q: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
+    def constraint(
+        self, q: ArrayLike, out: Out = None, threads: int | None = None, parameters: Named = None,
+        **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """The residuals of every loop and coupling, `(..., rows)`: zero where the mechanism is closed.
 
         >>> import eslabon as es
@@ -588,10 +606,15 @@ class Mechanism(model.Model):
         True
         """
         native = self._native["constraint",]
-        return native(q, **more) if more else native(q)
+        if more:
+            return native(q, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, out=out, threads=threads, parameters=parameters)
 
     @verb
-    def constraint_jacobian(self, q: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
+    def constraint_jacobian(
+        self, q: ArrayLike, out: Out = None, threads: int | None = None, parameters: Named = None,
+        **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """J with d(constraint)/dt = J v, `(..., rows, nv)`.
 
         >>> import eslabon as es
@@ -601,7 +624,9 @@ class Mechanism(model.Model):
         True
         """
         native = self._native["constraint_jacobian",]
-        return native(q, **more) if more else native(q)
+        if more:
+            return native(q, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, out=out, threads=threads, parameters=parameters)
 
     def assemble(
         self, actuated: ArrayLike | None = None, guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None,
@@ -847,7 +872,8 @@ class Mechanism(model.Model):
     @verb
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        weights: tuple[float, ...] | None = None, independent: tuple[str, ...] | None = None, **more: Unpack[CallOptions],
+        weights: tuple[float, ...] | None = None, independent: tuple[str, ...] | None = None, out: Out = None,
+        threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
@@ -868,12 +894,15 @@ class Mechanism(model.Model):
             native = self._native["inverse_dynamics", formulation, constraints, weights, independent]
         except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
-        return native(q, v, a, **more) if more else native(q, v, a)
+        if more:
+            return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, a, out=out, threads=threads, parameters=parameters)
 
     @verb
     def forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        independent: tuple[str, ...] | None = None, **more: Unpack[CallOptions],
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, formulation: str | None = None,
+        constraints: str | None = None, independent: tuple[str, ...] | None = None, out: Out = None,
+        threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
         """The accelerations under the actuators' forces, `(..., nv)`; `formulation`, `constraints` and `independent`
         as in `inverse_dynamics`. A motion that moves no mass is refused by name.
@@ -891,11 +920,14 @@ class Mechanism(model.Model):
             native = self._native["forward_dynamics", formulation, constraints, independent]
         except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
-        return native(q, v, tau, **more) if more else native(q, v, tau)
+        if more:
+            return native(q, v, tau, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, tau, out=out, threads=threads, parameters=parameters)
 
     @verb
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[CallOptions]
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Out = None, threads: int | None = None,
+        parameters: Named = None, **more: Unpack[CallOptions],
     ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
         """The derivatives of the actuators' forces by q (along the velocities), v and a, `(..., nu, nv)` each, in one call:
         Rojas' W, V and U.
@@ -906,11 +938,14 @@ class Mechanism(model.Model):
         True
         """
         native = self._native["inverse_dynamics_derivatives",]
-        return native(q, v, a, **more) if more else native(q, v, a)
+        if more:
+            return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, a, out=out, threads=threads, parameters=parameters)
 
     @verb
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, **more: Unpack[CallOptions]
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, out: Out = None,
+        threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
     ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
         """The derivatives of the accelerations by q (along the velocities), v and tau, `(..., nv, nv)` and `(..., nv, nu)`,
         in one call, with loops too.
@@ -923,12 +958,15 @@ class Mechanism(model.Model):
         """
         independent = None if independent is None else hashable(independent)
         native = self._native["forward_dynamics_derivatives", independent]
-        return native(q, v, tau, **more) if more else native(q, v, tau)
+        if more:
+            return native(q, v, tau, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, tau, out=out, threads=threads, parameters=parameters)
 
     @verb
     def hybrid_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, formulation: str | None = None, constraints: str | None = None,
-        independent: tuple[str, ...] | None = None, **more: Unpack[CallOptions],
+        independent: tuple[str, ...] | None = None, out: Out = None, threads: int | None = None,
+        parameters: Named = None, **more: Unpack[CallOptions],
     ) -> tuple[Floats, Floats]:  # fmt: skip
         """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
         in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics. `out` is a tuple
@@ -946,10 +984,15 @@ class Mechanism(model.Model):
             native = self._native["hybrid_dynamics", formulation, constraints, independent]
         except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
-        return native(q, v, a, **more) if more else native(q, v, a)
+        if more:
+            return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, a, out=out, threads=threads, parameters=parameters)
 
     @verb
-    def mass_matrix(self, q: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
+    def mass_matrix(
+        self, q: ArrayLike, out: Out = None, threads: int | None = None, parameters: Named = None,
+        **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """The mass matrix M, `(..., nv, nv)`, motors' own inertia included.
 
         >>> import eslabon as es
@@ -958,10 +1001,15 @@ class Mechanism(model.Model):
                [0.05  , 0.0333]])
         """
         native = self._native["mass_matrix",]
-        return native(q, **more) if more else native(q)
+        if more:
+            return native(q, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, out=out, threads=threads, parameters=parameters)
 
     @verb
-    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
+    def coriolis_matrix(
+        self, q: ArrayLike, v: ArrayLike, out: Out = None, threads: int | None = None, parameters: Named = None,
+        **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """The matrix C of Kane's form, `(..., nv, nv)`: C v are the velocity forces, and dM/dt - 2 C is skew.
 
         >>> import eslabon as es
@@ -970,10 +1018,15 @@ class Mechanism(model.Model):
                [ 0.2397,  0.    ]])
         """
         native = self._native["coriolis_matrix",]
-        return native(q, v, **more) if more else native(q, v)
+        if more:
+            return native(q, v, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, out=out, threads=threads, parameters=parameters)
 
     @verb
-    def gravity_forces(self, q: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
+    def gravity_forces(
+        self, q: ArrayLike, out: Out = None, threads: int | None = None, parameters: Named = None,
+        **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """The joint forces that hold the weight, `(..., nv)`.
 
         >>> import eslabon as es
@@ -981,10 +1034,15 @@ class Mechanism(model.Model):
         array([9.4063, 2.3516])
         """
         native = self._native["gravity_forces",]
-        return native(q, **more) if more else native(q)
+        if more:
+            return native(q, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, out=out, threads=threads, parameters=parameters)
 
     @verb
-    def energy(self, q: ArrayLike, v: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
+    def energy(
+        self, q: ArrayLike, v: ArrayLike, out: Out = None, threads: int | None = None, parameters: Named = None,
+        **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """Kinetic and potential energy, `(..., 2)`; the potential counts weight and springs.
 
         >>> import eslabon as es
@@ -992,13 +1050,15 @@ class Mechanism(model.Model):
         array([  1.3333, -19.62  ])
         """
         native = self._native["energy",]
-        return native(q, v, **more) if more else native(q, v)
+        if more:
+            return native(q, v, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, out=out, threads=threads, parameters=parameters)
 
     @verb
     def reactions(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
-        formulation: str | None = None, constraints: str | None = None, independent: tuple[str, ...] | None = None,
-        **more: Unpack[CallOptions],
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, formulation: str | None = None,
+        constraints: str | None = None, independent: tuple[str, ...] | None = None, out: Out = None,
+        threads: int | None = None, parameters: Named = None, *, tau: ArrayLike | None = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
         """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
         axes about its origin. With loops, those of the cut joints follow, on their second body in its frame of the cut;
@@ -1014,19 +1074,23 @@ class Mechanism(model.Model):
         >>> m.reactions([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])[0, 3:]
         array([ 0.  , 19.62,  0.  ])
         """
-        quantity, given = forces_or_accelerations("reactions", a, tau)
+        if (a is None) == (tau is None):
+            raise forces_or_accelerations("reactions")
+        quantity = "reactions" if tau is None else "reactions_under_forces"
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
         except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
-        return native(q, v, given, **more) if more else native(q, v, given)
+        if more:
+            return native(q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters)
 
     @verb
     def coupling_forces(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, *, tau: ArrayLike | None = None,
-        formulation: str | None = None, constraints: str | None = None, independent: tuple[str, ...] | None = None,
-        **more: Unpack[CallOptions],
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, formulation: str | None = None,
+        constraints: str | None = None, independent: tuple[str, ...] | None = None, out: Out = None,
+        threads: int | None = None, parameters: Named = None, *, tau: ArrayLike | None = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
         """The force, or moment, of every coupling on its joint, `(..., couplings)`: what a gear transmits, and what drives a
         joint whose motion is given. Accelerations or the actuators' forces are given, as for `reactions`.
@@ -1037,13 +1101,17 @@ class Mechanism(model.Model):
         >>> m.coupling_forces([0.1], [0.3], [0.6], t=1.0).round(3)
         array([0.3])
         """
-        quantity, given = forces_or_accelerations("coupling_forces", a, tau)
+        if (a is None) == (tau is None):
+            raise forces_or_accelerations("coupling_forces")
+        quantity = "coupling_forces" if tau is None else "coupling_forces_under_forces"
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
         except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
-        return native(q, v, given, **more) if more else native(q, v, given)
+        if more:
+            return native(q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters)
 
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
         """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
@@ -1059,7 +1127,10 @@ class Mechanism(model.Model):
         return determined(self, q)
 
     @verb
-    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **more: Unpack[CallOptions]) -> Floats:
+    def regressor(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Out = None, threads: int | None = None,
+        parameters: Named = None, **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see `inertial_parameters`.
 
         >>> import eslabon as es
@@ -1069,7 +1140,9 @@ class Mechanism(model.Model):
         True
         """
         native = self._native["regressor",]
-        return native(q, v, a, **more) if more else native(q, v, a)
+        if more:
+            return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, a, out=out, threads=threads, parameters=parameters)
 
     def inertial_parameters(self) -> Floats:
         """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
@@ -1099,13 +1172,9 @@ class Mechanism(model.Model):
 
     @verb
     def state_matrix(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        independent: tuple[str, ...] | None = None,
-        **more: Unpack[CallOptions],
-    ) -> Floats:
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, out: Out = None,
+        threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """A of dx/dt = A x + B u about a state, `(..., 2n, 2n)`, as a quantity by itself: for `derivative`, `c_source`,
         `equations` and laws of one's own. `linearize` gives all of the linear model.
 
@@ -1115,17 +1184,15 @@ class Mechanism(model.Model):
         """
         independent = None if independent is None else hashable(independent)
         native = self._native["state_matrix", independent]
-        return native(q, v, tau, **more) if more else native(q, v, tau)
+        if more:
+            return native(q, v, tau, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, tau, out=out, threads=threads, parameters=parameters)
 
     @verb
     def input_matrix(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        independent: tuple[str, ...] | None = None,
-        **more: Unpack[CallOptions],
-    ) -> Floats:
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, out: Out = None,
+        threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
+    ) -> Floats:  # fmt: skip
         """B of dx/dt = A x + B u about a state, `(..., 2n, nu)`, as `state_matrix`.
 
         >>> import eslabon as es
@@ -1134,7 +1201,9 @@ class Mechanism(model.Model):
         """
         independent = None if independent is None else hashable(independent)
         native = self._native["input_matrix", independent]
-        return native(q, v, tau, **more) if more else native(q, v, tau)
+        if more:
+            return native(q, v, tau, out=out, threads=threads, parameters=parameters, **more)
+        return native(q, v, tau, out=out, threads=threads, parameters=parameters)
 
     def linearize(
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, **options: Any
@@ -1301,20 +1370,22 @@ class Mechanism(model.Model):
         >>> m.derivative("configuration", ("L2", "L3"), m.assemble([2.0, 1.0]), along="closed", held={"point": "position"}).shape
         (4, 2)
         """
-        if isinstance(quantity, str) and quantity in SPECTRAL:
-            from eslabon.linear.spectral_derivatives import spectral_derivative
-
-            followed = None if along == "frozen" else along
-            own = {"frame": frame, "axes": axes, "formulation": formulation, "along": followed, "held": held}
-            given = {name: x for name, x in own.items() if x is not None}
-            return spectral_derivative(self, quantity, by, arrays, {**more, **given})
-        by, held = hashable(by), hashable(held)
+        about = by if type(by) is str else hashable(by)
+        kept = None if held is None else hashable(held)
         try:
-            native = self._derivatives[quantity, by, frame, axes, formulation, along, held]
+            spectral = quantity in SPECTRAL
+            native = self._derivatives[quantity, about, frame, axes, formulation, along, kept]
         except UNHASHABLE:
             options = {"frame": frame, "axes": axes, "formulation": formulation, "along": along}
             raise unhashable(quantity=quantity, **options) from None
-        return native(*arrays, **more)
+        if not spectral:
+            return native(*arrays, **more) if more else native(*arrays)
+        from eslabon.linear.spectral_derivatives import spectral_derivative
+
+        followed = None if along == "frozen" else along
+        own = {"frame": frame, "axes": axes, "formulation": formulation, "along": followed, "held": held}
+        given = {name: x for name, x in own.items() if x is not None}
+        return spectral_derivative(self, quantity, by, arrays, {**more, **given})
 
     def operations(self, quantity: str = "inverse_dynamics", **options: Any) -> Operations:
         """How many multiplications, additions and other operations a quantity takes.

@@ -31,27 +31,33 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class CallOptions(TypedDict, total=False):
-    """What every numeric verb takes besides its own arguments.
+Named = Mapping[str, ArrayLike] | None
+Out = Floats | tuple[Floats, ...] | None
 
+
+class CallOptions(TypedDict, total=False):
+    """What every numeric verb takes besides its own arguments and `out`, `threads` and `parameters`.
+
+    Those three are arguments of their own, since they cost nothing then, where a dictionary costs as much as a small kernel.
+
+    out : the array to write the result into; a tuple of arrays where the result is one.
+    threads : how many threads share a big batch; all cores if left out.
     parameters : values that take the place of the model's own, by name; arrays broadcast like everything else.
     external : wrenches `(..., 6)`, moment first, by the name of a body or frame (in its axes, at its origin) or of a
         wrench that the model leaves to the caller. Only verbs of dynamics take them.
-    out : the array to write the result into; a tuple of arrays where the result is one.
     tolerance : for dynamics with loops, by how much a state may violate loop closure (m or rad, and a second).
     singular : for inverse and forward dynamics with loops, what is to become of singular configurations: "error", "warn"
         (the minimum-norm solution is given) or "ignore".
-    threads : how many threads share a big batch; all cores if left out.
     t : the time, for a mechanism whose constraints depend on it; it broadcasts like everything else.
     """
 
-    parameters: Mapping[str, ArrayLike]
     external: Mapping[str, ArrayLike]
-    out: Floats | tuple[Floats, ...]
-    threads: int
     tolerance: float
     singular: str
     t: ArrayLike
+
+
+CALL_WORDS = ("out", "threads", "parameters", *CallOptions.__annotations__)
 
 
 def verb(method: Callable[P, T]) -> Callable[P, T]:
@@ -64,11 +70,9 @@ def verb(method: Callable[P, T]) -> Callable[P, T]:
     return method
 
 
-def forces_or_accelerations(verb: str, a: Any, tau: Any) -> tuple[str, Any]:
-    """The quantity of a verb that takes either, and the one that was given."""
-    if (a is None) == (tau is None):
-        raise ModelError(f"{verb} takes the accelerations a or the actuators' forces tau: one of the two.")
-    return (verb, a) if tau is None else (f"{verb}_under_forces", tau)
+def forces_or_accelerations(verb: str) -> ModelError:
+    """The error of a verb that takes either."""
+    return ModelError(f"{verb} takes the accelerations a or the actuators' forces tau: one of the two.")
 
 
 class Items(tuple[tuple[Any, Any], ...]):
@@ -133,7 +137,7 @@ def options_of_verb(m: Model, name: str) -> list[str]:
 @cache
 def _options_of_method(kind: Any, name: str) -> list[str]:
     declared: Signature = signature(getattr(kind, name))
-    taken = {"self", "q", "v", "a", "tau", *CallOptions.__annotations__}
+    taken = {"self", "q", "v", "a", "tau", *CALL_WORDS}
     return [x for x in declared.parameters if x not in taken]
 
 
@@ -156,7 +160,7 @@ class _Call:
     @staticmethod
     def taken_from(m: Model, given: dict[str, Any]) -> _Call:
         """Read it, and leave the rest."""
-        more = {word: given.pop(word, None) for word in CallOptions.__annotations__}
+        more = {word: given.pop(word, None) for word in CALL_WORDS}
         parameters, external = (mapping(more[word], word) for word in ("parameters", "external"))
         tolerance, singular = more["tolerance"], more["singular"]
         if more["t"] is not None:
@@ -199,6 +203,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
 
     def careful(self, key: Key, *arrays: Any, **more: Any) -> Any:
         """The answer to any call of a verb, or a sentence on what does not fit."""
+        more = {word: x for word, x in more.items() if x is not None or word not in CALL_WORDS}
         if not more and key in self._plain and not has_symbols(*arrays):
             return self._plain[key].general(*arrays)
         name, *values = key
@@ -289,7 +294,7 @@ def options_of(m: Model, formula: Formula, given: Mapping[str, Any]) -> dict[str
             if value is not None:
                 raise ModelError(f"{m.name} {LOOPLESS[option]}; leave {option} out.")
         else:
-            words = [x for x in (*known, *CallOptions.__annotations__) if x != option]
+            words = [x for x in (*known, *CALL_WORDS) if x != option]
             raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, words)}")
     return made
 

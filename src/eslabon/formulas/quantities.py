@@ -190,7 +190,7 @@ FOLLOWING = _table(
 
 
 # What has derivatives by parameters, and is no formula: it is found from singular vectors, or from the vectors of poles.
-SPECTRAL = ("conditions", "poles", "natural_frequencies", "damping_ratios")
+SPECTRAL = dict.fromkeys(("conditions", "poles", "natural_frequencies", "damping_ratios"))
 
 
 def quantity(m: Model, name: str, following: bool | None = None) -> Formula:

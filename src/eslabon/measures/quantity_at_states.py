@@ -19,7 +19,7 @@ from eslabon.measures.measure import Measure, Measured, as_mechanism
 from eslabon.measures.native_batches import Designs, in_blocks, number_of, threads
 from eslabon.measures.quantity_columns import Part, parts_of
 from eslabon.mechanism import Mechanism
-from eslabon.verbs import CallOptions, options_of
+from eslabon.verbs import CALL_WORDS, options_of
 
 REDUCTIONS = ("peak", "rms", "mean", "least", "greatest")
 REFUSED = ("parameters", "out", "threads", "t")  # of what every verb takes
@@ -106,7 +106,7 @@ class Quantity(Measure):
     def _formula(self, m: Mechanism) -> Formula:
         """The formula, if the mechanism has it and the states and options are its own."""
         formula = formula_of(m, self.quantity)
-        options_of(m, formula, {name: x for name, x in self.options.items() if name not in CallOptions.__annotations__})
+        options_of(m, formula, {name: x for name, x in self.options.items() if name not in CALL_WORDS})
         if ("tau" in formula.input_names) != (self.tau is not None):
             raise ModelError(
                 f"{self.quantity} takes the actuators' forces; give tau too."

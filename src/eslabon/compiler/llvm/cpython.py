@@ -50,7 +50,7 @@ def shared(width: int, fused: bool) -> Runtime:
     """The runtime, made once for a processor and loaded once in a process; its elementary functions are there for kernels."""
 
     def make() -> tuple[dict[str, Any], bytes]:
-        code = machine.tidied(runtime.definitions(width)) + machine.assemble(runtime.elementary(width, fused))
+        code = machine.optimized(runtime.definitions(width)) + machine.assemble(runtime.elementary(width, fused))
         return {"elementary": [name for w in {width, 1} for name in vector_math.names(w, fused)]}, code
 
     entry = store.entry(f"runtime {width} {fused}", {"identity": "runtime"}, make)
