@@ -90,6 +90,7 @@ def check_pose(pose: Array) -> Array:
     return pose
 
 
+@np.errstate(all="ignore")  # no number in, none out
 def pose_inverse(pose: Array) -> Array:
     """The inverse T⁻¹ = [[R^T, -R^T r], [0, 1]] (Yime, eq. 2).
 
@@ -252,6 +253,7 @@ def coadjoint(pose: Array) -> Array:
     return block([[rotation, matmul(hat(position_of(pose)), rotation)], [np.zeros((3, 3)), rotation]])
 
 
+@np.errstate(all="ignore")  # no number in, none out
 def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
     """A body's 6x6 inertia M = [[I - m hat(c)², m hat(c)], [-m hat(c), m 1]] in its frame (Yime, eq. 38), from its mass, its
     centre of mass c in the body's frame, and its moments of inertia I about c in the body's axes.

@@ -134,6 +134,7 @@ def _length(q: Array) -> Scalar:
 # --- interpolation, rates ----------------------------------------------------------------------------------------
 
 
+@np.errstate(all="ignore")  # no number in, none out
 def slerp(p: Array, q: Array, t: Scalar) -> Array:
     """The rotation a fraction t of the way from p to q, at constant angular velocity, the short way round.
 
@@ -306,6 +307,7 @@ def quaternion_from_invariants(invariants: Array) -> Array:
     return vector(where(obtuse, 0.5 * sine / larger, larger), *(factor * c for c in v))
 
 
+@np.errstate(all="ignore")  # no number in, none out
 def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
     """λ0 and the components of λ, made to satisfy λ0² + |λ|² = 1 to the last bits."""
     components = parts(invariants, 4)

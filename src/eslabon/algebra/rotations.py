@@ -443,6 +443,7 @@ def route(source: str, target: str) -> tuple[Callable[[Array], Array], ...]:
     return ways[target]
 
 
+@np.errstate(all="ignore")  # no number in, none out
 def invariant_rates(rotation: Array, angular_velocity: Array) -> Array:
     """The rates of (λ0, λ): dλ0/dt = -λ·ω and dλ/dt = ½ (1 tr R - R) ω, ω in fixed axes (Rojas, 3.3.2).
 
