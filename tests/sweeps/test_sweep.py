@@ -353,6 +353,7 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path):
         ({"progress": "yes"}, "progress"),
         ({"folder": 3}, "a folder is a path"),
         ({"folder": ""}, "a folder is a path"),
+        ({"folder": "half \udc80"}, "a folder has a name in Unicode"),
     ],
 )
 @pytest.mark.slow(reason="the first of them imports Arrow and Dask")

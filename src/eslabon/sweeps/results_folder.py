@@ -123,6 +123,8 @@ def folder_of(path: str | Path) -> Path:
     """A folder as users name it."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or isinstance(os.fspath(path), bytes):
         raise InputError(f"a folder is a path, such as 'results'; it is {shown(path)}.")
+    if any("\ud800" <= c <= "\udfff" for c in os.fspath(path)):  # half a character: other libraries cannot open it
+        raise InputError(f"a folder has a name in Unicode, such as 'results'; it is {shown(path)}.")
     return Path(path)
 
 
