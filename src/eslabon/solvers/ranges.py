@@ -46,11 +46,16 @@ def distinct(
 ) -> list[int]:
     """Which items, the first ones first, are at least the tolerance apart from all that were taken before them."""
     taken: list[int] = []
-    left = np.arange(len(items))
-    while len(left) and len(taken) < most:
-        first, left = int(left[0]), left[1:]
-        taken.append(first)
-        left = left[apart(items[left], items[first]) >= tolerance]
+    left, together = np.arange(len(items)), 4
+    while len(left) and len(taken) < most:  # several at a time, ever more where most of them are apart
+        block = left[:together]
+        near = ~(apart(items[left][None], items[block][:, None]) >= tolerance)
+        free = np.ones(len(left), dtype=bool)
+        for k, item in enumerate(block):
+            if free[k] and len(taken) < most:
+                taken.append(int(item))
+                free &= ~near[k]
+        left, together = left[len(block) :][free[len(block) :]], min(2 * together, 64)
     return taken
 
 

@@ -58,7 +58,8 @@ def assembly_modes(
         raise AssemblyError(
             f"{m.name} closes only with {ranges.outside(found[0])}; prescribe other values, or pass limits=False."
         )
-    return np.array(sorted(inside, key=lambda p: float(np.abs(difference(m, p, home(m))).max())))
+    made = np.array(inside)
+    return made[np.argsort(np.abs(difference(m, made, home(m))).max(axis=-1), kind="stable")]
 
 
 def _distinct(m: Model, given: Prescription, closed: Floats, passive: bool) -> list[Floats]:
