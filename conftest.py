@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eslabon import Mechanism
 
 artifacts.cache_folder()  # for this process and for those that tests start
+artifacts.keep_bytecode()
 randomness.load_profile()
 
 
