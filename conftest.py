@@ -22,20 +22,21 @@ if TYPE_CHECKING:
     from eslabon import Mechanism
 
 artifacts.cache_folder()  # for this process and for those that tests start
+artifacts.keep_bytecode()
 randomness.load_profile()
 
 
-# What users do compiles as it does for users; elsewhere LLVM's quick level serves, by which mechanisms that are met once
-# take a third less time. ESLABON_OPTIMIZATION, if it is set, holds for all tests.
-AS_FOR_USERS = ("compiler", "export", "reproductions", "robots", "studies", "viewer")
+# The compiler's own tests, those of all mechanisms of the library and of the installed package compile as users do. Elsewhere
+# LLVM's quick level serves: the bits are the same (tests/compiler/test_assembly.py), a formula that is met once takes a third
+# less time, and all folders share the code of the library's mechanisms. ESLABON_OPTIMIZATION, if it is set, holds for all
+# tests; the nightly run sets the users' level.
+AS_FOR_USERS = ("tests/compiler", "tests/export", "tests/robots", "tests/test_smoke.py", "tests/test_wheel.py")
 CHOSEN_LEVEL = os.environ.get("ESLABON_OPTIMIZATION")
 
 
 def optimization_of(item: pytest.Item) -> str:
     """LLVM's level for a test, by where the test stands."""
-    folder, *inside = item.path.relative_to(artifacts.ROOT).parts[:-1]
-    made_up = folder == "tests" and bool(inside) and inside[0] not in AS_FOR_USERS
-    return CHOSEN_LEVEL or ("0" if made_up else "1")
+    return CHOSEN_LEVEL or ("1" if budget.folder_of(item.nodeid) in AS_FOR_USERS else "0")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,17 @@ T = TypeVar("T")
 def cache_folder() -> Path:
     """Where compiled code and artifacts of the tests are kept; `make test COLD=1` starts from an empty one."""
     return Path(os.environ.setdefault("ESLABON_CACHE", str(ROOT / "build" / "test-cache")))
+
+
+def keep_bytecode() -> None:
+    """Keep Python's bytecode in build/ where it may not stand beside the sources, as many containers have it.
+
+    Tests start some hundred processes; without bytecode each compiles this package, Matplotlib or Dask anew.
+    """
+    if sys.dont_write_bytecode:
+        sys.dont_write_bytecode = False
+        sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(ROOT / "build" / "bytecode")
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @cache

@@ -58,7 +58,8 @@ def check_all(state: Moving) -> None:
 def pairs(cases: Iterable[Case], facts: Iterable[Fact]) -> list[tuple[Case, Fact]]:
     """Every fact that applies to a case, case by case, so that one worker keeps a case's graphs."""
     stated = list(facts)
-    return [(case, one) for case in cases for one in stated if one.needs <= case.traits]
+    known = [(case, case.traits) for case in cases]  # found once a case: some build mechanisms to find out
+    return [(case, one) for case, traits in known for one in stated if one.needs <= traits]
 
 
 def agree(got: object, want: object, *terms: object, digits: float) -> None:

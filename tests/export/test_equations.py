@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eslabon.compiler import GraphError, native
-from eslabon.export.equations import equations, latex
+from eslabon.export.equations import Equations, equations, latex
 from eslabon.formulas.quantities import QUANTITIES
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.mechanism import Builder, Mechanism, load
@@ -145,8 +145,8 @@ def test_names_that_do_not_fit() -> None:
 FRAMES = ("pose", "jacobian", "velocity", "acceleration", "position_hessian")
 
 
-def check_equations(m: Mechanism, quantity: str) -> None:
-    """At random states and perturbed parameters the equations give what the verb gives."""
+def check_equations(m: Mechanism, quantity: str) -> Equations:
+    """The equations, which give what the verb gives at random states and perturbed parameters."""
     rng = seeded(m.name, quantity)
     frame = {"frame": m.frames[0].name if m.frames else m.bodies[-1].name} if quantity in FRAMES else {}
     sizes = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": m.nu}
@@ -161,6 +161,7 @@ def check_equations(m: Mechanism, quantity: str) -> None:
     want = getattr(m, verb)(**state, **frame, parameters=parameters)
     want = np.concatenate([np.ravel(x) for x in (want if isinstance(want, tuple) else (want,))])
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11 * np.abs(want).max(initial=1e-300))
+    return found
 
 
 @pytest.mark.parametrize("name", robots())
@@ -196,11 +197,10 @@ def test_parameters_may_have_any_name(names: list[str]) -> None:
     b.joint("B", kind="revolute", axis="y", parent="one", child="two", at=(l1, 0, 0))
     m = b.build()
     for quantity in ("mass_matrix", "energy", "inverse_dynamics"):
-        found = m.equations(quantity)
+        found = check_equations(m, quantity)
         assert {n: str(s[0]) for n, s in found.inputs[-6:]} == {n: n for n in names}  # parameters keep their names
         shown = [line.split(" &= ")[0] for line in found.latex().split(" \\\\\n") if " &= " in line]
         assert len(set(shown)) == len(shown)
-        check_equations(m, quantity)
 
 
 def test_names_that_are_typeset_alike_are_shown_as_they_are() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import pickle
 import subprocess
 import sys
@@ -219,26 +220,32 @@ print({{key: es.measures.Called(f).fingerprint() for key, f in quantities.items(
 def test_a_function_is_told_by_all_that_it_makes_use_of(tmp_path) -> None:
     """Its helpers in other files, classes, and objects of its module; whatever the hashes of texts are in a process."""
 
-    def told(seed="1", helpers="one", name="own", end=1.0, low=0.1, inside=1.0):
-        text = SCRIPT.format(helpers=helpers, name=name, end=end, low=low, inside=inside)
-        (tmp_path / "run.py").write_text(text)
-        env = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed}
-        run = subprocess.run(
-            [sys.executable, "run.py"], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
-        )
-        return ast.literal_eval(run.stdout)
+    def told(seed, *changes):
+        """The fingerprints of a script for each of some changes of it, in one process."""
+        plain = {"helpers": "one", "name": "own", "end": 1.0, "low": 0.1, "inside": 1.0}
+        runs = []
+        for k, change in enumerate(changes):
+            runs.append(tmp_path / str(k) / "run.py")
+            runs[-1].parent.mkdir(exist_ok=True)
+            runs[-1].write_text(SCRIPT.format(**{**plain, **change}))
+        each = "import runpy, sys\nfor path in sys.argv[1:]: runpy.run_path(path, run_name='__main__')"
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]), "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", each, *map(str, runs)]
+        run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+        return [ast.literal_eval(line) for line in run.stdout.splitlines()]
 
     (tmp_path / "one.py").write_text("def own(m):\n    return 1.0\n")
     (tmp_path / "two.py").write_text("def own(m):\n    return 2.0\n")
-    first = told()
-    assert len(set(first.values())) == len(first)
-    assert told(seed="2") == first
-    for change, differ in (
-        ({"helpers": "two"}, {"module", "imported"}), ({"end": 2.0}, {"path"}), ({"low": 0.2}, {"instance"}),
+    differ = [
+        ({}, set()), ({"helpers": "two"}, {"module", "imported"}), ({"end": 2.0}, {"path"}), ({"low": 0.2}, {"instance"}),
         ({"inside": 3.0}, {"callable"}),
-    ):  # fmt: skip
-        other = told(**change)
-        assert {key for key in first if first[key] != other[key]} == differ
+    ]  # fmt: skip
+    found = told("1", *(change for change, _ in differ))
+    first = found[0]
+    assert len(set(first.values())) == len(first)
+    assert told("2", {}) == [first]
+    for other, (_, keys) in zip(found, differ, strict=True):
+        assert {key for key in first if first[key] != other[key]} == keys
 
 
 INDIRECT = {

@@ -273,7 +273,16 @@ def _function_of(called: Any) -> Any:
 
 
 class _Calls(ast.NodeTransformer):
-    """Every call f(x) as _called(f, x)."""
+    """Every call f(x) as _called(f, x), but for those in functions that an example defines.
+
+    Sweeps fingerprint such a function with all that it refers to, which by `_called` would be all examples that were run.
+    """
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)

@@ -41,16 +41,20 @@ def test_a_handout_has_all_of_the_report(report, name):
     assert not re.search(r"(?:src|href)=\"(?!#|data:)", page), "a handout needs no other file"
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_its_figures_are_in_it(report, name, tmp_path):
-    made = report(name)
-    path = made.save(tmp_path / "es" / f"{name}.html", language="es")
-    page = path.read_text("utf-8")
+def check_figures(made, path):
+    """In a handout in Spanish are all figures with their captions."""
+    page, pictures = path.read_text("utf-8"), made.figures
     assert '<html lang="es">' in page
-    assert page.count("<figure") == page.count("<svg") == len(made.figures) == FIGURES[name]
+    assert page.count("<figure") == page.count("<svg") == len(pictures) == FIGURES[made.name]
     assert path.stat().st_size < MOST
-    for picture in made.figures:
+    for picture in pictures:
         assert translated(picture.caption, "es") in words(page)
+
+
+def test_its_figures_are_in_it(report, tmp_path):
+    """Those of mendez are looked at where the command draws them: `test_all_from_the_shell`."""
+    made = report("diaz")
+    check_figures(made, made.save(tmp_path / "es" / "diaz.html", language="es"))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -131,6 +135,7 @@ def test_all_from_the_shell(report, monkeypatch, tmp_path):
     assert 'href="mendez/mendez.html"' in index
     assert "Documentos publicados, recalculados" in index
     assert "Energía cinética" in (folder / "mendez" / "mendez.html").read_text("utf-8")
+    check_figures(report("mendez"), folder / "mendez" / "mendez.html")
 
 
 def test_all_of_them_are_no_file(monkeypatch, tmp_path):
