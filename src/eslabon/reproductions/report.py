@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +62,9 @@ class Report:
         """The document cited, in the report's language."""
         return translated(phrase("{document}, recomputed", document=self.document.cited()), self.language)
 
-    @property
+    @cached_property
     def figures(self) -> Sequence[Picture]:
-        """The pictures, computed when they are asked for."""
+        """The pictures, computed when they are first asked for."""
         return self.make_figures()
 
     def rows(self) -> Iterator[tuple[Section, Row]]:
