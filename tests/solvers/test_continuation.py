@@ -44,8 +44,8 @@ def sine(m, rng, rows):
 @pytest.mark.parametrize("name", DETERMINED)
 @examples(12)
 @given(seed=seeds, rows=st.integers(3, 40))
-def test_the_spacing_of_rows_changes_nothing(name, seed, rows):
-    m = es.load(name)
+def test_the_spacing_of_rows_changes_nothing(library, name, seed, rows):
+    m = library(name)
     x = sine(m, np.random.default_rng(seed), rows)
     coarse, fine = continued(m, x), continued(m, refined(x, 100))
     if isinstance(coarse, type) or isinstance(fine, type):
