@@ -52,7 +52,9 @@ def tree_of(m: es.Mechanism) -> es.Mechanism:
 
 
 def thickened(m: es.Mechanism, radius: float = 0.02) -> es.Mechanism:
-    """The same with a radius of gyration more, which thin rods lack and MuJoCo demands."""
+    """The same with a radius of gyration more, which thin rods lack and MuJoCo demands; what is thick stays as it is."""
+    if all(np.linalg.eigvalsh(b.inertia_matrix())[0] > 1e-9 for b in m.bodies):
+        return m
     wider = [(*np.add(b.inertia[:3], b.mass * radius**2), *b.inertia[3:]) for b in m.bodies]
     bodies = tuple(replace(b, inertia=x) for b, x in zip(m.bodies, wider, strict=True))
     return es.Mechanism(replace(m.description, bodies=bodies))
@@ -72,16 +74,14 @@ def closed_near(m: es.Mechanism, q: np.ndarray) -> np.ndarray:
     return q
 
 
-def rate_of_jacobian(m: es.Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """dJ/dt by central differences of eighth order over a hundredth of a radian or metre: round-off is left, 1e-14 of J.
+def rate_along(m: es.Mechanism, f: Callable[[np.ndarray], np.ndarray], q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """df(q)/dt by central differences of eighth order over a hundredth of a radian or metre: round-off is left, 1e-14 of f.
 
-    The exact derivative takes a graph that is several times as long as that of J.
+    The exact derivative takes a graph that is several times as long as that of f.
     """
     weights = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
     h = 0.01 / max(1.0, np.abs(v).max(initial=0.0))
-    ahead, behind = (
-        m.constraint_jacobian(np.stack([integrate(m, q, sign * k * h * v) for k in (1, 2, 3, 4)])) for sign in (1, -1)
-    )
+    ahead, behind = (f(np.stack([integrate(m, q, sign * k * h * v) for k in (1, 2, 3, 4)])) for sign in (1, -1))
     return np.tensordot(weights, ahead - behind, axes=1) / h
 
 
@@ -146,7 +146,7 @@ class Moving:
         self.row_sizes = sizes[: self.rank]
         self.v = self.free @ rng.normal(size=self.free.shape[1]) if v is None else v
         self.tau = rng.normal(size=m.nu)
-        self.gamma = -rate_of_jacobian(m, q, self.v) @ self.v if len(self.J) else np.zeros(0)
+        self.gamma = -rate_along(m, m.constraint_jacobian, q, self.v) @ self.v if len(self.J) else np.zeros(0)
         self.held = np.linalg.lstsq(self.J, self.gamma, rcond=1e-9)[0]
         self.a = self.held + self.free @ rng.normal(size=self.free.shape[1])
 
@@ -324,8 +324,9 @@ def _mechanism(case: Case) -> es.Mechanism:
 
 @cache
 def _design(trait: str) -> dict[str, list[covering.Pair]]:
-    """The pairs by which all cases with a trait are compared."""
-    return covering.design({case.name: case.mechanism for case in ALL if trait in case.traits})
+    """The pairs by which all cases with a trait are compared: by inverse dynamics if controlled, by forward if determined."""
+    largest = covering.FEW if trait == "determined" else None
+    return covering.design({case.name: case.mechanism for case in ALL if trait in case.traits}, largest)
 
 
 @cache

@@ -2,8 +2,9 @@
 
 A formulation gives the terms of the tree: it meets joint kinds, springs, friction, motors, wrenches and bodies without
 mass. A method for constraints takes those terms and the rows of the loops: it meets cut joints, couplings and every
-formulation. All of these meetings occur somewhere among the mechanisms, each where it compiles the smallest graphs, and every
-mechanism has one comparison at least. The nightly run compares every formulation on every mechanism of a few velocities.
+formulation. All of these meetings occur somewhere among the mechanisms, each where it compiles the smallest graphs. Every
+mechanism of a few velocities has one comparison at least; so have the others by inverse dynamics, to which forward dynamics
+adds no term. The nightly run compares every formulation on every mechanism of a few velocities.
 """
 
 from __future__ import annotations
@@ -69,10 +70,11 @@ def cost(m: es.Mechanism, pair: Pair) -> float:
     return 1 + (3 if pair[0] in LONG else 1) * m.nv**2 / 10
 
 
-def design(mechanisms: Mapping[str, es.Mechanism]) -> dict[str, list[Pair]]:
+def design(mechanisms: Mapping[str, es.Mechanism], largest: int | None = None) -> dict[str, list[Pair]]:
     """The pairs of each mechanism: whichever adds most meetings for its cost, until none is left, and one of the others.
 
-    A mechanism of many velocities that adds nothing is compared by a formulation with short graphs.
+    A mechanism of many velocities that adds nothing is compared by a formulation with short graphs; one of more than
+    `largest`, by none.
     """
     every = {(name, pair): meetings(m, pair) for name, m in mechanisms.items() for pair in pairs_of(m)}
     labels = {name: k for k, name in enumerate(mechanisms)}
@@ -83,7 +85,8 @@ def design(mechanisms: Mapping[str, es.Mechanism]) -> dict[str, list[Pair]]:
         best = max(every, key=lambda x: len(every[x] & left) / cost(mechanisms[x[0]], x[1]))
         chosen.append(best)
         left -= every[best]
-    for name in mechanisms.keys() - {name for name, _ in chosen}:
+    small = {name for name, m in mechanisms.items() if largest is None or m.nv <= largest}
+    for name in small - {name for name, _ in chosen}:
         m = mechanisms[name]
         chosen.append((name, next(x for x in rotated(m, labels[name]) if m.nv <= MANY or x[0] not in LONG)))
     return {name: [pair for other, pair in chosen if other == name] for name in mechanisms}

@@ -41,4 +41,4 @@ def test_every_formulation_and_method_meets_all_that_it_can(trait: str) -> None:
     assert met == {x for m, _ in chosen for pair in covering.pairs_of(m) for x in covering.meetings(m, pair)}
     assert {name for name, _ in met} == {*covering.FORMULATIONS, *covering.METHODS}
     assert {("lagrange", "free"), ("bond_graph", "wrenches"), ("elimination", "cut planar")} <= met
-    assert all(pairs for _, pairs in chosen)
+    assert all(pairs for m, pairs in chosen if trait == "controlled" or m.nv <= covering.FEW)
