@@ -127,7 +127,7 @@ def test_trees_against_differences(s: State):
 
 
 @examples(8)
-@given(moving_loops())
+@given(moving_loops(most=3))
 @pytest.mark.slow(reason="compiles linear models of drawn mechanisms")
 def test_closed_mechanisms_against_differences(s: State):
     lm = s.m.linearize(s.q, s.v, np.linspace(-1, 2, s.m.nu))
