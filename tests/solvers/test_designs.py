@@ -19,6 +19,7 @@ LENGTHS = {
     "planar_3rrr": ("L", "r_ee"),
     "delta": ("r_base", "L_rod"),
     "rssr": ("r", "l"),
+    "spatial_four_bar": ("L1", "L3"),
     "slider_crank": ("r", "l"),
 }
 COUNT = 2
@@ -44,7 +45,7 @@ def actuated(m, off=0.1):
     return m.assemble(strict=False, joints=(), actuated=np.zeros(0))[list(m.actuated_coordinates)] + off
 
 
-@pytest.mark.parametrize("name", LENGTHS)
+@pytest.mark.parametrize("name", sorted(LENGTHS.keys() - {"delta"}))  # whose designs are brought to poses below
 def test_each_design_is_that_of_the_mechanism_with_these_parameters(name, rng):
     m = es.load(name)
     parameters, qa = lengths(m, LENGTHS[name]), actuated(m)
@@ -169,7 +170,12 @@ def test_another_branch_is_kept():
     assert (signs[1] == -signs[0]).all()
 
 
-@pytest.mark.parametrize("name", ["five_bar", "planar_3rrr", "delta", "scara"])
+DELTA = pytest.param(
+    "delta", marks=pytest.mark.slow(reason="compiles solvers of 18 velocities for three kinds of targets")
+)
+
+
+@pytest.mark.parametrize("name", ["five_bar", "planar_3rrr", DELTA, "scara"])
 def test_poses_and_parts_of_them_in_each_design(name):
     m = es.load(name)
     begin = m.assemble(actuated(m)) if m.closed else m.home() + 0.1
