@@ -265,8 +265,8 @@ class Moving:
 
     @property
     def forward_pairs(self) -> list[dict[str, str]]:
-        """The same for forward dynamics, which takes a long graph each time: two of them where nobody designed it."""
-        chosen = self.case.forward_pairs if self.case else covering.some_of(self.m, self.label)[:2]
+        """The same for forward dynamics, which takes a long graph each time: one of them where nobody designed it."""
+        chosen = self.case.forward_pairs if self.case else covering.some_of(self.m, self.label)[:1]
         return [covering.options(pair) for pair in chosen]
 
 
