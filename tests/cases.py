@@ -14,7 +14,9 @@ from functools import cache, cached_property
 
 import numpy as np
 
+import covering
 import eslabon as es
+from covering import SIMPLE
 from eslabon.model import KINDS, Body
 from eslabon.model.configuration import integrate
 from oracles import Acting
@@ -22,11 +24,8 @@ from random_mechanisms import allowed, random_builder, random_closed, random_tre
 from randomness import seeded
 from small_mechanisms import SMALL, light_beside_a_loop
 
-FORMULATIONS = ("newton_euler", "lagrange", "lie", "gibbs_appell", "bond_graph", "quaternion")
-METHODS = ("multipliers", "elimination", "udwadia_kalaba")
-SIMPLE = {"revolute", "prismatic", "fixed"}  # the joints that quaternions describe, and MuJoCo with our coordinates
 POINTS = {"spherical", "revolute", "fixed"}  # the cut joints that coincident points make
-MANY, BIG = 7, 12  # velocities, beyond which a fact takes two pairs of formulation and method, and one
+BIG = 12  # velocities, up to which MuJoCo has the same mechanism
 LONGEST = 18  # velocities, up to which facts are stated that differentiate M or the energy
 FEW = 4  # velocities, up to which facts are stated of what takes many graphs: base parameters, designs, derivatives
 
@@ -53,7 +52,9 @@ def tree_of(m: es.Mechanism) -> es.Mechanism:
 
 
 def thickened(m: es.Mechanism, radius: float = 0.02) -> es.Mechanism:
-    """The same with a radius of gyration more, which thin rods lack and MuJoCo demands."""
+    """The same with a radius of gyration more, which thin rods lack and MuJoCo demands; what is thick stays as it is."""
+    if all(np.linalg.eigvalsh(b.inertia_matrix())[0] > 1e-9 for b in m.bodies):
+        return m
     wider = [(*np.add(b.inertia[:3], b.mass * radius**2), *b.inertia[3:]) for b in m.bodies]
     bodies = tuple(replace(b, inertia=x) for b, x in zip(m.bodies, wider, strict=True))
     return es.Mechanism(replace(m.description, bodies=bodies))
@@ -71,6 +72,17 @@ def closed_near(m: es.Mechanism, q: np.ndarray) -> np.ndarray:
     for _ in range(12):
         q = integrate(m, q, -np.linalg.lstsq(m.constraint_jacobian(q), m.constraint(q), rcond=1e-6)[0])
     return q
+
+
+def rate_along(m: es.Mechanism, f: Callable[[np.ndarray], np.ndarray], q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """df(q)/dt by central differences of eighth order over a hundredth of a radian or metre: round-off is left, 1e-14 of f.
+
+    The exact derivative takes a graph that is several times as long as that of f.
+    """
+    weights = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
+    h = 0.01 / max(1.0, np.abs(v).max(initial=0.0))
+    ahead, behind = (f(np.stack([integrate(m, q, sign * k * h * v) for k in (1, 2, 3, 4)])) for sign in (1, -1))
+    return np.tensordot(weights, ahead - behind, axes=1) / h
 
 
 def inert_parameter(m: es.Mechanism) -> str | None:
@@ -122,13 +134,11 @@ class Moving:
     """A mechanism in a motion that keeps its loops closed, and what its tree says of it, solved by singular values."""
 
     def __init__(
-        self, m: es.Mechanism, q: np.ndarray, rng: np.random.Generator, v: np.ndarray | None = None, label: int = 0
-    ) -> None:
-        self.m, self.q, self.label = (
-            m,
-            q,
-            label,
-        )  # by the label mechanisms take other formulations than their neighbours
+        self, m: es.Mechanism, q: np.ndarray, rng: np.random.Generator, v: np.ndarray | None = None, label: int = 0,
+        case: Case | None = None,
+    ) -> None:  # fmt: skip
+        self.m, self.q, self.label = m, q, label  # by the label it takes other formulations than its neighbours
+        self.case = case  # whose place in the covering design decides instead
         self.J = m.constraint_jacobian(q) if m.closed else np.zeros((0, m.nv))
         _, sizes, V = np.linalg.svd(self.J)
         self.rank = int((sizes > 1e-9 * max(1.0, sizes.max(initial=0.0))).sum())
@@ -136,8 +146,7 @@ class Moving:
         self.row_sizes = sizes[: self.rank]
         self.v = self.free @ rng.normal(size=self.free.shape[1]) if v is None else v
         self.tau = rng.normal(size=m.nu)
-        self.bias = m.derivative("constraint_jacobian", "q", q) @ self.v @ self.v if len(self.J) else np.zeros(0)
-        self.gamma = -self.bias
+        self.gamma = -rate_along(m, m.constraint_jacobian, q, self.v) @ self.v if len(self.J) else np.zeros(0)
         self.held = np.linalg.lstsq(self.J, self.gamma, rcond=1e-9)[0]
         self.a = self.held + self.free @ rng.normal(size=self.free.shape[1])
 
@@ -176,7 +185,7 @@ class Moving:
     def potential_terms(self) -> tuple[np.ndarray, ...]:
         still = 0 * self.a
         return (
-            self.tree.gravity_forces(self.q),
+            self.m.gravity_forces(self.q),
             self.acting.springs,
             self.acting.resistance,
             self.acting.wrenches,
@@ -249,26 +258,16 @@ class Moving:
         return self.m.forward_dynamics(self.q, self.v, self.tau)
 
     @property
-    def pairs(self) -> list[dict[str, str]]:
-        """Every formulation, each with one of the methods for constraints; of a large mechanism two, of a big one one."""
-        names = [f for f in FORMULATIONS if f != "quaternion" or {j.kind.kind for j in self.m.joints} <= SIMPLE]
-        methods = [METHODS[(self.label + k) % len(METHODS)] for k in range(len(names))]
-        made = [
-            {"formulation": f, **({"constraints": c} if self.m.closed else {})}
-            for f, c in zip(names, methods, strict=True)
-        ]
-        count = 1 if self.m.nv > BIG else 2 if self.m.nv > MANY else len(made)
-        return _from(made, self.label // 7, count)
+    def inverse_pairs(self) -> list[dict[str, str]]:
+        """The formulations and methods that inverse dynamics is compared by."""
+        chosen = self.case.inverse_pairs if self.case else covering.some_of(self.m, self.label)
+        return [covering.options(pair) for pair in chosen]
 
     @property
-    def some_pairs(self) -> list[dict[str, str]]:
-        """Two of them, others for each mechanism, for what takes a long graph each time."""
-        return _from(self.pairs, self.label // 7, min(2, len(self.pairs)))
-
-
-def _from(items: list, start: int, count: int) -> list:
-    """So many items from one on, around."""
-    return [items[(start + k) % len(items)] for k in range(count)]
+    def forward_pairs(self) -> list[dict[str, str]]:
+        """The same for forward dynamics, which takes a long graph each time: one of them where nobody designed it."""
+        chosen = self.case.forward_pairs if self.case else covering.some_of(self.m, self.label)[:1]
+        return [covering.options(pair) for pair in chosen]
 
 
 @dataclass(frozen=True)
@@ -290,6 +289,15 @@ class Case:
     @property
     def state(self) -> Moving:
         return _state(self)
+
+    @property
+    def inverse_pairs(self) -> list[covering.Pair]:
+        return _design("controlled")[self.name]
+
+    @property
+    def forward_pairs(self) -> list[covering.Pair]:
+        label = zlib.crc32(self.name.encode())
+        return _design("determined")[self.name] if self.determined else covering.some_of(self.mechanism, label)[:2]
 
     @property
     def traits(self) -> set[str]:
@@ -315,14 +323,22 @@ def _mechanism(case: Case) -> es.Mechanism:
 
 
 @cache
+def _design(trait: str) -> dict[str, list[covering.Pair]]:
+    """The pairs by which all cases with a trait are compared: by inverse dynamics if controlled, by forward if determined."""
+    largest = covering.FEW if trait == "determined" else None
+    return covering.design({case.name: case.mechanism for case in ALL if trait in case.traits}, largest)
+
+
+@cache
 def _state(case: Case) -> Moving:
     """Away from home, where no mechanism here is singular."""
     m, rng, label = case.mechanism, seeded("state", case.name), zlib.crc32(case.name.encode())
     q = m.home()
     if not m.closed:
-        return Moving(m, integrate(m, q, rng.uniform(-1, 1, m.nv)), rng, label=label)
+        return Moving(m, integrate(m, q, rng.uniform(-1, 1, m.nv)), rng, label=label, case=case)
     v = allowed(m.constraint_jacobian(q)) @ rng.normal(size=m.nv)
-    return Moving(m, closed_near(m, integrate(m, q, 0.1 * v / max(1.0, np.abs(v).max(initial=0.0)))), rng, label=label)
+    q = closed_near(m, integrate(m, q, 0.1 * v / max(1.0, np.abs(v).max(initial=0.0))))
+    return Moving(m, q, rng, label=label, case=case)
 
 
 def state_of(name: str) -> Moving:

@@ -3,6 +3,7 @@
 import itertools
 import sys
 import xml.etree.ElementTree as ET
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,6 +24,16 @@ MOTOR = es.BondGraph(
     {"L": 0.5, "R": 1.0, "k": 0.1, "b": 0.1},
 )  # fmt: skip
 GRAPHS = ["morales_puma", "morales_stanford", "morales_stanford_gravity", "double_pendulum", "gravity_platform"]
+
+
+@cache
+def loaded(name):
+    return MOTOR if name == "motor" else es.BondGraph.load(name)
+
+
+@cache
+def drawn(name, preference="integral"):
+    return picture(loaded(name), preference)
 
 
 def items(p, role):
@@ -61,11 +72,11 @@ def crossings(segments):
 @pytest.mark.parametrize("name", [*GRAPHS, "motor"])
 @pytest.mark.parametrize("preference", ["integral", "derivative"])
 def test_half_arrows_and_strokes_stand_at_their_ends(name, preference):
-    g = MOTOR if name == "motor" else es.BondGraph.load(name)
+    g, p = loaded(name), drawn(name, preference)
     if g.open_ports():
-        assert not items(picture(g, preference), "stroke")
+        assert not items(p, "stroke")
         return
-    p, strokes = picture(g, preference), g.causality(preference).strokes
+    strokes = g.causality(preference).strokes
     at, bonds = element_places(g, p), bonds_of(g)
     assert len(items(p, "bond")) == len(items(p, "half arrow")) == len(items(p, "stroke")) == len(bonds)
     assert len(items(p, "signal")) == len(g.bonds) - len(bonds)
@@ -92,7 +103,7 @@ def test_barbs_are_on_the_side_of_the_flow(degrees):
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nothing_overlaps_and_bonds_do_not_cross(name):
-    p = picture(es.BondGraph.load(name))
+    p = drawn(name)
     written = [x for x in p.items if isinstance(x, Writing) and x.role in ("element", "value")]
     for a, b in itertools.combinations(written, 2):
         apart = max(a.box[0] - b.box[2], b.box[0] - a.box[2], a.box[1] - b.box[3], b.box[1] - a.box[3])
@@ -105,7 +116,7 @@ def test_nothing_overlaps_and_bonds_do_not_cross(name):
 
 
 def test_names_values_and_numbers_are_written():
-    p = picture(MOTOR)
+    p = drawn("motor")
     texts = [x.text for x in p.items if isinstance(x, Writing)]
     for expected in (
         "Se : V",
@@ -124,7 +135,7 @@ def test_names_values_and_numbers_are_written():
     plain = [x.text for x in picture(MOTOR, values=False).items if isinstance(x, Writing)]
     assert "L = 0.5" not in plain
     assert "loop" in plain
-    puma = picture(es.BondGraph.load("morales_puma"))
+    puma = drawn("morales_puma")
     assert {x.text for x in items(puma, "modulus")} == {"p13", "p12", "p8", "sin(q3)", "cos(q3)"}
     assert len(items(puma, "modulation")) == 5
 

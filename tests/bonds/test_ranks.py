@@ -24,11 +24,17 @@ def rank(matrix):
 
 @examples(30)
 @given(graphs(), seeds)
-def test_the_structural_rank_is_that_of_the_state_matrix(drawn, seed):
+def test_structural_ranks_are_those_of_the_matrices(drawn, seed):
+    """Of the state matrix, and by dualised sources of the state matrix beside that of the inputs."""
     g, linear = linear_model(drawn, seed)
     structural = g.structural_rank()
     assert structural.rank == structural.structure_rank == rank(linear.A)
     assert structural.causal_rank == g.order - len(structural.staying)
+    if g.inputs:
+        c = g.controllability()
+        assert c.rank == rank(np.hstack([linear.A, linear.B]))
+        if not c.structural:  # whatever the parameters
+            assert not es.control.controllability((linear.A, linear.B)).full
 
 
 @examples(30)
@@ -47,17 +53,6 @@ def test_a_mesh_that_cancels():
     r = g.structural_rank()
     assert (r.causal_rank, r.structure_rank, r.rank) == (2, 0, 0)
     np.testing.assert_array_equal(g.linearize([0.0, 0.0]).A, 0)
-
-
-@examples(30)
-@given(graphs(), seeds)
-def test_dualised_sources_give_the_rank_with_inputs(drawn, seed):
-    g, linear = linear_model(drawn, seed)
-    assume(g.inputs)
-    c = g.controllability()
-    assert c.rank == rank(np.hstack([linear.A, linear.B]))
-    if not c.structural:  # whatever the parameters
-        assert not es.control.controllability((linear.A, linear.B)).full
 
 
 @examples(30)

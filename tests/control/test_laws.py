@@ -31,7 +31,7 @@ def started(m, shift: float = 0.0) -> np.ndarray:
     return m.assemble(own) if m.closed else m.home() + shift
 
 
-@pytest.mark.parametrize("name", ["puma560", "planar_3rrr", "five_bar", "delta"])
+@pytest.mark.parametrize("name", ["puma560", "planar_3rrr", "five_bar", "spatial_four_bar"])
 def test_the_error_decays_as_predicted(name: str) -> None:
     """Under computed torque e(t) = e0 (1 + w t) exp(-w t) in every commanded coordinate, whatever the motion."""
     m = es.load(name)

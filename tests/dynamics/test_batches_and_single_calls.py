@@ -26,7 +26,7 @@ TEN = (
     "puma560_drives", "rojas_7r_loop", "scara",
 )  # fmt: skip
 LARGE = {
-    ("delta", "0"): ("forward_dynamics_derivatives", "state_matrix"),
+    ("delta", "0"): ("state_matrix",),
     ("stewart_gough", "0"): ("forward_dynamics_derivatives",),
     ("stewart_gough", "1"): ("forward_dynamics_derivatives",),
 }

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from cases import METHODS, Moving, all_driven, state_of
+from cases import Moving, all_driven, state_of
+from covering import METHODS
 from eslabon.coordinates.closing import close
 from facts import agree
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from cases import rate_along
 from eslabon.compiler.calls import inlined
 from eslabon.coordinates.massless import structure
 from eslabon.dynamics import derivatives, loops, trees
@@ -75,6 +76,23 @@ def test_the_recursion_is_the_derivative_of_the_graph(kind):
     for way in ways:
         for got, expected in zip(values(given, way, *numbers), want, strict=True):
             near(got, expected)
+
+
+@pytest.mark.parametrize("kind", MOVING)
+def test_matrices_and_energy_are_differentiated_along_every_joint_kind(kind):
+    rng = np.random.default_rng(MOVING.index(kind) + 40)
+    m = random_tree(rng, [kind, "revolute"], branched=False)
+    q, v = state(rng, m)
+    near(m.derivative("mass_matrix", "q", q) @ v, rate_along(m, m.mass_matrix, q, v), 1e-11)
+    near(m.derivative("energy", "v", q, v)[0], m.mass_matrix(q) @ v, 1e-12)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_rows_of_every_kind_of_loop_are_differentiated(cut):
+    rng = np.random.default_rng(CUTS.index(cut) + 60)
+    m, q = random_closed(rng, ["spherical", "universal"], [cut])
+    v = rng.normal(size=m.nv)
+    near(m.derivative("constraint_jacobian", "q", q) @ v, rate_along(m, m.constraint_jacobian, q, v), 1e-11)
 
 
 def test_every_force_is_differentiated():

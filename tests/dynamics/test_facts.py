@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cases
+import covering
 import facts
 from cases import Case
 from facts import Fact
@@ -27,3 +28,17 @@ def test_traits_of_a_description_are_those_that_its_numbers_show(case: Case) -> 
 
 def test_every_fact_is_stated_of_something() -> None:
     assert {fact for _, fact in facts.pairs(cases.ALL, facts.ALL)} == set(facts.ALL)
+
+
+@pytest.mark.parametrize("trait", ["controlled", "determined"])
+def test_every_formulation_and_method_meets_all_that_it_can(trait: str) -> None:
+    """Inverse dynamics is compared where motors control the motion, forward dynamics where masses determine it."""
+    compared = [case for case in cases.ALL if trait in case.traits]
+    chosen = [
+        (case.mechanism, case.inverse_pairs if trait == "controlled" else case.forward_pairs) for case in compared
+    ]
+    met = {x for m, pairs in chosen for pair in pairs for x in covering.meetings(m, pair)}
+    assert met == {x for m, _ in chosen for pair in covering.pairs_of(m) for x in covering.meetings(m, pair)}
+    assert {name for name, _ in met} == {*covering.FORMULATIONS, *covering.METHODS}
+    assert {("lagrange", "free"), ("bond_graph", "wrenches"), ("elimination", "cut planar")} <= met
+    assert all(pairs for m, pairs in chosen if trait == "controlled" or m.nv <= covering.FEW)

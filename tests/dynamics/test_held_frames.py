@@ -58,7 +58,7 @@ def test_the_hand_of_an_open_arm_stays() -> None:
     A = m.acceleration(q, v, a, "hand", axes="aligned")
 
     def forces(step: float, name: str) -> np.ndarray:
-        other = m.with_parameters(**{name: m.parameters[name] + step})
+        other = m.variant(**{name: m.parameters[name] + step})  # which shares its code with all others
         qs = other.inverse_kinematics(T, guess=q, frame="hand")
         vs = np.linalg.solve(other.jacobian(qs, "hand", "aligned"), V)
         bias = other.acceleration(qs, vs, np.zeros(6), "hand", axes="aligned")
@@ -77,7 +77,7 @@ def test_the_point_of_a_five_bar_stays() -> None:
     T = m.pose(q, "point")
 
     def reached(step: float) -> np.ndarray:
-        other = m.with_parameters(L2=m.parameters["L2"] + step)
+        other = m.variant(L2=m.parameters["L2"] + step)
         return other.inverse_kinematics(position=T[:3, 3], guess=q, frame="point")
 
     for part in ("position", ("x", "y"), ["y", "x"]):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from cases import FORMULATIONS
+from covering import FORMULATIONS
 from eslabon.dynamics.trees import articulated_pays
 from eslabon.formulations.links import short
 from facts import agree

@@ -34,7 +34,7 @@ def test_the_contributions_add_up_to_the_linear_model_of_a_tree(s: State):
 
 
 @examples(4)
-@given(moving_loops())
+@given(moving_loops(most=3))
 def test_and_of_a_closed_mechanism(s: State):
     complete(s.m, s.m.linearize(s.q, s.v, np.ones(s.m.nu)))
 

@@ -153,7 +153,7 @@ def test_a_constant_torque_moves_the_equilibria_and_too_much_leaves_none():
         m.equilibrium(tau=[5.0])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_closed_chains_rest_where_dynamics_says_so(seed):
     rng = seeded(seed)
     kinds = ["revolute", "spherical", "universal", "revolute", "cylindrical"]

@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import eslabon as es
+from randomness import PROFILE
 
 
 def falling(name):
@@ -54,8 +55,10 @@ def test_adaptive_methods_agree_and_stay_closed():
 
 @pytest.mark.parametrize("name", ["five_bar", "diaz_3rrr", "planar_3rrr"])
 def test_a_minute_at_a_tight_tolerance_keeps_energy_and_loops(name):
+    """A minute of the first; of the others a quarter of it, and in the nightly run a minute too."""
     m, q0 = falling(name)
-    motion = m.simulate(q0, None, 60.0, rtol=1e-10, atol=1e-12)
+    span = 60.0 if name == "five_bar" or PROFILE == "nightly" else 15.0
+    motion = m.simulate(q0, None, span, rtol=1e-10, atol=1e-12)
     assert motion.closure.max() < 1e-12
     assert energy_error(motion) < 1e-8
 
@@ -96,9 +99,9 @@ def test_explicit_equations_go_round_dead_centres():
     """Driven at its slider a slider-crank's own division fails twice a turn; another one takes over."""
     m = es.Mechanism(replace(es.load("slider_crank").description, actuated=("slide",)))
     q0, v0, _ = m.complete([0.5], [20.0], [0.0], joints=("crank",))
-    t = np.linspace(0, 1, 11)
+    t = np.linspace(0, 0.5, 6)
     best = m.simulate(q0, v0, t, rtol=1e-11, atol=1e-12)
-    assert best.q[-1, 0] > 10  # it does go round
+    assert best.q[-1, 0] > 2 * np.pi  # it does go round, past both dead centres
     for method in ("DOP853", "Radau"):
         explicit = m.simulate(q0, v0, t, constraints="elimination", method=method, rtol=1e-9, atol=1e-10)
         assert np.abs(explicit.q - best.q).max() < 1e-6

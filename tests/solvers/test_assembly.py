@@ -44,9 +44,9 @@ def close_to(m, q, step):
 
 
 @pytest.mark.parametrize("kind", CUTS)
-def test_the_papers_formula_is_the_jacobian(kind, rng):
-    """Phi' = C^T (V_n - Ad_nm V_m) on closed loops (Yime, eq. 25)."""
-    m, q = random_closed(rng, TREE, [kind])
+def test_the_papers_formula_is_the_jacobian(kind):
+    """Phi' = C^T (V_n - Ad_nm V_m) on closed loops (Yime, eq. 25), of the first mechanism above."""
+    m, q = random_closed(seeded(0), TREE, [kind])
     loop = m.loops[0]
 
     def frame(end):
@@ -99,8 +99,9 @@ def test_yime_five_bar_positions():
 
 
 def test_a_parallel_robot_is_brought_to_a_pose(rng):
-    for name, frame in (("planar_3rrr", "centre"), ("stewart_gough", "platform"), ("delta", "platform")):
+    for name in ("planar_3rrr", "stewart_gough", "delta"):
         m = es.load(name)
+        frame = m.frames[0].name
         q = m.assemble(
             close(m)[[k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]] + rng.uniform(0, 0.04, (10, m.nu))
         )

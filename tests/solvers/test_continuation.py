@@ -44,8 +44,8 @@ def sine(m, rng, rows):
 @pytest.mark.parametrize("name", DETERMINED)
 @examples(12)
 @given(seed=seeds, rows=st.integers(3, 40))
-def test_the_spacing_of_rows_changes_nothing(name, seed, rows):
-    m = es.load(name)
+def test_the_spacing_of_rows_changes_nothing(library, name, seed, rows):
+    m = library(name)
     x = sine(m, np.random.default_rng(seed), rows)
     coarse, fine = continued(m, x), continued(m, refined(x, 100))
     if isinstance(coarse, type) or isinstance(fine, type):
@@ -129,8 +129,8 @@ def test_loops_keep_their_limits():
         with pytest.raises(
             es.AssemblyError, match=r"'slide\d' at 5\d\.\d+ m, beyond its limits 0.5 to 0.85.*limits=False"
         ):
-            call(T, frame="platform")
-    assert robot.inverse_kinematics(T, frame="platform", limits=False).max() > 50
+            call(T, frame=robot.frames[0].name)
+    assert robot.inverse_kinematics(T, frame=robot.frames[0].name, limits=False).max() > 50
     for call in (delta.assemble, delta.assembly_modes, lambda x, **k: delta.complete(x, [0] * 3, [0] * 3, **k)):
         with pytest.raises(es.AssemblyError, match=r"'arm1' at 1.6 rad, beyond its limits .* limits=False"):
             call([1.6] * 3)

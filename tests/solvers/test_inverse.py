@@ -319,10 +319,11 @@ def test_rates_and_accelerations_undo_the_forward_ones(name, rng):
     assert np.allclose(m.acceleration(made.q, made.v, made.a, axes="aligned"), A, atol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(1, 12, 2))
 def test_rates_of_trees_of_every_joint_kind(seed):
+    """Of the mechanisms above that have every kind, whose poses are compiled."""
     rng = seeded(seed)
-    m = random_tree(rng, list(rng.permutation(list(KINDS))), branched=False)
+    m = random_tree(rng, list(rng.permutation(list(KINDS))), branched=bool(seed % 3))
     q, v, a = random_coordinates(rng, m), *rng.normal(size=(2, m.nv))
     T, V, A = m.pose(q, "tip"), m.velocity(q, v, "tip", "aligned"), m.acceleration(q, v, a, "tip", "aligned")
     made = inverse_motion(m, T, V, A, q, "tip")
