@@ -96,8 +96,8 @@ def test_lazily_loaded_names_are_there():
 def test_verbs_say_what_they_take():
     m = es.load("elbow")
     assert list(inspect.signature(m.pose).parameters) == [
-        "q", "frame", "parameters", "external", "out", "threads", "tolerance", "singular", "t",
+        "q", "frame", "out", "threads", "parameters", "external", "tolerance", "singular", "t",
     ]  # fmt: skip
     for name, f in inspect.getmembers(m, inspect.ismethod):
         if not name.startswith("_") and inspect.getdoc(f):
-            assert not any(p.annotation == "Unpack[Call]" for p in inspect.signature(f).parameters.values())
+            assert not any("Unpack" in str(p.annotation) for p in inspect.signature(f).parameters.values())
