@@ -253,7 +253,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         """The native function of a quantity, or of its derivative, with its checks."""
         m = self.m
         if external:
-            from eslabon.dynamics.applied import check_external
+            from eslabon.formulas.applied_loads import check_external
 
             check_external(m, external)
         request = requested(m, formula, options, parameters, external, by)

@@ -17,7 +17,6 @@ from eslabon.export.equations import Equations, equations, latex
 from eslabon.formulas.quantities import QUANTITIES
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.mechanism import Builder, Mechanism, load
-from eslabon.read import robots
 from pendulum_chain import pendulum_chain as chain
 from randomness import examples, seeded
 from small_mechanisms import SMALL

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.files.toml_writer import to_toml
+from eslabon.files.urdf_writer import to_urdf
 from eslabon.model import Expression, Shape
 from eslabon.model.poses import compose
-from eslabon.write.toml import to_toml
-from eslabon.write.urdf import to_urdf
 
 FORMS = [("box", (0.1, 0.2, 0.3)), ("cylinder", (0.1, 0.4)), ("capsule", (0.1, 0.4)), ("sphere", (0.2,))]
 

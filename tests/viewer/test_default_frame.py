@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.kinematics.frames import default_frame
+from eslabon.formulas.kinematics.frames import default_frame
 from eslabon.studies.choices import Choices
 from eslabon.studies.subject import Subject
 

@@ -20,7 +20,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, shown
 from eslabon.export.equations import equations
-from eslabon.model.expressions import Expression, leaves
+from eslabon.model.parameter_expressions import Expression, leaves
 
 LIMIT = 2_000
 ENDS = (*STORAGES, RESISTOR, FLOW_SINK)

@@ -12,19 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
-from eslabon.algebra.spatial import motion_transform, skew
 from eslabon.bonds.drawing import identifier, value
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, PORT, SUBMODEL
 from eslabon.bonds.rigid_bodies import TreeDrawing
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics.applied import CREEP, TOUCHING
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.kinematics.circuit import Circuit, circuits, held
-from eslabon.kinematics.tree import compose, fixed
+from eslabon.formulas.applied_loads import CREEP, TOUCHING
+from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, held
+from eslabon.formulas.kinematics.tree import compose, fixed
 from eslabon.model import GROUND, Coupling, End, Joint, Loop, Model, Spring, Wrench
-from eslabon.model.expressions import Number, call, parameter
+from eslabon.model.parameter_expressions import Number, call, parameter
+from eslabon.numerics.scalars import casadi
+from eslabon.numerics.spatial import motion_transform, skew
 
 SX = Any
 AXES = ("mx", "my", "mz", "fx", "fy", "fz")

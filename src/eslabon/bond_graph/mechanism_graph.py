@@ -149,7 +149,7 @@ def _lengths(m: Model, q: Any) -> Any:
     """The lengths of springs that have a stiffness."""
     import casadi
 
-    from eslabon.kinematics.tree import placements
+    from eslabon.formulas.kinematics.tree import placements
 
     placed, made = placements(m, q), []
     for spring in m.springs:

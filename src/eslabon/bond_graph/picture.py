@@ -20,7 +20,7 @@ from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, JUNCTIONS, PORT, Bond, Element
 from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
-from eslabon.model.expressions import Expression
+from eslabon.model.parameter_expressions import Expression
 from eslabon.plotting import LIGHT
 from eslabon.structure.drawing import printable, shortened, text_width
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.items import RESERVED, Bond, Description, Element, Traced, Value
 from eslabon.compiler.program import read
-from eslabon.model.expressions import Expression, Number, call, parameter
+from eslabon.model.parameter_expressions import Expression, Number, call, parameter
+from eslabon.numerics.scalars import casadi
 
 SX = Any
 LONGEST = 60  # operations of an entry that is written out

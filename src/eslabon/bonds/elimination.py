@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
+from eslabon.numerics.scalars import casadi
 
 SX = Any
 THRESHOLD = 1e-3  # of the largest entry in its row, for a pivot

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.evaluation import Evaluation, stacked
@@ -16,6 +15,7 @@ from eslabon.bonds.items import EFFORT_SINK, Element
 from eslabon.bonds.junctions import junction_structure
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
+from eslabon.numerics.scalars import casadi
 
 SX = Any
 UNSOLVED = 1e-9  # of an algebraic loop that is not linear, relative to what enters it

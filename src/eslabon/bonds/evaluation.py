@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import Storage, causality
 from eslabon.bonds.elimination import SingularError, solve
@@ -25,7 +24,8 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
 from eslabon.bonds.junctions import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression
+from eslabon.model.parameter_expressions import Expression
+from eslabon.numerics.scalars import casadi
 
 SX = Any
 NEWTON = 12  # iterations for an algebraic loop through laws that are not linear

@@ -14,8 +14,8 @@ from eslabon.bonds.submodels import flatten, with_parameter
 from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, shown
-from eslabon.model.expressions import Expression, dependency_order, number
 from eslabon.model.memory import Table
+from eslabon.model.parameter_expressions import Expression, dependency_order, number
 
 WORDS = {"e": "effort", "f": "flow", "p": "momentum", "q": "displacement"}
 

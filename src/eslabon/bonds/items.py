@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from eslabon.displays import displayed
-from eslabon.model.expressions import Expression, Number
+from eslabon.model.parameter_expressions import Expression, Number
 
 SOURCES, STORAGES, RESISTOR = ("Se", "Sf", "MSe", "MSf"), ("I", "C"), "R"
 TRANSFORMERS, GYRATORS, JUNCTIONS = ("TF", "MTF"), ("GY", "MGY"), ("0", "1")

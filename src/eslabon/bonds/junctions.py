@@ -22,14 +22,14 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import Causality, Storage, causality
 from eslabon.bonds.elimination import SingularError, sample, solve
 from eslabon.bonds.graph import Graph, Port
 from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression
 from eslabon.model.memory import per_model
+from eslabon.model.parameter_expressions import Expression
+from eslabon.numerics.scalars import casadi
 
 SX = Any
 Variable = tuple[str, str]  # a bond, and "e" or "f"

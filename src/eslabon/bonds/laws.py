@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.items import OWN_LETTERS, RESISTOR, Element, Law, Traced
 from eslabon.bonds.validation import resistor_input
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression
+from eslabon.model.parameter_expressions import Expression
+from eslabon.numerics.scalars import casadi
 
 SX = Any
 Valued = Callable[..., Any]  # the value of an expression, with names of its own

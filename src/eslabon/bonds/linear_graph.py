@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
@@ -26,8 +25,9 @@ from eslabon.bonds.rewriting import Rewriting
 from eslabon.bonds.validation import resistor_input
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression, Number, leaves, number, parameter
 from eslabon.model.memory import per_model
+from eslabon.model.parameter_expressions import Expression, Number, leaves, number, parameter
+from eslabon.numerics.scalars import casadi
 
 SX = Any
 STILL = 1e-9

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import sample
 from eslabon.bonds.equations import T, input_names
@@ -20,6 +19,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
+from eslabon.numerics.scalars import casadi
 
 SX = Any
 SAME = 1e-9

@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi, is_symbolic
-from eslabon.algebra.spatial import motion_transform, skew
 from eslabon.bonds.drawing import Drawing, identifier, matrix_value, value
 from eslabon.bonds.items import FLOW_SINK
 from eslabon.errors import ModelError
-from eslabon.kinematics.tree import Placement, compose, coordinates, fixed, placements
+from eslabon.formulas.kinematics.tree import Placement, compose, coordinates, fixed, placements
 from eslabon.model import GROUND, Body, Joint, Model
 from eslabon.model.configuration import coordinate_names, coordinate_rates, velocity_names
-from eslabon.model.expressions import Number, parameter
+from eslabon.model.parameter_expressions import Number, parameter
 from eslabon.model.validation import TIME
+from eslabon.numerics.scalars import casadi, is_symbolic
+from eslabon.numerics.spatial import motion_transform, skew
 
 SX = Any
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")

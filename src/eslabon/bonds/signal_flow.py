@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
@@ -24,8 +23,9 @@ from eslabon.bonds.items import DETECTORS, EFFORT_SINK, FLOW_SINK, RESISTOR, STO
 from eslabon.bonds.junctions import OTHER, Derivation, Variable
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression
 from eslabon.model.memory import per_model
+from eslabon.model.parameter_expressions import Expression
+from eslabon.numerics.scalars import casadi
 
 SX = Any
 Flow = Any  # a networkx.DiGraph of variables, whose edges have a `Step`

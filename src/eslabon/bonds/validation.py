@@ -28,7 +28,7 @@ from eslabon.bonds.items import (
     Traced,
 )
 from eslabon.errors import ModelError, suggest
-from eslabon.model.expressions import Expression, leaves, substitute
+from eslabon.model.parameter_expressions import Expression, leaves, substitute
 
 SIGNALS = {"1": "flow", "0": "effort"}  # what an active bond takes from a junction
 

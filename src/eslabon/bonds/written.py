@@ -28,7 +28,7 @@ from eslabon.bonds.items import (
     Traced,
 )
 from eslabon.errors import EslabonError, ModelError, shown
-from eslabon.model.expressions import Number, check_parameter_name, number
+from eslabon.model.parameter_expressions import Number, check_parameter_name, number
 
 KEYS = ("kind", "value", "law", "inverse", "state", "domain", "model", "parameters")
 ARROWS = re.compile(r"(->|=>)")

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import loops, trees
 from eslabon.errors import ModelError
-from eslabon.formulations.constrained import Square, actuator_forces
-from eslabon.formulations.symbols import SX, zeros
-from eslabon.kinematics import closure
-from eslabon.kinematics.closure import Closure
+from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas.constrained.constraint_solvers import Square, actuator_forces
+from eslabon.formulas.kinematics import closure
+from eslabon.formulas.kinematics.closure import Closure
+from eslabon.formulas.kinematics.symbols import SX, zeros
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, velocity_names
+from eslabon.numerics.scalars import casadi
 
 
 def commanded(m: Model) -> tuple[int, ...]:

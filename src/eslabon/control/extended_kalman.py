@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.control.covariances import covariance as covariance_of
@@ -24,6 +23,7 @@ from eslabon.errors import AssemblyError, InputError, ModelError, shown
 from eslabon.linear.measured import state_names
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
+from eslabon.numerics.scalars import joined
 from eslabon.simulate.memory import within
 from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits

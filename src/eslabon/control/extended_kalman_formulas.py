@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.measurements import displacement
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics.linearized import linear_model
-from eslabon.dynamics.outputs import Output
-from eslabon.formulations.constrained import Square
-from eslabon.formulations.symbols import SX, zeros
-from eslabon.kinematics.closure import Partition, equations
+from eslabon.formulas.constrained.constraint_solvers import Square
+from eslabon.formulas.derivatives.linearization import linear_model
+from eslabon.formulas.derivatives.measured_outputs import Output
+from eslabon.formulas.kinematics.closure import Partition, equations
+from eslabon.formulas.kinematics.symbols import SX, zeros
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate import motion_equations, step_formulas
 
 Rows = tuple[tuple[float, ...], ...]

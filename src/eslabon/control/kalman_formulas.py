@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import is_symbolic, matmul, transpose
+from eslabon.numerics.scalars import is_symbolic, matmul, transpose
 
 
 def corrected(P: Any, C: Any, V: Any) -> tuple[Any, Any]:
@@ -30,7 +30,7 @@ def predicted(P: Any, A: Any, W: Any) -> Any:
 def _solved(S: Any, b: Any) -> Any:
     """S^-1 b for a symmetric positive definite S."""
     if is_symbolic(S):
-        from eslabon.formulations.factor import factors
+        from eslabon.formulas.linear_solvers import factors
 
         return factors(S).solve(b)
     return np.linalg.solve(S, b)

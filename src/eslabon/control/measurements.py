@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eslabon.algebra.motions import position_of, rotation_of
-from eslabon.algebra.quaternions import rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError
+from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.formulas.inputs import Q, V
-from eslabon.kinematics.frames import pose, velocity
+from eslabon.formulas.kinematics.frames import pose, velocity
 from eslabon.linear.measured import measured
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
+from eslabon.numerics.rigid_motions import position_of, rotation_of
+from eslabon.numerics.rotations import quaternion_from_rotation
 
 
 def sensors(m: Model, names: Any, independent: Sequence[int]) -> tuple[tuple[str, ...], tuple[Output, ...]]:

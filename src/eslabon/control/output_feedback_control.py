@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, finite, known_words, positive, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.control.control_law import ControlLaw
@@ -26,11 +25,12 @@ from eslabon.control.observers import Observer
 from eslabon.control.plant import held, transition
 from eslabon.control.stepwise_law import c_source, stepwise
 from eslabon.displays import displayed
-from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError, MissingDependencyError
+from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.numerics.scalars import joined
 from eslabon.simulate.memory import within
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled

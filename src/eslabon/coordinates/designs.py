@@ -16,8 +16,8 @@ from eslabon.arguments import Floats, finite, mapping
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
-from eslabon.kinematics.closure import constraint
-from eslabon.kinematics.frames import chosen_frame, placement
+from eslabon.formulas.kinematics.closure import constraint
+from eslabon.formulas.kinematics.frames import chosen_frame, placement
 from eslabon.model import Model
 from eslabon.model.admissible import margin
 from eslabon.model.memory import per_model

@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import trees
-from eslabon.dynamics.applied import CREEP
-from eslabon.dynamics.loops import check_actuation
+from eslabon.formulas.applied_loads import CREEP
+from eslabon.formulas.constrained import trees
+from eslabon.formulas.constrained.constraint_solvers import Square
+from eslabon.formulas.constrained.loops import check_actuation
 from eslabon.formulas.inputs import TAU, A, Q, V
-from eslabon.formulations.constrained import Square
-from eslabon.formulations.factor import factors
-from eslabon.formulations.symbols import SX, zeros
+from eslabon.formulas.kinematics import closure
+from eslabon.formulas.kinematics.closure import Partition, Structure
+from eslabon.formulas.kinematics.symbols import SX, zeros
+from eslabon.formulas.linear_solvers import factors
 from eslabon.identification.parameters import NO_TERMS, Terms
-from eslabon.kinematics import closure
-from eslabon.kinematics.closure import Partition, Structure
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
+from eslabon.numerics.scalars import casadi
 
 
 def full_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms) -> SX:

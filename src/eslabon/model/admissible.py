@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import is_symbolic
 from eslabon.errors import ModelError
-from eslabon.model.expressions import leaves
 from eslabon.model.items import Body, Joint, Loop
 from eslabon.model.joints import LEAST
+from eslabon.model.parameter_expressions import leaves
+from eslabon.numerics.scalars import is_symbolic
 
 if TYPE_CHECKING:
     from eslabon.model.model import Model

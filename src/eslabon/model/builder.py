@@ -10,13 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from eslabon.algebra.motions import check_pose
-from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import choice, known_words, text
 from eslabon.errors import ModelError, RotationError, shown
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
-from eslabon.model.expressions import Expression, Number, check_parameter_name, number, parameter
 from eslabon.model.items import (
     ORIGIN,
     Body,
@@ -35,7 +32,10 @@ from eslabon.model.items import (
 )
 from eslabon.model.joints import KINDS, JointKind
 from eslabon.model.model import Model
+from eslabon.model.parameter_expressions import Expression, Number, check_parameter_name, number, parameter
 from eslabon.model.validation import check_name
+from eslabon.numerics.rigid_motions import check_pose
+from eslabon.numerics.rotations import rpy_from_rotation
 
 NAMED_AXES: dict[str, Triple] = {
     f"{sign}{letter}": tuple((-1.0 if sign == "-" else 1.0) * (k == i) + 0.0 for k in range(3))  # type: ignore[misc]

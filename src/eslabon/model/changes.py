@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import known_words, mapping, names, text
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.model.builder import Builder, listed, numbers, six_moments, triple
-from eslabon.model.expressions import Expression, leaves, number, renamed
 from eslabon.model.items import GROUND, ORIGIN, Body, Description, End, Frame, Joint, Mode, Pose, Shape
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
+from eslabon.model.parameter_expressions import Expression, leaves, number, renamed
 from eslabon.model.poses import compose, seen_from, welded
+from eslabon.numerics.rotations import rpy_from_rotation
 
 SECTIONS: Mapping[str, str] = {
     "body": "bodies", "joint": "joints", "loop": "loops", "coupling": "couplings", "spring": "springs",

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from eslabon.algebra.arrays import dot
 from eslabon.arguments import names as names_of
 from eslabon.errors import ModelError, suggest
-from eslabon.model.expressions import Expression, call, leaves, parameter
 from eslabon.model.free_numbers import free_name
 from eslabon.model.items import Description, Joint, Loop, Pose
 from eslabon.model.model import Model
+from eslabon.model.parameter_expressions import Expression, call, leaves, parameter
 from eslabon.model.poses import compose
+from eslabon.numerics.scalars import dot
 
 PLAY, DIRECTION, POLAR = "play", "direction", "polar"
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.arrays import Array, is_symbolic, joined, transpose
 from eslabon.displays import displayed
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
+from eslabon.numerics.scalars import Array, is_symbolic, joined, transpose
 
 
 def coordinates(m: Model, q: Array, joint: Joint) -> Array:

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.model.changes import with_payload
-from eslabon.model.expressions import Expression, check_parameter_name, parameter
 from eslabon.model.items import GROUND, Body, Coupling, Description, Frame, Joint, Loop, Spring, Wrench
 from eslabon.model.memory import Table, per_model
 from eslabon.model.model import Model
+from eslabon.model.parameter_expressions import Expression, check_parameter_name, parameter
 from eslabon.model.units import inferred_units
 
 XYZ, ANGLES, SIX = "xyz", ("roll", "pitch", "yaw"), ("xx", "yy", "zz", "xy", "xz", "yz")

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import Array, matrix, vector
-from eslabon.algebra.rotations import rotation_from_rpy
 from eslabon.displays import displayed
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import JointKind
+from eslabon.numerics.rotations import rotation_from_rpy
+from eslabon.numerics.scalars import Array, matrix, vector
 
 GROUND = "ground"
 

@@ -15,7 +15,6 @@ from eslabon.arguments import UNHASHABLE, floats, instance, known_words, mapping
 from eslabon.arguments import names as words
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown, suggest
 from eslabon.model.admissible import check_numbers, suspicions
-from eslabon.model.expressions import Expression, dependency_order, number, substitute
 from eslabon.model.items import (
     GROUND,
     Body,
@@ -30,6 +29,7 @@ from eslabon.model.items import (
     Wrench,
 )
 from eslabon.model.memory import Table
+from eslabon.model.parameter_expressions import Expression, dependency_order, number, substitute
 from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
 
 

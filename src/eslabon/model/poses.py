@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import dot
-from eslabon.algebra.rotations import rpy_from_rotation
-from eslabon.model.expressions import Expression, Number, call
 from eslabon.model.items import ORIGIN, Body, Pose, Triple
+from eslabon.model.parameter_expressions import Expression, Number, call
+from eslabon.numerics.rotations import rpy_from_rotation
+from eslabon.numerics.scalars import dot
 
 Rows = Sequence[Sequence[Number]]
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # the entries of an inertia

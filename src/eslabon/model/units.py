@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.expressions import Expression
+from eslabon.model.parameter_expressions import Expression
 
 Dimensions = tuple[float, float, float, float]  # exponents of kg, m, s and rad
 NONE: Dimensions = (0.0, 0.0, 0.0, 0.0)
@@ -100,7 +100,7 @@ BARE, SCALED, PRODUCTS = range(3)
 def inferred_units(numbers: Iterable[tuple[Any, str]], definitions: Mapping[str, Any]) -> dict[str, str | None]:
     """The unit of each parameter from the numbers of a description, each with its unit: None where it cannot be told.
 
-    >>> from eslabon.model.expressions import number
+    >>> from eslabon.model.parameter_expressions import number
     >>> inferred_units([(number("m*L**2/3"), "kg m²"), (number("L/2"), "m")], {"m": 1.0, "L": 2.0, "k": 3.0})
     {'m': 'kg', 'L': 'm', 'k': None}
     """

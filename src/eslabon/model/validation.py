@@ -11,8 +11,8 @@ from typing import Any
 from unicodedata import category
 
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.expressions import Expression, check_parameter_name, dependency_order, leaves
 from eslabon.model.items import GROUND, Coupling, Description, Joint, Loop
+from eslabon.model.parameter_expressions import Expression, check_parameter_name, dependency_order, leaves
 
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")

@@ -11,7 +11,7 @@ import numpy as np
 
 from eslabon.arguments import MOST_SEED, Floats, count, finite, flag, positive
 from eslabon.errors import EslabonError, InputError, ModelError, shown
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
 from eslabon.optimize.curve_assignment import Assignment, assigned

@@ -13,7 +13,7 @@ import numpy as np
 
 from eslabon.mechanism import Mechanism
 from eslabon.model.admissible import requirements
-from eslabon.model.expressions import Expression, dependency_order, leaves
+from eslabon.model.parameter_expressions import Expression, dependency_order, leaves
 
 INSIDE = 1e-6  # as near as arguments come to where a function has no derivative
 DOMAINS = {

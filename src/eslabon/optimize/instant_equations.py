@@ -16,7 +16,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.coordinates.partition import partition
 from eslabon.errors import ModelError
-from eslabon.kinematics.closure import equations
+from eslabon.formulas.kinematics.closure import equations
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_rates, integrate, lengths_of_quaternions, normalize
 from eslabon.optimize.prescribed_motion import Prescribed

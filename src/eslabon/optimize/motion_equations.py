@@ -14,10 +14,10 @@ from eslabon.arguments import Floats
 from eslabon.compiler.calls import inlined
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
-from eslabon.dynamics import loops, trees
 from eslabon.errors import InputError, ModelError, shown, suggest
-from eslabon.formulations.constrained import Square
-from eslabon.kinematics import closure
+from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas.constrained.constraint_solvers import Square
+from eslabon.formulas.kinematics import closure
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import lengths_of_quaternions
 from eslabon.optimize.design_quantities import DesignState, said_by

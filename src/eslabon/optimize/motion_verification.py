@@ -12,7 +12,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.coordinates.massless import structure
 from eslabon.displays import displayed
-from eslabon.dynamics import loops, trees
+from eslabon.formulas.constrained import loops, trees
 from eslabon.mechanism import Mechanism
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_limits import POSITION

@@ -11,7 +11,7 @@ import numpy as np
 from eslabon.arguments import Floats, choice
 from eslabon.coordinates.partition import partition
 from eslabon.errors import InputError, ModelError, shown
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_names
 from eslabon.paths import JointPath

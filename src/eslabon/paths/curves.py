@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import cos, sin, sqrt
 from eslabon.arguments import flag, floats
 from eslabon.errors import shown
+from eslabon.numerics.scalars import cos, sin, sqrt
 from eslabon.paths import checks
 from eslabon.paths.checks import SAME, Floats, PathError
 from eslabon.paths.curve import HIGHEST_ORDER, Curve

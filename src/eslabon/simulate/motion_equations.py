@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlined, subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import loops, trees
-from eslabon.dynamics.derivatives import forward_dynamics_derivatives
-from eslabon.dynamics.trees import actuation, forward_dynamics, joint_forces, mass_matrix
+from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas.constrained.trees import actuation, forward_dynamics, joint_forces, mass_matrix
+from eslabon.formulas.derivatives.state_derivatives import forward_dynamics_derivatives
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
-from eslabon.formulations.factor import factors
-from eslabon.formulations.symbols import SX, zeros
+from eslabon.formulas.kinematics.symbols import SX, zeros
+from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate import projection
 from eslabon.simulate.memory import within
 from eslabon.simulate.stops import Stop, stop_energy, stop_forces

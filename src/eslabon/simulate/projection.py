@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
@@ -21,13 +20,14 @@ from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.massless import row_sizes, stiffening
 from eslabon.coordinates.partition import partition, redundancy_is_constant, retained_rows
-from eslabon.dynamics.trees import mass_matrix
-from eslabon.formulations.factor import factors
-from eslabon.formulations.symbols import SX, symmetric
-from eslabon.kinematics.closure import equations, row_names
+from eslabon.formulas.constrained.trees import mass_matrix
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.symbols import SX, symmetric
+from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.model.validation import TIME
+from eslabon.numerics.scalars import casadi
 
 REGULAR = 1e-12  # of J M^-1 J^T, on its diagonal: where less than that is left, at a singularity, momentum decides
 REDUNDANT = (

@@ -15,11 +15,11 @@ from eslabon.coordinates.closing import ROUND_OFF
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of, symbols_in
 from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
-from eslabon.dynamics.applied import check_external
-from eslabon.dynamics.trees import FORMULATIONS
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError, shown
-from eslabon.formulations.constrained import METHODS
-from eslabon.kinematics.closure import Partition
+from eslabon.formulas.applied_loads import check_external
+from eslabon.formulas.constrained.constraint_solvers import METHODS
+from eslabon.formulas.constrained.trees import FORMULATIONS
+from eslabon.formulas.kinematics.closure import Partition
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.simulate import adaptive, step_formulas

@@ -7,18 +7,18 @@ import math
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition
-from eslabon.formulations.factor import factors
-from eslabon.formulations.symbols import SX, symmetric
-from eslabon.kinematics.closure import equations
+from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.symbols import SX, symmetric
+from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate.projection import at_time
 
 NEAR = 0.3  # rad or m between two states at which the constraints can be compared

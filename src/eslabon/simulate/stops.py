@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import close
 from eslabon.coordinates.designs import DESCRIBED, Designs, depended_on, symbols_in
 from eslabon.displays import displayed
-from eslabon.dynamics.trees import mass_matrix
 from eslabon.errors import InputError, shown
+from eslabon.formulas.constrained.trees import mass_matrix
+from eslabon.formulas.kinematics.symbols import SX, zeros
 from eslabon.formulas.quantities import quantity
-from eslabon.formulations.symbols import SX, zeros
 from eslabon.model import Model
 from eslabon.model.configuration import limits
+from eslabon.numerics.scalars import casadi
 
 SWING = 0.3  # rad, by which the spring of a stop swings in a step
 STEP = 1e-3  # s, where a run has no step of its own

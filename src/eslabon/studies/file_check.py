@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from eslabon.errors import EslabonError, ModelWarning, ReadError, shown
+from eslabon.files import read_file
+from eslabon.files.findings import QUOTED, Finding, Findings
+from eslabon.files.meshes import Packages, meshes
 from eslabon.mechanism import Mechanism
 from eslabon.model import Description, Expression, Model
 from eslabon.model.admissible import inadmissible
-from eslabon.model.expressions import leaves
+from eslabon.model.parameter_expressions import leaves
 from eslabon.model.validation import violations
-from eslabon.read import read_file
-from eslabon.read.findings import QUOTED, Finding, Findings
-from eslabon.read.urdf_meshes import Packages, meshes
 
 ITEMS = ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "modes", "shapes")
 CLOSED = 1e-6  # metres or radians
@@ -29,7 +29,7 @@ def check(path: str | Path, packages: Packages = None) -> list[Finding]:
 
     Mistakes of the text come first, then those of the mechanism: names, references, the tree, numbers no body has. The line
     is that of the item, or of its key or element, where it can be told. Meshes of a URDF are looked for in `packages` too
-    (`eslabon.read.urdf_meshes`).
+    (`eslabon.files.meshes`).
 
     >>> import eslabon as es
     >>> from pathlib import Path

@@ -9,7 +9,7 @@ import casadi
 import numpy as np
 
 import eslabon as es
-from eslabon.formulations.quaternion import matrices
+from eslabon.formulas.formulations.quaternion import matrices
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import PAPER, Row, Section

@@ -8,7 +8,7 @@ import casadi
 
 import eslabon as es
 from eslabon.export.equations import equations
-from eslabon.formulations.quaternion import matrices
+from eslabon.formulas.formulations.quaternion import matrices
 from eslabon.reproductions.comparison import PAPER, Row, Section
 from eslabon.reproductions.verdicts import formula, statement
 

@@ -9,7 +9,7 @@ import casadi
 import numpy as np
 
 import eslabon as es
-from eslabon.kinematics.closure import constraint
+from eslabon.formulas.kinematics.closure import constraint
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement

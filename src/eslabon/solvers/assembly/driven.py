@@ -18,7 +18,7 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
 from eslabon.formulas.inputs import Q, V
-from eslabon.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME

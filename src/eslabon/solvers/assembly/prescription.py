@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, names, states, text
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
@@ -16,11 +14,13 @@ from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import generic, rank
 from eslabon.errors import ModelError
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
-from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
+from eslabon.numerics.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
+from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.solvers.poses import checked_poses
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -9,7 +9,7 @@ import numpy as np
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.tree import chain
+from eslabon.formulas.kinematics.tree import chain
 from eslabon.least_squares import DAMPING, LOOK
 from eslabon.model import Model
 from eslabon.model.configuration import normalize, periodic

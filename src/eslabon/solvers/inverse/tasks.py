@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon.algebra.arrays import matmul
-from eslabon.algebra.motions import hat
-from eslabon.algebra.quaternions import rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation, vect
 from eslabon.arguments import floats
 from eslabon.errors import InverseKinematicsError
-from eslabon.kinematics.frames import jacobian, placement
+from eslabon.formulas.kinematics.frames import jacobian, placement
 from eslabon.model import Model
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
+from eslabon.numerics.rigid_motions import hat
+from eslabon.numerics.rotations import quaternion_from_rotation, vect
+from eslabon.numerics.scalars import matmul
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.function import pool
 from eslabon.coordinates.partition import RANK, partition, redundancy_is_constant
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.closure import equations
-from eslabon.kinematics.frames import jacobian
+from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.frames import jacobian
 from eslabon.model import Model
 from eslabon.solvers.assembly.prescription import size
 from eslabon.solvers.maps.small_matrices import LARGEST, extreme_singular_values, triangular

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.rotations import rotation_from_rpy
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
@@ -19,12 +18,13 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.partition import around, partition, redundancy_is_constant
 from eslabon.errors import ModelError
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.closure import equations, row_names
-from eslabon.kinematics.frames import placement
-from eslabon.kinematics.tree import on_body, placements
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.frames import placement
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, coordinate_velocities, normalize
 from eslabon.model.memory import per_model
+from eslabon.numerics.rotations import rotation_from_rpy
 from eslabon.solvers.assembly.prescription import scales, size
 from eslabon.solvers.maps.map_coordinates import POSE, POSITION, TURNS, Asked, MapGrid, values_at
 from eslabon.solvers.maps.small_matrices import triangular

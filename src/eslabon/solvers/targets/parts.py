@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
-from eslabon.algebra.quaternions import rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
+from eslabon.numerics.rotations import quaternion_from_rotation
+from eslabon.numerics.scalars import casadi
 
 SX = Any  # casadi.SX
 Vector = tuple[float, float, float]

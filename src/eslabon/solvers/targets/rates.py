@@ -18,8 +18,8 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.formulas.inputs import Q, V
-from eslabon.kinematics.closure import equations, row_names
-from eslabon.kinematics.frames import jacobian, placement
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.frames import jacobian, placement
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.solvers.assembly.prescription import scales

@@ -26,8 +26,8 @@ from eslabon.errors import (
     tell_of_singularity,
 )
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.closure import equations, row_names
-from eslabon.kinematics.frames import placement
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.frames import placement
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, difference, integrate, normalize
 from eslabon.solvers.assembly.prescription import scales, start
