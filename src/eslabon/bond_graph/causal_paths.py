@@ -21,6 +21,7 @@ from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, shown
 from eslabon.export.equations import equations
 from eslabon.model.parameter_expressions import Expression, leaves
+from eslabon.numerics.scalars import casadi
 
 LIMIT = 2_000
 ENDS = (*STORAGES, RESISTOR, FLOW_SINK)
@@ -76,7 +77,6 @@ class CausalPath:
     @cached_property
     def gain(self) -> Any:
         """The gain as a SymPy expression of the parameters, the graph's variables and, through storages, s."""
-        import casadi
         import sympy
 
         factor = casadi.densify(self.route.factor)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.numerics.scalars import is_symbolic, matmul, transpose
+from eslabon.numerics.scalars import casadi, is_symbolic, matmul, transpose
 
 
 def corrected(P: Any, C: Any, V: Any) -> tuple[Any, Any]:
@@ -41,8 +41,6 @@ def packed(P: Any) -> Any:
     n = P.shape[-1]
     rows, columns = _places(n)
     if is_symbolic(P):
-        import casadi
-
         return casadi.densify(casadi.vertcat(*(P[i, k] for i, k in zip(rows, columns, strict=True))))
     return P[..., rows, columns]
 
@@ -56,8 +54,6 @@ def unpacked(x: Any, n: int) -> Any:
     """
     rows, columns = _places(n)
     if is_symbolic(x):
-        import casadi
-
         matrix = casadi.SX.zeros(n, n)
         for place, (i, k) in enumerate(zip(rows, columns, strict=True)):
             matrix[i, k] = matrix[k, i] = x[place]

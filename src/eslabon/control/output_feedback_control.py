@@ -30,7 +30,7 @@ from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.model.configuration import difference
-from eslabon.numerics.scalars import joined
+from eslabon.numerics.scalars import casadi, joined
 from eslabon.simulate.memory import within
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
@@ -166,22 +166,16 @@ class OutputFeedback:
 
     def _forces(self, x: Any) -> tuple[Any, Any]:
         """The actuators' forces for an estimate, and their changes from those of the linear model."""
-        import casadi
-
         tau = within(casadi.SX(self.model.tau) - casadi.SX(self.gains) @ x, self.limit)
         return tau, tau - self.model.tau
 
     def _continuous(self, t: Any, q: Any, v: Any, z: Any) -> tuple[Any, Any]:
-        import casadi
-
         y = self._seen(q, v)
         x = self.observer.estimate(z, y)
         tau, u = self._forces(x)
         return tau, self.observer.advance(z, y, x, casadi.SX(self.model.B) @ u)
 
     def _stepwise(self, t: Any, q: Any, v: Any, state: Any) -> tuple[Any, Any]:
-        import casadi
-
         y, size, n = self._seen(q, v), self.observer.size, len(self.model.states)
         z, before = state[:size], state[size + n :]
         x = self.observer.estimate(z, y)

@@ -93,8 +93,6 @@ def vector(*components: Scalar) -> Array:
     array([1., 2., 3.])
     """
     if is_symbolic(*components):
-        import casadi
-
         return casadi.sparsify(casadi.vertcat(*components))
     return np.stack(np.broadcast_arrays(*(np.asarray(c, dtype=float) for c in components)), axis=-1)
 
@@ -106,8 +104,6 @@ def joined(*vectors: Array) -> Array:
     array([1., 2., 3.])
     """
     if is_symbolic(*vectors):
-        import casadi
-
         return casadi.vertcat(*vectors)
     lead = np.broadcast_shapes(*(np.shape(v)[:-1] for v in vectors))
     return np.concatenate([np.broadcast_to(v, lead + np.shape(v)[-1:]) for v in vectors], axis=-1)
@@ -117,8 +113,6 @@ def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
     """A matrix from its rows of scalars; batch shapes broadcast."""
     flat = [x for row in rows for x in row]
     if is_symbolic(*flat):
-        import casadi
-
         column = casadi.vertcat(*(row[k] for k in range(len(rows[0])) for row in rows))
         return casadi.sparsify(casadi.reshape(column, len(rows), len(rows[0])))
     stacked = vector(*flat)
@@ -128,8 +122,6 @@ def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
 def block(rows: Sequence[Sequence[Array]]) -> Array:
     """A matrix from its rows of blocks; batch shapes broadcast."""
     if is_symbolic(*(b for row in rows for b in row)):
-        import casadi
-
         return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*row) for row in rows)))
     lead = np.broadcast_shapes(*(np.shape(b)[:-2] for row in rows for b in row))
     return np.block([[np.broadcast_to(b, lead + np.shape(b)[-2:]) for b in row] for row in rows])
@@ -143,8 +135,6 @@ def transpose(m: Array) -> Array:
 def matmul(*factors: Array) -> Array:
     """The product of matrices; batch shapes broadcast, and zeros of numeric factors are structural zeros."""
     if is_symbolic(*factors):
-        import casadi
-
         symbols = [f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(f)) for f in factors]
         return reduce(casadi.mtimes, symbols)
     with np.errstate(all="ignore"):
@@ -165,8 +155,6 @@ def times(m: Array, v: Array) -> Array:
 def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
     """`yes` where the condition holds, `no` elsewhere; both are evaluated, so keep both finite."""
     if is_symbolic(condition, yes, no):
-        import casadi
-
         return casadi.if_else(condition, yes, no)
     chosen: Array = np.where(condition, yes, no)
     return chosen[()]  # a scalar again, not an array without axes
@@ -175,8 +163,6 @@ def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
 def _function(numeric: str, symbolic: str) -> Callable[..., Any]:
     def apply(*arguments: Scalar) -> Scalar:
         if is_symbolic(*arguments):
-            import casadi
-
             return getattr(casadi, symbolic)(*arguments)
         with np.errstate(all="ignore"):  # what is no number in gives none out, without NumPy's warnings
             return getattr(np, numeric)(*arguments)

@@ -14,7 +14,19 @@ import numpy as np
 
 from eslabon.arguments import floats
 from eslabon.errors import InputError
-from eslabon.numerics.scalars import Array, Scalar, block, entries, is_symbolic, joined, matrix, parts, times, transpose
+from eslabon.numerics.scalars import (
+    Array,
+    Scalar,
+    block,
+    casadi,
+    entries,
+    is_symbolic,
+    joined,
+    matrix,
+    parts,
+    times,
+    transpose,
+)
 from eslabon.numerics.traced_steps import traced_once
 
 Pose = tuple[Array, Array]  # rotation and position
@@ -34,8 +46,6 @@ def skew(u: Array) -> Array:
            [-2.,  1.,  0.]])
     """
     if is_symbolic(u):
-        import casadi
-
         if u.numel() != 3:
             raise InputError(f"a vector of 3 components was expected; this one has {u.numel()}.")
         return casadi.skew(u)
@@ -83,8 +93,6 @@ def wrench_to_parent(pose: Pose, F: Array) -> Array:
 
 def motion_transform(pose: Pose) -> Array:
     """The 6x6 matrix of Ad_T^-1, Featherstone's X from parent to child; its transpose carries wrenches the other way."""
-    import casadi
-
     R, p = pose
     return casadi.blockcat([[R.T, casadi.SX(3, 3)], [-R.T @ skew(p), R.T]])
 
@@ -109,8 +117,6 @@ def _turned(R: Array, A: Array, about_z: bool) -> Array:
     less to turn than A."""
     if not is_symbolic(R, A):
         return R @ A @ R.T
-    import casadi
-
     even = casadi.SX(A)[0, 0] * casadi.SX.eye(3) if about_z else casadi.SX(3, 3)
     return casadi.triu2symm(casadi.triu(R @ casadi.sparsify(A - even) @ R.T)) + even
 

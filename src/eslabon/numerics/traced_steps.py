@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from eslabon.numerics.scalars import is_symbolic
+from eslabon.numerics.scalars import casadi, is_symbolic
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,15 +64,11 @@ class _Graph(NamedTuple):
 
     @staticmethod
     def of(formula: Callable[..., Any], arguments: Any, given: list[Leaf], choices: Any) -> _Graph:
-        import casadi
-
         symbols = [casadi.SX.sym(f"x{k}", *_shape(x)) for k, x in enumerate(given)]
         sample = formula(*_arranged(arguments, iter(symbols)), **choices)
         return _Graph(casadi.Function("step", symbols, [casadi.SX(x) for x in _leaves(sample)]), sample)
 
     def __call__(self, given: list[Leaf]) -> Any:
-        import casadi
-
         made = self.function.call(given, True, False)
         return _arranged(self.sample, iter([casadi.sparsify(x) if x.has_zeros() else x for x in made]))
 

@@ -22,6 +22,7 @@ from eslabon.formulas.constrained.trees import FORMULATIONS
 from eslabon.formulas.kinematics.closure import Partition
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate import adaptive, step_formulas
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.called import Called, frozen
@@ -190,8 +191,6 @@ def effort_limits(m: Model, saturate: Any, designs: Designs = DESCRIBED) -> tupl
 
 def _efforts(m: Model) -> Any:
     """The effort limits of actuated joints as a column."""
-    import casadi
-
     return casadi.vertcat(*(x for name in m.actuated for x in m.joint(name).effort_limit or ()))
 
 

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 from eslabon.formulas.kinematics.tree import coordinate_rates, on_body, placements, relative
 from eslabon.model import Coupling, Model
+from eslabon.numerics.scalars import casadi
 
 
 def constraint(m: Model, q: Any) -> Any:
     """Phi(q) as a CasADi column: the residuals of every loop, then of every coupling."""
-    import casadi
-
     placed = placements(m, q)
     rows = []
     for loop in m.loops:
@@ -34,8 +33,6 @@ def _coupled(m: Model, q: Any, c: Coupling) -> Any:
 
 def constraint_jacobian(m: Model, q: Any) -> Any:
     """J(q) as a CasADi matrix, a row for each scalar constraint."""
-    import casadi
-
     return casadi.mtimes(casadi.jacobian(constraint(m, q), q), coordinate_rates(m, q))
 
 
@@ -50,8 +47,6 @@ class Closure(NamedTuple):
 
 def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...]) -> Closure:
     """The closure equations of some of the rows; without velocities gamma is left out."""
-    import casadi
-
     from eslabon.formulas.kinematics.loop_motion import circuits, held
 
     t = casadi.SX.sym("t")
@@ -65,8 +60,6 @@ def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...]) -> Closure
 
 def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, Any, Any, Any]:
     """The row of a coupling. It is differentiated by t alone: q and v may be results of calls, which have no derivatives."""
-    import casadi
-
     own_q, own_v, J = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv), casadi.SX(1, m.nv)
     J[m.velocities[c.joint]] = 1
     if c.source is not None:

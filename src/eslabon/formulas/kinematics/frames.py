@@ -24,7 +24,7 @@ from eslabon.formulas.kinematics.tree import (
     velocities,
 )
 from eslabon.model import GROUND, Frame, Model
-from eslabon.numerics.scalars import Array, block, joined, matrix, parts
+from eslabon.numerics.scalars import Array, block, casadi, joined, matrix, parts
 from eslabon.numerics.spatial import ad, cross, halves, twist_to_child, twist_to_parent
 
 AXES = ("body", "spatial", "aligned")
@@ -108,8 +108,6 @@ def pose(m: Model, q: Array, frame: str | None = None) -> Array:
 
 def jacobian(m: Model, q: Array, frame: str | None = None, axes: str = "body") -> Array:
     """The 6 x nv Jacobian J with twist = J v, a column Ad S_j for each velocity on the way (Yime, eq. 10)."""
-    import casadi
-
     chosen = chosen_frame(m, frame)
     J, here = casadi.SX(6, m.nv), fixed(chosen.at)  # the frame, seen from each joint on the way back to the ground
     for joint in reversed(chain(m, chosen.body)):
@@ -142,8 +140,6 @@ def acceleration(m: Model, q: Array, v: Array, a: Array, frame: str | None = Non
 
 def _twist(m: Model, q: Array, v: Array, a: Array | None, frame: Frame) -> tuple[Array, Array]:
     """Twist and its rate in the frame's own axes, outward: A = Ad A + S a + S' v + ad_V S v (Yime, 3)."""
-    import casadi
-
     V, A = casadi.SX(6, 1), casadi.SX(6, 1)
     for joint in chain(m, frame.body):
         here = across(m, q, joint)
@@ -173,8 +169,6 @@ def position_hessian(m: Model, q: Array, frame: str | None = None) -> Array:
     Entry (i, j, k) is the rate of the i-th component of the velocity that velocity j gives the frame's origin, along
     velocity k: p'' = J a + H v v.
     """
-    import casadi
-
     J, rates = jacobian(m, q, frame, axes="aligned")[3:, :], coordinate_rates(m, q)
     return casadi.vertcat(*(casadi.jacobian(J[i, :].T, q) @ rates for i in range(3)))
 

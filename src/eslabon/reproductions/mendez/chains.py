@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import casadi
 import numpy as np
 
 import eslabon as es
 from eslabon.formulas.formulations.quaternion import matrices
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import PAPER, Row, Section
 from eslabon.reproductions.recursions import by_quaternions, forward
 from eslabon.reproductions.verdicts import greatest, statement

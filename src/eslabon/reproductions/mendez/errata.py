@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import casadi
 import numpy as np
 
 import eslabon as es
@@ -23,6 +22,7 @@ from eslabon.numerics import (
     rotation_from_quaternion,
     vector_part,
 )
+from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import Exhibit, Row, Section
 from eslabon.reproductions.mendez.chains import apart, random_chain
 from eslabon.reproductions.verdicts import erratum, statement

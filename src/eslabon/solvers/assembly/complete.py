@@ -16,6 +16,7 @@ from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, Singularit
 from eslabon.formulas.inputs import Q, V
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.model import Model
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.closing_formulas import SINGULAR_PIVOT, displacement_shape
 from eslabon.solvers.assembly.prescription import Prescription, by_joints, determinacy
@@ -103,8 +104,6 @@ def _refuse_passive(m: Model, given: Prescription) -> None:
 
 def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[Any]:
     """v, a of all joints, what is left of the velocity and acceleration equations, and the least pivot (Yime, 30-36)."""
-    import casadi
-
     from eslabon.formulas.constrained.constraint_solvers import Square
 
     fixed, free = given.velocities(m), given.free(m)

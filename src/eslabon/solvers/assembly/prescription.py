@@ -21,6 +21,7 @@ from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
 from eslabon.numerics.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.poses import checked_poses
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -123,8 +124,6 @@ def sizes(m: Model, designs: Designs) -> Floats:
 
 def symbolic_size(m: Model) -> Any:
     """The same as a graph."""
-    import casadi
-
     lengths = [casadi.norm_2(casadi.densify(casadi.vertcat(*(casadi.SX(x) for x in p)))) for p in _places(m)]
     longest = casadi.mmax(casadi.vertcat(0.0, *lengths))
     return casadi.if_else(longest > 0, longest, 1.0)

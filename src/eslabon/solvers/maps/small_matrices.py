@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import subroutine
+from eslabon.numerics.scalars import casadi
 
 SX = Any  # casadi.SX
 TINY = 1e-300
@@ -27,8 +28,6 @@ class Triangular(NamedTuple):
 
     def solution(self) -> SX:
         """X with A X = B, of a square A: by back substitution."""
-        import casadi
-
         n, rows = self.R.shape[1], [casadi.SX()] * self.R.shape[1]
         for i in reversed(range(n)):
             known = sum((self.R[i, j] * rows[j] for j in range(i + 1, n)), casadi.SX(1, self.right.shape[1]))
@@ -44,8 +43,6 @@ def triangular(A: SX, B: SX | None = None) -> Triangular:
     >>> casadi.DM(found.sign), casadi.DM(found.solution())
     (DM(-1), DM([-1, 2]))
     """
-    import casadi
-
     m, n = A.shape
     A, B = casadi.densify(A), casadi.densify(casadi.SX(m, 0) if B is None else B)
     columns = [A[:, j] for j in range(n)] + [B[:, j] for j in range(B.shape[1])]
@@ -75,8 +72,6 @@ def extreme_singular_values(A: SX) -> tuple[SX, SX]:
     >>> [round(float(casadi.evalf(x)), 9) for x in extreme_singular_values(casadi.SX([[3.0, 0.0], [4.0, 5.0]]))]
     [2.236067977, 6.708203932]
     """
-    import casadi
-
     R = triangular(A if A.shape[0] >= A.shape[1] else A.T).R
     n = R.shape[1]
     turned = _sweep(n)
@@ -97,8 +92,6 @@ def _sweeps(n: int) -> int:
 
 def _sweep(n: int) -> Any:
     """Every pair of columns made orthogonal once."""
-    import casadi
-
     apart = subroutine("rotation", lambda a, b: casadi.vertcat(*_rotated(a, b)), n, n)
 
     def swept(columns: SX) -> SX:
@@ -113,8 +106,6 @@ def _sweep(n: int) -> Any:
 
 def _rotated(a: SX, b: SX) -> tuple[SX, SX]:
     """Two columns turned in their plane until they are orthogonal."""
-    import casadi
-
     apart, common = casadi.sumsqr(b) - casadi.sumsqr(a), 2 * casadi.dot(a, b)
     tangent = common / (casadi.fabs(apart) + casadi.sqrt(apart**2 + common**2) + TINY)
     tangent = casadi.if_else(apart >= 0, tangent, -tangent)
