@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from batches import each
 from eslabon.errors import EslabonError, ModelError
-from eslabon.model.parameter_expressions import Expression, _text, number, parameter
+from eslabon.model.parameter_expressions import ParameterExpression, _text, number, parameter
 
 VALUES = {"a": 1.7, "b": -0.6, "L2": 0.04}
 
@@ -47,7 +47,7 @@ trees = st.recursive(
 @given(trees)
 def test_the_printed_form_parses_back_to_the_same_expression(text):
     expression = number(text)
-    assume(isinstance(expression, Expression))
+    assume(isinstance(expression, ParameterExpression))
     printed = _text(expression)[0]
     assert number(printed) == expression
     assert str(expression) == text.strip()
@@ -60,7 +60,7 @@ def test_any_text_gives_a_number_or_a_sentence(text):
     except EslabonError as error:
         assert str(error).endswith(".")
     else:
-        assert isinstance(value, float | Expression)
+        assert isinstance(value, float | ParameterExpression)
 
 
 def test_a_word_of_python_may_name_a_parameter():

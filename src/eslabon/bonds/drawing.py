@@ -13,7 +13,7 @@ from typing import Any
 
 from eslabon.bonds.items import RESERVED, Bond, Description, Element, Traced, Value
 from eslabon.compiler.program import read
-from eslabon.model.parameter_expressions import Expression, Number, call, parameter
+from eslabon.model.parameter_expressions import Number, ParameterExpression, call, parameter
 from eslabon.numerics.scalars import casadi
 
 SX = Any
@@ -55,7 +55,7 @@ def expression(x: SX, longest: int = LONGEST) -> Number:
 
     >>> a = casadi.SX.sym("a")
     >>> expression(2 * casadi.sin(a) + 1)
-    Expression('2*sin(a) + 1')
+    ParameterExpression('2*sin(a) + 1')
     """
     left = longest
 
@@ -101,10 +101,12 @@ def matrix_value(x: SX) -> Value:
 def names_in(given: Value) -> set[str]:
     """What a value depends on."""
     if isinstance(given, tuple):
-        return {name for row in given for entry in row if isinstance(entry, Expression) for name in entry.names()}
+        return {
+            name for row in given for entry in row if isinstance(entry, ParameterExpression) for name in entry.names()
+        }
     if isinstance(given, Traced):
         return {name for argument in given.arguments for name in argument.names()}
-    return {*given.names()} if isinstance(given, Expression) else set()
+    return {*given.names()} if isinstance(given, ParameterExpression) else set()
 
 
 def identifier(name: str) -> str:
@@ -153,7 +155,7 @@ class Drawing:
 
     def constant(self, name: str, given: Number) -> Number:
         """A number that a constitutive law may use: one that names what laws call their own becomes a parameter by itself."""
-        if not (isinstance(given, Expression) and {*given.names()} & {*RESERVED}):
+        if not (isinstance(given, ParameterExpression) and {*given.names()} & {*RESERVED}):
             return given
         self.parameters = (*self.parameters, (name, given))
         return parameter(name)

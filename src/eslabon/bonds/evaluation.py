@@ -24,7 +24,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
 from eslabon.bonds.junctions import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
-from eslabon.model.parameter_expressions import Expression
+from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import casadi
 
 SX = Any
@@ -61,7 +61,7 @@ class Evaluation:
         """The value of a number, an expression or a traced matrix of parameters, the time and variables of the graph."""
         if isinstance(expression, Traced):
             return expression.function(*(self.value(name) for name in expression.arguments))
-        if not isinstance(expression, Expression):
+        if not isinstance(expression, ParameterExpression):
             return expression
         own = own or {}
         return expression.evaluate(

@@ -28,7 +28,7 @@ from eslabon.bonds.graph import Graph, Port
 from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
-from eslabon.model.parameter_expressions import Expression
+from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import casadi
 
 SX = Any
@@ -283,7 +283,7 @@ class Derivation:
 
     def symbolic(self, value: Any) -> SX:
         """A number or an expression in the symbols of its names."""
-        if not isinstance(value, Expression):
+        if not isinstance(value, ParameterExpression):
             return casadi.SX(value)
         return casadi.SX(value.evaluate({name: self.symbol(name) for name in value.names()}))
 

@@ -15,7 +15,7 @@ from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.items import OWN_LETTERS, RESISTOR, Element, Law, Traced
 from eslabon.bonds.validation import resistor_input
 from eslabon.errors import ModelError
-from eslabon.model.parameter_expressions import Expression
+from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import casadi
 
 SX = Any
@@ -67,7 +67,7 @@ def energy(x: Element, own: SX, value: Valued) -> SX:
 def _said(law: Law, letter: str, given: SX, value: Valued) -> SX:
     if isinstance(law, Traced):
         return law.function(given)
-    return casadi.SX(value(law, {letter: given}) if isinstance(law, Expression) else law)
+    return casadi.SX(value(law, {letter: given}) if isinstance(law, ParameterExpression) else law)
 
 
 def matrix(x: Element, value: Valued) -> SX:

@@ -24,7 +24,7 @@ from eslabon.bonds.junctions import OTHER, Derivation, Variable
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
-from eslabon.model.parameter_expressions import Expression
+from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import casadi
 
 SX = Any
@@ -88,7 +88,7 @@ class _Flow:
                 self._add_storage(x)
             elif x.kind == RESISTOR:
                 self._add_resistor(x)
-            elif isinstance(x.value, Expression) and x.is_source:
+            elif isinstance(x.value, ParameterExpression) and x.is_source:
                 self._add_modulation(x, x.value)
 
     def _add(self, cause: Variable, effect: Variable, step: Step) -> None:
@@ -98,7 +98,7 @@ class _Flow:
     def _value(self, expression: Any, own: Any = None) -> Any:
         if isinstance(expression, Traced):
             return expression.function(*(self._value(name) for name in expression.arguments))
-        if not isinstance(expression, Expression):
+        if not isinstance(expression, ParameterExpression):
             return expression
         own = own or {}
         return expression.evaluate({n: own[n] if n in own else self.derivation.symbol(n) for n in expression.names()})
@@ -137,7 +137,7 @@ class _Flow:
                 effect = (port.bond.name, OTHER[letters[j]])
                 self._add((other.bond.name, letters[k]), effect, Step(casadi.sparsify(slopes[j, k]), 0, x))
 
-    def _add_modulation(self, x: Element, value: Expression) -> None:
+    def _add_modulation(self, x: Element, value: ParameterExpression) -> None:
         """From the variables that a source is modulated by."""
         made = casadi.SX(self._value(value))
         (port,) = self.g.ports[x.name]

@@ -9,7 +9,7 @@ from typing import Any
 import tomlkit
 
 from eslabon.files.mesh_paths import named_from
-from eslabon.model import Description, Expression, Pose
+from eslabon.model import Description, ParameterExpression, Pose
 from eslabon.model.builder import NAMED_AXES, NUMBERS
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.items import ORIGIN, End
@@ -80,6 +80,6 @@ def _pose(pose: Pose) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(x) for x in value]
-    if isinstance(value, Expression):
+    if isinstance(value, ParameterExpression):
         return str(value)
     return value

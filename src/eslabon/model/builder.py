@@ -32,7 +32,7 @@ from eslabon.model.items import (
 )
 from eslabon.model.joints import KINDS, JointKind
 from eslabon.model.model import Model
-from eslabon.model.parameter_expressions import Expression, Number, check_parameter_name, number, parameter
+from eslabon.model.parameter_expressions import Number, ParameterExpression, check_parameter_name, number, parameter
 from eslabon.model.validation import check_name
 from eslabon.numerics.rigid_motions import check_pose
 from eslabon.numerics.rotations import rpy_from_rotation
@@ -72,7 +72,7 @@ class Builder:
         }
         self._actuated: list[str] | None = None
 
-    def parameter(self, name: str, value: Any) -> Expression:
+    def parameter(self, name: str, value: Any) -> ParameterExpression:
         """A named number, or one defined by an expression of others; use what it returns, or its name in text.
 
         >>> import eslabon as es
@@ -317,7 +317,7 @@ def _sizes(kind: str, size: Any, what: str) -> tuple[Number, ...]:
     """The numbers of a shape; of a mesh one scale serves all directions."""
     known_words([kind], FORMS, f"{what}: there is no kind of shape")
     meaning, count = FORMS[kind]
-    if kind == "mesh" and (size is None or isinstance(size, str | int | float | Expression | np.number)):
+    if kind == "mesh" and (size is None or isinstance(size, str | int | float | ParameterExpression | np.number)):
         size = [1.0 if size is None else size] * 3
     if size is None:
         raise ModelError(f"{what}: a {kind} needs its size: {meaning}.")
@@ -399,7 +399,7 @@ def closure_kind(
             made[key] = number(value, f"{what}: {key}")
     if axis is not None:
         made.update(zip(known, _axes(axis, kind, len(known), what), strict=True))
-    if not chosen.axes_from_parameters and any(isinstance(x, Expression) for x in made.get("axis", ())):
+    if not chosen.axes_from_parameters and any(isinstance(x, ParameterExpression) for x in made.get("axis", ())):
         raise ModelError(
             f"{what}: the axis of a {kind} joint must be plain numbers, since its plane's directions follow from it."
         )
@@ -431,7 +431,7 @@ def an_axis(axis: Any, what: str) -> Triple:
 
 def numbers(values: Any, count: int, what: str) -> tuple[Number, ...]:
     """So many numbers from a sequence, or from one number where one is wanted."""
-    if isinstance(values, str | int | float | Expression | np.number) and count == 1:
+    if isinstance(values, str | int | float | ParameterExpression | np.number) and count == 1:
         values = [values]
     entries = listed(values)
     if entries is None:
@@ -509,7 +509,7 @@ def _per_velocity(value: Any, kind: JointKind, what: str) -> tuple[Number, ...] 
         raise ModelError(f"{what} makes no sense: the joint is fixed.")
     if what.endswith(("stiffness", "rest")) and not kind.plain:
         raise ModelError(f"{what} needs a joint whose coordinates are angles or lengths; this one is {kind.kind}.")
-    if isinstance(value, str | int | float | Expression | np.number):
+    if isinstance(value, str | int | float | ParameterExpression | np.number):
         value = [value] * kind.nv
     return numbers(value, kind.nv, what)
 

@@ -20,7 +20,7 @@ from eslabon.numerics.scalars import Array, matrix, vector
 
 GROUND = "ground"
 
-Number = Any  # float, Expression or casadi.SX
+Number = Any  # float, ParameterExpression or casadi.SX
 Triple = tuple[Number, Number, Number]
 ORIGIN: Triple = (0.0, 0.0, 0.0)
 

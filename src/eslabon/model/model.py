@@ -29,7 +29,7 @@ from eslabon.model.items import (
     Wrench,
 )
 from eslabon.model.memory import Table
-from eslabon.model.parameter_expressions import Expression, dependency_order, number, substitute
+from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, number, substitute
 from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
 
 
@@ -233,7 +233,7 @@ class Model:
         >>> es.load("elbow").parameters["a1"]
         1.0
         """
-        return Table({n: x for n, x in self.description.parameters if not isinstance(x, Expression)})
+        return Table({n: x for n, x in self.description.parameters if not isinstance(x, ParameterExpression)})
 
     @cached_property
     def _values(self) -> dict[str, Any]:
@@ -258,7 +258,7 @@ class Model:
             raise ModelError(f"{self.name}: the time is no parameter; give it to a call, as t={shown(values[TIME])}.")
         changed = {name: number(x, f"parameter '{name}'") for name, x in values.items()}
         for name, x in changed.items():
-            if isinstance(x, Expression):
+            if isinstance(x, ParameterExpression):
                 raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {shown(values[name])}.")
         parameters = tuple((n, changed.get(n, x)) for n, x in self.description.parameters)
         return type(self)(replace(self.description, parameters=parameters))
@@ -390,7 +390,7 @@ class Model:
         for name in words(names, "names"):
             if name == TIME and self.rheonomic:
                 continue
-            if isinstance(definitions.get(name), Expression):
+            if isinstance(definitions.get(name), ParameterExpression):
                 raise ModelError(
                     f"{self.name}: parameter '{name}' is defined as '{definitions[name]}'; change what it is made of."
                 )

@@ -1,6 +1,6 @@
 """Numbers of a model: plain floats, or arithmetic expressions of named parameters.
 
-Text such as ``"m2*L2**2/12"`` is parsed here into an :class:`Expression`, never executed. An expression is immutable,
+Text such as ``"m2*L2**2/12"`` is parsed here into an :class:`ParameterExpression`, never executed. An expression is immutable,
 prints as text that parses back to itself, and evaluates on floats and on CasADi symbols alike.
 """
 
@@ -50,13 +50,13 @@ def _operator(sign: str) -> tuple[Operator, Operator]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Expression:
+class ParameterExpression:
     """An arithmetic expression of parameters.
 
     >>> L = parameter("L")
     >>> e = 2 * L**2 / 3 - number("sin(a)*L")
     >>> e
-    Expression('2*L**2/3 - sin(a)*L')
+    ParameterExpression('2*L**2/3 - sin(a)*L')
     >>> e.evaluate({"L": 3.0, "a": 0.0})
     6.0
     """
@@ -67,7 +67,7 @@ class Expression:
     depth: int = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        depth = 1 + max((a.depth for a in self.arguments if isinstance(a, Expression)), default=0)
+        depth = 1 + max((a.depth for a in self.arguments if isinstance(a, ParameterExpression)), default=0)
         if depth > _DEEPEST:
             raise ModelError(
                 f"an expression has more than {_DEEPEST} operations on one another; make a part of it a parameter."
@@ -75,7 +75,7 @@ class Expression:
         object.__setattr__(self, "depth", depth)
 
     def __repr__(self) -> str:
-        return f"Expression({str(self)!r})"
+        return f"ParameterExpression({str(self)!r})"
 
     def __str__(self) -> str:
         return self.text or _text(self)[0]
@@ -89,7 +89,7 @@ class Expression:
     def __neg__(self) -> Number:
         return _combine("neg", self)
 
-    def __pos__(self) -> Expression:
+    def __pos__(self) -> ParameterExpression:
         return self
 
     def names(self) -> Iterator[str]:
@@ -97,16 +97,16 @@ class Expression:
         if self.operation == "name":
             yield str(self.arguments[0])
         for argument in self.arguments:
-            if isinstance(argument, Expression):
+            if isinstance(argument, ParameterExpression):
                 yield from argument.names()
 
-    def renamed(self, names: Mapping[str, str]) -> Expression:
+    def renamed(self, names: Mapping[str, str]) -> ParameterExpression:
         """The expression with other names of its parameters."""
         names = mapping(names, "names")
         if self.operation == "name":
             return parameter(names.get(str(self.arguments[0]), str(self.arguments[0])))
-        made = tuple(a.renamed(names) if isinstance(a, Expression) else a for a in self.arguments)
-        return self if made == self.arguments else Expression(self.operation, made)
+        made = tuple(a.renamed(names) if isinstance(a, ParameterExpression) else a for a in self.arguments)
+        return self if made == self.arguments else ParameterExpression(self.operation, made)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The value of the expression: a checked float where all values are floats, otherwise whatever they make."""
@@ -123,7 +123,7 @@ class Expression:
     def _value(self, values: Mapping[str, Any]) -> Any:
         if self.operation == "name":
             return values[str(self.arguments[0])]
-        arguments = [a._value(values) if isinstance(a, Expression) else a for a in self.arguments]
+        arguments = [a._value(values) if isinstance(a, ParameterExpression) else a for a in self.arguments]
         value = _OPERATIONS[self.operation](*arguments)
         if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
             raise ArithmeticError(f"a step of it gives {value}")
@@ -134,9 +134,9 @@ class Expression:
         return f" at {where}" if where else ""
 
 
-Number = float | Expression
-NumberLike = float | int | str | Expression | np.floating[Any] | np.integer[Any]
-Operator = Callable[[Expression, NumberLike], Number]
+Number = float | ParameterExpression
+NumberLike = float | int | str | ParameterExpression | np.floating[Any] | np.integer[Any]
+Operator = Callable[[ParameterExpression, NumberLike], Number]
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
@@ -153,9 +153,9 @@ def number(value: NumberLike, what: str = "this number") -> Number:
     """A model's number from what a person wrote: a float, or an expression when it names parameters.
 
     >>> number("3/4"), number(2), number("L2/2")
-    (0.75, 2.0, Expression('L2/2'))
+    (0.75, 2.0, ParameterExpression('L2/2'))
     """
-    if isinstance(value, Expression):
+    if isinstance(value, ParameterExpression):
         return value
     if isinstance(value, str):
         return _parsed(value, what)
@@ -171,9 +171,9 @@ def number(value: NumberLike, what: str = "this number") -> Number:
     return plain + 0.0  # a negative zero becomes a plain one
 
 
-def parameter(name: str) -> Expression:
+def parameter(name: str) -> ParameterExpression:
     """The expression that stands for one named parameter."""
-    return Expression("name", (name,))
+    return ParameterExpression("name", (name,))
 
 
 def call(function: str, *arguments: NumberLike) -> Number:
@@ -191,8 +191,8 @@ def renamed(item: Any, names: Mapping[str, str]) -> Any:
     return _changed(item, lambda expression: expression.renamed(names))
 
 
-def _changed(item: Any, change: Callable[[Expression], Any]) -> Any:
-    if isinstance(item, Expression):
+def _changed(item: Any, change: Callable[[ParameterExpression], Any]) -> Any:
+    if isinstance(item, ParameterExpression):
         return change(item)
     if isinstance(item, tuple):
         made = [_changed(x, change) for x in item]
@@ -206,7 +206,7 @@ def _changed(item: Any, change: Callable[[Expression], Any]) -> Any:
 def leaves(item: Any) -> Iterator[Any]:
     """Every number, expression and text inside dataclasses and tuples."""
     inner = item if isinstance(item, tuple) else [getattr(item, name) for name in _field_names(item.__class__)]
-    if isinstance(item, Expression) or not (inner or isinstance(item, tuple)):
+    if isinstance(item, ParameterExpression) or not (inner or isinstance(item, tuple)):
         yield item
     else:
         for x in inner:
@@ -225,7 +225,7 @@ def dependency_order(definitions: Mapping[str, Number]) -> list[str]:
     >>> dependency_order({"a": number("b + 1"), "b": 2.0})
     ['b', 'a']
     """
-    needs = {name: [*x.names()] if isinstance(x, Expression) else [] for name, x in definitions.items()}
+    needs = {name: [*x.names()] if isinstance(x, ParameterExpression) else [] for name, x in definitions.items()}
     try:
         return [*TopologicalSorter(needs).static_order()]
     except CycleError as error:
@@ -249,7 +249,7 @@ def check_parameter_name(name: str) -> str:
 def _combine(operation: str, *arguments: Number) -> Number:
     """An operation on numbers, with what is known simplified away."""
     if all(isinstance(a, float) for a in arguments):
-        return number(Expression(operation, arguments).evaluate({}))
+        return number(ParameterExpression(operation, arguments).evaluate({}))
     known: tuple[Any, ...] = (operation, *arguments)
     match known:
         case ("+" | "-", x, 0.0) | ("+", 0.0, x) | ("*" | "/" | "**", x, 1.0) | ("*", 1.0, x):
@@ -258,11 +258,11 @@ def _combine(operation: str, *arguments: Number) -> Number:
             return 0.0
         case ("*", -1.0, x) | ("*", x, -1.0) | ("-", 0.0, x):
             return _combine("neg", x)
-        case ("neg", Expression("neg", (float() | Expression() as x,))):
+        case ("neg", ParameterExpression("neg", (float() | ParameterExpression() as x,))):
             return x
         case ("/", _, 0.0):
             raise ModelError(f"the expression '{arguments[0]}/0' divides by zero.")
-    return Expression(operation, arguments)
+    return ParameterExpression(operation, arguments)
 
 
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
@@ -311,7 +311,7 @@ def _parsed(text: str, what: str) -> Number:
         raise ModelError(f"{what} cannot be read as an expression: {why} in {text!r}.") from None
     except (RecursionError, MemoryError):
         raise ModelError(f"{what} cannot be read as an expression: it is nested too deeply.") from None
-    return dataclasses.replace(value, text=" ".join(text.split())) if isinstance(value, Expression) else value
+    return dataclasses.replace(value, text=" ".join(text.split())) if isinstance(value, ParameterExpression) else value
 
 
 def _tokens(text: str, names: list[str]) -> Iterator[str]:

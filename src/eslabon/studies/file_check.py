@@ -15,7 +15,7 @@ from eslabon.files import read_file
 from eslabon.files.findings import QUOTED, Finding, Findings
 from eslabon.files.meshes import Packages, meshes
 from eslabon.mechanism import Mechanism
-from eslabon.model import Description, Expression, Model
+from eslabon.model import Description, Model, ParameterExpression
 from eslabon.model.admissible import inadmissible
 from eslabon.model.parameter_expressions import leaves
 from eslabon.model.validation import violations
@@ -122,7 +122,7 @@ def _evaluable(d: Description) -> Description:
 
 def _names(item: Any) -> set[str]:
     """The parameters that an item is made of."""
-    return {name for x in leaves(item) if isinstance(x, Expression) for name in x.names()}
+    return {name for x in leaves(item) if isinstance(x, ParameterExpression) for name in x.names()}
 
 
 def _wrong(d: Description, complete: bool) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _odd(d: Description) -> Iterator[str]:
     m = Mechanism(d)
     yield from m.suspicions
     items = (d.gravity, d.parameters, *(getattr(d, kind) for kind in ITEMS))
-    used = {name for x in leaves(items) if isinstance(x, Expression) for name in x.names()}
+    used = {name for x in leaves(items) if isinstance(x, ParameterExpression) for name in x.names()}
     yield from (f"parameter '{name}' is used nowhere." for name, _ in d.parameters if name not in used)
     if not m.nv:
         yield "nothing moves: all joints are fixed."
