@@ -27,9 +27,8 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
 from eslabon.model.parameter_expressions import Number, ParameterExpression, leaves, number, parameter
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 STILL = 1e-9
 Terms = dict[str, float]  # what is added to an effort or a flow: factors of the graph's variables
 
@@ -49,7 +48,7 @@ def keys(g: Graph) -> tuple[Key, ...]:
     return tuple(key for key, _ in _coefficients(g))
 
 
-def coefficients(g: Graph, x: SX, u: SX, t: SX) -> SX:
+def coefficients(g: Graph, x: Expression, u: Expression, t: Expression) -> Expression:
     """Their values at a state, in the order of `keys`, and after them d/dx (dx_d/dx x' + dx_d/dt), row by row, and the same of the
     flows that residual sinks hold."""
     e = Evaluation.of_state(g, x, u, t)
@@ -96,13 +95,13 @@ def _varies(g: Graph, x: Element) -> bool:
     return x.law is None and x.value is not None and (bool(_names(g, x.value)) or _timed(x.value))
 
 
-def _coefficients(g: Graph) -> Iterator[tuple[Key, SX]]:
-    symbols: dict[str, SX] = {}
+def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
+    symbols: dict[str, Expression] = {}
 
-    def symbol(name: str) -> SX:
+    def symbol(name: str) -> Expression:
         return symbols.setdefault(name, casadi.SX.sym(name))
 
-    def value(expression: Any, own: Mapping[str, SX] | None = None) -> Any:
+    def value(expression: Any, own: Mapping[str, Expression] | None = None) -> Any:
         if isinstance(expression, Traced):
             return expression.function(*(value(name) for name in expression.arguments))
         if not isinstance(expression, ParameterExpression):

@@ -25,16 +25,15 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
 from eslabon.model.parameter_expressions import ParameterExpression
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 Flow = Any  # a networkx.DiGraph of variables, whose edges have a `Step`
 
 
 class Step(NamedTuple):
     """The gain of an edge, factor s^power, and the element it leads through."""
 
-    factor: SX
+    factor: Expression
     power: int
     element: Element
 
@@ -46,7 +45,7 @@ class Route(NamedTuple):
     steps: tuple[Step, ...]
 
     @property
-    def factor(self) -> SX:
+    def factor(self) -> Expression:
         """The gain without its power of s."""
         made = casadi.SX(1)
         for step in self.steps:
@@ -242,7 +241,7 @@ def at_most(g: Graph, found: Iterator[Route], limit: int, noun: str) -> list[Rou
 # Numbers -------------------------------------------------------------------------------------------------------------
 
 
-def factors(g: Graph, x: SX, u: SX, t: SX, preference: str) -> SX:
+def factors(g: Graph, x: Expression, u: Expression, t: Expression, preference: str) -> Expression:
     """The factors of all edges at a state, in the order of the edges."""
     e = Evaluation.of_state(g, x, u, t)
     made = [step.factor for _, _, step in signal_flow(g.plain, preference).edges(data="step")]

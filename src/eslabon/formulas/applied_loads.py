@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eslabon.errors import ModelError, suggest
-from eslabon.formulas.kinematics.symbols import SX, column, constant, gravity, zeros
+from eslabon.formulas.kinematics.symbols import column, constant, gravity, zeros
 from eslabon.formulas.kinematics.tree import Placement, coordinate_rates, coordinates, placements, velocities
 from eslabon.model import GROUND, End, Model, Pose, Spring, Wrench
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import cross
 
 CREEP = 1e-3  # rad/s or m/s, over which Coulomb friction changes its sign: a jump would stop every adaptive method
@@ -17,7 +17,7 @@ TOUCHING = (
 )
 
 
-def wrenches(m: Model, q: SX, v: SX, external: Mapping[str, SX]) -> dict[str, SX]:
+def wrenches(m: Model, q: Expression, v: Expression, external: Mapping[str, Expression]) -> dict[str, Expression]:
     """By body, the moment and force on it in its own axes about its own origin: the model's and the caller's."""
     total = given_wrenches(m, q, external)
     for body, wrench in spring_wrenches(m, q, v).items():
@@ -25,9 +25,9 @@ def wrenches(m: Model, q: SX, v: SX, external: Mapping[str, SX]) -> dict[str, SX
     return total
 
 
-def given_wrenches(m: Model, q: SX, external: Mapping[str, SX]) -> dict[str, SX]:
+def given_wrenches(m: Model, q: Expression, external: Mapping[str, Expression]) -> dict[str, Expression]:
     """Those that are told: the model's own, and the caller's on bodies, frames and open wrenches."""
-    total: dict[str, SX] = {}
+    total: dict[str, Expression] = {}
     if not (m.wrenches or external):
         return total
     placed = placements(m, q)
@@ -46,9 +46,9 @@ def given_wrenches(m: Model, q: SX, external: Mapping[str, SX]) -> dict[str, SX]
     return total
 
 
-def spring_wrenches(m: Model, q: SX, v: SX) -> dict[str, SX]:
+def spring_wrenches(m: Model, q: Expression, v: Expression) -> dict[str, Expression]:
     """Those of springs between points, with their dampers."""
-    total: dict[str, SX] = {}
+    total: dict[str, Expression] = {}
     if not m.springs:
         return total
     placed = placements(m, q)
@@ -60,12 +60,12 @@ def spring_wrenches(m: Model, q: SX, v: SX) -> dict[str, SX]:
     return total
 
 
-def _add(total: dict[str, SX], body: str, wrench: SX) -> None:
+def _add(total: dict[str, Expression], body: str, wrench: Expression) -> None:
     if body != GROUND:
         total[body] = total.get(body, zeros(6)) + wrench
 
 
-def _about_origin(at: SX, force: SX, moment: SX) -> SX:
+def _about_origin(at: Expression, force: Expression, moment: Expression) -> Expression:
     """The wrench of a force and a moment at a point of a body."""
     return casadi.vertcat(moment + cross(at, force), force)
 
@@ -87,12 +87,12 @@ def check_external(m: Model, names: tuple[str, ...]) -> None:
             raise ModelError(f"{m.name} has no body, frame or open wrench '{name}'{suggest(name, known)}")
 
 
-def _constant(wrench: Wrench) -> tuple[SX, SX]:
+def _constant(wrench: Wrench) -> tuple[Expression, Expression]:
     force, moment = (column(x or (0.0, 0.0, 0.0)) for x in (wrench.force, wrench.moment))
     return force, moment
 
 
-def _pull(m: Model, spring: Spring, q: SX, v: SX, placed: Mapping[str, Placement]) -> SX:
+def _pull(m: Model, spring: Spring, q: Expression, v: Expression, placed: Mapping[str, Placement]) -> Expression:
     """The force on the first end of a spring, along the span between its ends: (k (1 - rest / length) + c rate / length)
     span. Where the ends coincide it is zero: there a compressed spring is in balance, if an unstable one, for no direction
     is better than another."""
@@ -104,20 +104,20 @@ def _pull(m: Model, spring: Spring, q: SX, v: SX, placed: Mapping[str, Placement
     return share * span
 
 
-def _span(spring: Spring, placed: Mapping[str, Placement]) -> SX:
+def _span(spring: Spring, placed: Mapping[str, Placement]) -> Expression:
     """From the first end of a spring to its second."""
     return _point(spring.second, placed) - _point(spring.first, placed)
 
 
-def _squared(span: SX) -> SX:
+def _squared(span: Expression) -> Expression:
     return casadi.dot(span, span) + TOUCHING
 
 
-def _length(span: SX) -> SX:
+def _length(span: Expression) -> Expression:
     return casadi.sqrt(_squared(span))
 
 
-def _point(end: End, placed: Mapping[str, Placement]) -> SX:
+def _point(end: End, placed: Mapping[str, Placement]) -> Expression:
     R, p = placed[end.body]
     return constant(p) + constant(R) @ column(end.at.position)
 
@@ -126,7 +126,7 @@ def _nonzero(x: object) -> bool:
     return not (isinstance(x, float) and x == 0.0)
 
 
-def joint_resistance(m: Model, q: SX, v: SX) -> SX:
+def joint_resistance(m: Model, q: Expression, v: Expression) -> Expression:
     """What joints oppose to their motion: springs, viscous and Coulomb friction.
 
     Coulomb friction is F tanh(v / CREEP): F sign(v) to the last digit above 0.02 rad/s, and a stiff creep where a joint
@@ -145,7 +145,7 @@ def joint_resistance(m: Model, q: SX, v: SX) -> SX:
     return force
 
 
-def motor_inertia(m: Model) -> SX:
+def motor_inertia(m: Model) -> Expression:
     """For each velocity the inertia of its motor seen at the joint, n^2 J (Morales, A.19)."""
     spare = zeros(m.nv)
     for joint in m.joints:
@@ -156,7 +156,7 @@ def motor_inertia(m: Model) -> SX:
     return spare
 
 
-def potential(m: Model, q: SX) -> SX:
+def potential(m: Model, q: Expression) -> Expression:
     """Potential energy: weight, joint springs and springs between points."""
     placed, total = placements(m, q), zeros(1)
     for body in m.bodies:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eslabon.compiler import operators
-from eslabon.formulas.kinematics.symbols import SX, constant, zeros
-from eslabon.numerics.scalars import casadi
+from eslabon.formulas.kinematics.symbols import constant, zeros
+from eslabon.numerics.scalars import Expression, casadi
 
 MANY = (
     3000  # entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code
@@ -23,44 +23,44 @@ MANY = (
 class Factors:
     """The rows of L left of the diagonal, the inverses of D, and the diagonal of M."""
 
-    rows: list[SX]
-    inverse: list[SX]
-    diagonal: list[SX]
+    rows: list[Expression]
+    inverse: list[Expression]
+    diagonal: list[Expression]
 
-    def solve(self, b: SX) -> SX:
+    def solve(self, b: Expression) -> Expression:
         """x with M x = b, for one right-hand side or several."""
         return self.outward(self.scaled(self.inward(b)))
 
-    def solve_negative(self, b: SX) -> SX:
+    def solve_negative(self, b: Expression) -> Expression:
         """x with M x = -b."""
         return self.solve(-b)
 
-    def inward(self, b: SX) -> SX:
+    def inward(self, b: Expression) -> Expression:
         """L^-T b: only the ancestors of what b has become new entries."""
         x = constant(b)
         for k in reversed(range(len(self.rows))):
             x[:k, :] -= self.rows[k] @ x[k, :]
         return x
 
-    def scaled(self, b: SX) -> SX:
+    def scaled(self, b: Expression) -> Expression:
         """D^-1 b."""
         return casadi.vertcat(zeros(0, b.shape[1]), *(b[k, :] * pivot for k, pivot in enumerate(self.inverse)))
 
-    def outward(self, b: SX) -> SX:
+    def outward(self, b: Expression) -> Expression:
         """L^-1 b."""
         x = casadi.SX(b)
         for k in range(len(self.rows)):
             x[k, :] -= self.rows[k].T @ x[:k, :]
         return x
 
-    def unit_energy(self) -> SX:
+    def unit_energy(self) -> Expression:
         """w = L^-1 D^-1/2 (1, ..., 1), for which w^T M w = n: long where some motion has next to no inertia."""
         return self.outward(_roots(self.inverse))
 
-    def pivot_condition(self, floor: Sequence[float] = ()) -> SX:
+    def pivot_condition(self, floor: Sequence[float] = ()) -> Expression:
         return pivot_condition(self.inverse, self.diagonal, floor)
 
-    def condition(self, floor: Sequence[float] = (), sizes: Sequence[SX] | None = None) -> SX:
+    def condition(self, floor: Sequence[float] = (), sizes: Sequence[Expression] | None = None) -> Expression:
         return condition(self.unit_energy(), self.diagonal if sizes is None else sizes, floor)
 
 
@@ -69,42 +69,42 @@ class LoopFactors:
     """The same factors, packed, computed and used by loops in native code (`compiler.operators`)."""
 
     rows: operators.Rows
-    packed: SX
-    diagonal: list[SX]
+    packed: Expression
+    diagonal: list[Expression]
 
-    def solve(self, b: SX) -> SX:
+    def solve(self, b: Expression) -> Expression:
         """x with M x = b, for one right-hand side or several."""
         return operators.solved(self.rows, self.packed, b)
 
-    def solve_negative(self, b: SX) -> SX:
+    def solve_negative(self, b: Expression) -> Expression:
         """x with M x = -b."""
         return operators.solved(self.rows, self.packed, b, negative=True)
 
     @property
-    def inverse(self) -> list[SX]:
+    def inverse(self) -> list[Expression]:
         return operators.inverse_pivots(self.rows, self.packed)
 
-    def unit_energy(self) -> SX:
+    def unit_energy(self) -> Expression:
         """w = L^-1 D^-1/2 (1, ..., 1), for which w^T M w = n, as in `Factors`."""
-        x: list[SX] = casadi.vertsplit(_roots(self.inverse))
+        x: list[Expression] = casadi.vertsplit(_roots(self.inverse))
         for k, row in enumerate(self.rows.columns):
             for a, i in enumerate(row[:-1]):
                 x[k] = x[k] - self.packed[self.rows.starts[k] + a] * x[i]
         return casadi.vertcat(zeros(0), *x)
 
-    def pivot_condition(self, floor: Sequence[float] = ()) -> SX:
+    def pivot_condition(self, floor: Sequence[float] = ()) -> Expression:
         return pivot_condition(self.inverse, self.diagonal, floor)
 
-    def condition(self, floor: Sequence[float] = (), sizes: Sequence[SX] | None = None) -> SX:
+    def condition(self, floor: Sequence[float] = (), sizes: Sequence[Expression] | None = None) -> Expression:
         return condition(self.unit_energy(), self.diagonal if sizes is None else sizes, floor)
 
 
-def _roots(inverse: Sequence[SX]) -> SX:
+def _roots(inverse: Sequence[Expression]) -> Expression:
     """D^-1/2: NaN for a pivot of the wrong sign, which is round-off of a singular matrix."""
     return casadi.vertcat(zeros(0), *(casadi.sqrt(x) for x in inverse))
 
 
-def condition(w: SX, sizes: Sequence[SX], floor: Sequence[float]) -> SX:
+def condition(w: Expression, sizes: Sequence[Expression], floor: Sequence[float]) -> Expression:
     """w^T M w / sum (size_k + floor_k) w_k^2 for the w of `unit_energy`: one where M is diagonal, round-off or NaN where
     it is singular.
 
@@ -116,10 +116,13 @@ def condition(w: SX, sizes: Sequence[SX], floor: Sequence[float]) -> SX:
     n = len(sizes)
     if not n:
         return casadi.SX(1)
-    return n / sum((d + x) * w[k] ** 2 for k, (d, x) in enumerate(zip(sizes, floor or [0.0] * n, strict=True)))
+    terms = ((d + x) * w[k] ** 2 for k, (d, x) in enumerate(zip(sizes, floor or [0.0] * n, strict=True)))
+    return n / sum(terms, casadi.SX(0))
 
 
-def pivot_condition(inverse: Sequence[SX], diagonal: Sequence[SX], floor: Sequence[float]) -> SX:
+def pivot_condition(
+    inverse: Sequence[Expression], diagonal: Sequence[Expression], floor: Sequence[float]
+) -> Expression:
     """n / sum (M_kk + floor_k) / D_k: one where M is diagonal, small where a motion has little inertia of its own.
 
     A pivot D_k, measured by its own diagonal entry, is what is left of a motion's inertia when all motions farther
@@ -131,13 +134,13 @@ def pivot_condition(inverse: Sequence[SX], diagonal: Sequence[SX], floor: Sequen
         return casadi.SX(1)
     least = floor or [0.0] * len(inverse)
     parts = [(d + x) * pivot for d, x, pivot in zip(diagonal, least, inverse, strict=True)]
-    return len(parts) / sum(casadi.fabs(x) for x in parts)
+    return len(parts) / sum((casadi.fabs(x) for x in parts), casadi.SX(0))
 
 
-def factors(M: SX) -> Factors:
+def factors(M: Expression) -> Factors:
     """Factorise a symmetric positive definite matrix."""
     n = M.shape[0]
-    rest: SX = casadi.triu(constant(M))
+    rest: Expression = casadi.triu(constant(M))
     rows, inverse = [zeros(0)] * n, [zeros(1)] * n
     diagonal = [rest[k, k] for k in range(n)]
     for k in reversed(range(n)):
@@ -148,7 +151,7 @@ def factors(M: SX) -> Factors:
     return Factors(rows, inverse, diagonal)
 
 
-def loop_factors(M: SX) -> LoopFactors:
+def loop_factors(M: Expression) -> LoopFactors:
     """The same for native loops; where eliminating makes new entries, all are there."""
     rows = operators.lower(M)
     if not operators.closed(rows):
@@ -156,6 +159,6 @@ def loop_factors(M: SX) -> LoopFactors:
     return LoopFactors(rows, operators.factored(rows, M), [M[k, k] for k in range(M.shape[0])])
 
 
-def factors_for(M: SX, columns: int) -> Factors | LoopFactors:
+def factors_for(M: Expression, columns: int) -> Factors | LoopFactors:
     """Factors that are best for so many right-hand sides."""
     return loop_factors(M) if operators.lower(M).size * columns > MANY else factors(M)

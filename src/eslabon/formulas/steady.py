@@ -16,26 +16,30 @@ from eslabon.formulas.applied_loads import potential
 from eslabon.formulas.constrained import trees
 from eslabon.formulas.derivatives.state_derivatives import inverse_dynamics_derivatives
 from eslabon.formulas.kinematics import closure
-from eslabon.formulas.kinematics.symbols import SX, zeros
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, displacement_rates
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
-External = Mapping[str, SX]
+External = Mapping[str, Expression]
 
 
-def _closure(m: Model, q: SX) -> tuple[SX, SX]:
+def _closure(m: Model, q: Expression) -> tuple[Expression, Expression]:
     phi, J, *_ = closure.equations(m, q, None, tuple(range(len(closure.row_names(m)))))
     return phi, J
 
 
-def steady_forces(m: Model, q: SX, v: SX, tau: SX, external: External | None = None) -> list[SX]:
+def steady_forces(
+    m: Model, q: Expression, v: Expression, tau: Expression, external: External | None = None
+) -> list[Expression]:
     """g, Phi and J."""
     needed = trees.joint_forces(m, q, v, zeros(m.nv), None, external or {})
     return [casadi.densify(x) for x in (needed - trees.actuation(m, tau), *_closure(m, q))]
 
 
-def steady_stiffness(m: Model, q: SX, v: SX, multipliers: SX, external: External | None = None) -> SX:
+def steady_stiffness(
+    m: Model, q: Expression, v: Expression, multipliers: Expression, external: External | None = None
+) -> Expression:
     """K, the derivative of g + J^T lambda along the velocities, lambda held; at rest, without wrenches that follow their
     bodies, that is the Hessian of the potential and of the loops' work."""
     K = inverse_dynamics_derivatives(m, q, v, casadi.SX.zeros(m.nv), external or {})[0]
@@ -44,7 +48,7 @@ def steady_stiffness(m: Model, q: SX, v: SX, multipliers: SX, external: External
     return casadi.densify(K)
 
 
-def steady_terms(m: Model, q: SX, v: SX, external: External | None = None) -> list[SX]:
+def steady_terms(m: Model, q: Expression, v: Expression, external: External | None = None) -> list[Expression]:
     """What else a linear model of small motions about a steady one is made of: M, D = dh/dv, G = d(J v)/dq, T, with which a
     small displacement x changes by x' = dv + T x, and the potential energy."""
     D = inverse_dynamics_derivatives(m, q, v, casadi.SX.zeros(m.nv), external or {})[1]

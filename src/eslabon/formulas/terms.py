@@ -10,28 +10,35 @@ from __future__ import annotations
 from eslabon.formulas.constrained import trees
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Structure
-from eslabon.formulas.kinematics.symbols import SX
 from eslabon.model import Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
 SMALL = 4  # rows of a matrix up to which Cramer's rule is the shortest solution
 
 
 def equations_of_motion(
-    m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, *, structure: Structure | None = None
-) -> list[SX]:
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    formulation: str | None = None,
+    *,
+    structure: Structure | None = None,
+) -> list[Expression]:
     """M, h, Q, and of the retained constraint rows Phi, J, gamma and Phi_t."""
     M, h = trees.equations_of_motion(m, q, v, formulation, {})
     rows = structure.rows if structure else ()
     return [M, h, trees.actuation(m, tau), *closure.equations(m, q, v, rows)]
 
 
-def independent_rows(m: Model, q: SX, v: SX, *, structure: Structure) -> list[SX]:
+def independent_rows(m: Model, q: Expression, v: Expression, *, structure: Structure) -> list[Expression]:
     """gamma and Phi_t of the independent rows."""
     return list(closure.equations(m, q, v, structure.partition.rows)[2:])
 
 
-def dependent_velocities(m: Model, q: SX, gamma: SX, rate: SX | None = None, *, structure: Structure) -> list[SX]:
+def dependent_velocities(
+    m: Model, q: Expression, gamma: Expression, rate: Expression | None = None, *, structure: Structure
+) -> list[Expression]:
     """K, d and K_t for given gamma and Phi_t."""
     p = structure.partition
     J = closure.equations(m, q, None, p.rows).J
@@ -42,8 +49,16 @@ def dependent_velocities(m: Model, q: SX, gamma: SX, rate: SX | None = None, *, 
 
 
 def reduced_equations(
-    m: Model, q: SX, v: SX, tau: SX, K: SX, d: SX, formulation: str | None = None, *, structure: Structure
-) -> list[SX]:
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    K: Expression,
+    d: Expression,
+    formulation: str | None = None,
+    *,
+    structure: Structure,
+) -> list[Expression]:
     """M_r, h_r and Q_r for given velocity coefficients."""
     M, h = trees.equations_of_motion(m, q, v, formulation, {})
     i, e = list(structure.partition.independent), list(structure.partition.dependent)
@@ -53,7 +68,7 @@ def reduced_equations(
     return [reduced, h[i, :] + K.T @ h[e, :] + across @ d, Q[i, :] + K.T @ Q[e, :]]
 
 
-def _solved(A: SX, b: SX) -> SX:
+def _solved(A: Expression, b: Expression) -> Expression:
     """A^-1 b, by Cramer's rule where that is short."""
     if not 0 < A.shape[0] <= SMALL:
         return casadi.solve(A, b) if A.shape[0] else b

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -34,8 +34,12 @@ else:
             vars(self).update(vars(module))  # from now on it is as quick as the module
             return getattr(module, name)
 
+        def __dir__(self) -> list[str]:
+            return dir(import_module(self.__name__))
+
     casadi = _LazyModule("casadi")  # for formulas, which are read in every process and traced in few
 
+Expression: TypeAlias = "casadi.SX"  # a node of a graph, or a matrix of them
 Scalar = Any  # float, numpy.ndarray of batch shape, or casadi.SX of shape (1, 1)
 Array = Any  # numpy.ndarray with its own axes last, or casadi.SX
 

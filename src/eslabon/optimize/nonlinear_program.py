@@ -6,7 +6,7 @@
     program.minimize(objective)
     found = program.solve([{"L2": 0.05}, {"L2": 0.07}], verify=...)  # the best start that the verification accepts
 
-Expressions are MX: a `casadi.Function` of an SX graph, mapped over the samples of a motion, is in it once, however many samples
+Expressions are MX: a `casadi.Function` of an Expression graph, mapped over the samples of a motion, is in it once, however many samples
 there are. First and second derivatives are CasADi's, exact. Variables are scaled by their own size, constraints by theirs, so that
 metres and newtons count alike. Every start is recorded with the solver's own words.
 """

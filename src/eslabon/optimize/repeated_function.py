@@ -16,7 +16,7 @@ from eslabon.numerics.scalars import casadi
 
 
 class Repeated:
-    """An SX function of a column z with one column of outputs, with its derivatives by z."""
+    """An Expression function of a column z with one column of outputs, with its derivatives by z."""
 
     def __init__(self, function: Any) -> None:
         self.function = function

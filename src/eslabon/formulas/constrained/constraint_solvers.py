@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from eslabon.compiler import operators
 from eslabon.formulas.kinematics.closure import Partition
-from eslabon.formulas.kinematics.symbols import SX, symmetric, zeros
+from eslabon.formulas.kinematics.symbols import symmetric, zeros
 from eslabon.formulas.linear_solvers import MANY, Factors, LoopFactors, factors, loop_factors
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
 LIGHT = 1e-5  # how much less the reciprocal condition number of M counts than that of the constraints, which is squared
 
@@ -30,10 +30,10 @@ class Constrained:
     inertia that counts as nothing.
     """
 
-    M: SX
-    force: SX
-    J: SX
-    gamma: SX
+    M: Expression
+    force: Expression
+    J: Expression
+    gamma: Expression
     partition: Partition
     penalty: float = 0.0
     regularization: Sequence[float] = ()
@@ -50,9 +50,9 @@ class Constrained:
 class Solution(NamedTuple):
     """Accelerations, the constraint forces lambda, and the reciprocal condition number."""
 
-    a: SX
-    reaction: SX
-    condition: SX
+    a: Expression
+    reaction: Expression
+    condition: Expression
 
 
 class Multipliers:
@@ -67,19 +67,19 @@ class Multipliers:
         self.W = symmetric(self.light @ self.across)
         self.solver = _regularized(self.W, c.regularization)
 
-    def solve(self, f: SX, gamma: SX) -> tuple[SX, SX]:
+    def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
         c = self.given
         force = self.tree.inward(f + c.penalty * (c.J.T @ gamma) if c.penalty else f)
         reaction = _refined(self.solver, self.W, gamma - self.light @ force, c.regularization)
         return self.tree.outward(self.tree.scaled(force + self.across @ reaction)), reaction
 
-    def compensate(self, excess: SX, gap: SX) -> tuple[SX, SX]:
+    def compensate(self, excess: Expression, gap: Expression) -> tuple[Expression, Expression]:
         """The changes of v' and lambda that make up for forces and second derivatives of the constraints in excess."""
         return self.solve(-excess, -gap)
 
     @property
-    def condition(self) -> SX:
+    def condition(self) -> Expression:
         return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
 
 
@@ -95,11 +95,11 @@ class LoopMultipliers:
         self.W = W
         self.solver = loop_factors(W + casadi.diag(casadi.SX(list(c.regularization))) if c.regularization else W)
 
-    def solve(self, f: SX, gamma: SX) -> tuple[SX, SX]:
+    def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
         return self.compensate(-f, -gamma)
 
-    def compensate(self, excess: SX, gap: SX) -> tuple[SX, SX]:
+    def compensate(self, excess: Expression, gap: Expression) -> tuple[Expression, Expression]:
         """The changes of v' and lambda that make up for forces and second derivatives of the constraints in excess."""
         c = self.given
         X = self.tree.solve_negative(excess + c.penalty * (c.J.T @ gap) if c.penalty else excess)
@@ -111,7 +111,7 @@ class LoopMultipliers:
         return operators.multiplied(self.full, self.Y, opposite, X), -opposite
 
     @property
-    def condition(self) -> SX:
+    def condition(self) -> Expression:
         return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
 
 
@@ -167,11 +167,11 @@ METHODS: dict[str, Callable[[Constrained], Solution]] = {
 }
 
 
-def _regularized(W: SX, regularization: Sequence[float]) -> Factors:
+def _regularized(W: Expression, regularization: Sequence[float]) -> Factors:
     return factors(W + casadi.diag(casadi.SX(list(regularization))) if regularization else W)
 
 
-def _refined(solver: Factors, W: SX, right: SX, regularization: Sequence[float]) -> SX:
+def _refined(solver: Factors, W: Expression, right: Expression, regularization: Sequence[float]) -> Expression:
     """lambda with W lambda = right; two more steps take back what the regularization changes."""
     reaction = solver.solve(right)
     for _ in range(2 if regularization else 0):
@@ -179,14 +179,14 @@ def _refined(solver: Factors, W: SX, right: SX, regularization: Sequence[float])
     return reaction
 
 
-def _spread(solver: Factors | LoopFactors) -> SX:
+def _spread(solver: Factors | LoopFactors) -> Expression:
     """The least eigenvalue, as small as `Factors.unit_energy` finds it, against the largest pivot."""
     if not solver.inverse:
         return casadi.SX(1)
     return casadi.mmin(casadi.vertcat(*solver.inverse)) / casadi.sumsqr(solver.unit_energy())
 
 
-def joint_condition(constraints: SX, mass: SX) -> SX:
+def joint_condition(constraints: Expression, mass: Expression) -> Expression:
     """One reciprocal condition number of both, in which a NaN of either shows."""
     return 1 / (1 / constraints + LIGHT / mass)
 
@@ -197,17 +197,17 @@ FEW = 6  # rows of a matrix up to which its inverse is cheaper than solving for 
 class Square:
     """A square matrix A, solved through A^T A and refined once: no pivoting, and what squaring loses is given back."""
 
-    def __init__(self, A: SX) -> None:
+    def __init__(self, A: Expression) -> None:
         self.A = A
         self.gram = A.T @ A
         self.solver = factors(self.gram)
 
-    def solve(self, b: SX) -> SX:
+    def solve(self, b: Expression) -> Expression:
         """A x = b."""
         x = self.solver.solve(self.A.T @ b)
         return x + self.solver.solve(self.A.T @ (b - self.A @ x))
 
-    def solve_transposed(self, b: SX) -> SX:
+    def solve_transposed(self, b: Expression) -> Expression:
         """A^T x = b."""
         x = self.A @ self.solver.solve(b)
         return x + self.A @ self.solver.solve(b - self.A.T @ x)
@@ -217,7 +217,7 @@ class Square:
         return Inverted(self) if self.A.shape[0] <= FEW else self
 
     @property
-    def condition(self) -> SX:
+    def condition(self) -> Expression:
         """The least eigenvalue of A^T A, as small as `Factors.unit_energy` finds it, against its largest diagonal entry:
         the square of a reciprocal condition number."""
         if not self.solver.inverse:
@@ -232,23 +232,28 @@ class Inverted(Square):
         self.A, self.gram, self.solver = square.A, square.gram, square.solver
         self.inverse = square.solve(casadi.SX.eye(square.A.shape[0]))
 
-    def solve(self, b: SX) -> SX:
+    def solve(self, b: Expression) -> Expression:
         return self.inverse @ b
 
-    def solve_transposed(self, b: SX) -> SX:
+    def solve_transposed(self, b: Expression) -> Expression:
         return self.inverse.T @ b
 
 
 class Effort(NamedTuple):
     """Actuators' forces, the constraint forces that go with them, and the reciprocal condition number."""
 
-    forces: SX
-    reaction: SX
-    condition: SX
+    forces: Expression
+    reaction: Expression
+    condition: Expression
 
 
 def actuator_forces(
-    needed: SX, J: SX, p: Partition, actuated: Sequence[int], weights: Sequence[float] | None, method: str
+    needed: Expression,
+    J: Expression,
+    p: Partition,
+    actuated: Sequence[int],
+    weights: Sequence[float] | None,
+    method: str,
 ) -> Effort:
     """The actuators' forces u that, with the constraint forces, are the forces `needed` in every joint:
     B u + J^T lambda = needed. Where that leaves a choice, u^T W u is least.
@@ -269,7 +274,12 @@ def actuator_forces(
 
 
 def virtual_work(
-    needed: SX, J: SX, p: Partition, actuated: Sequence[int], B: SX, weights: Sequence[float] | None
+    needed: Expression,
+    J: Expression,
+    p: Partition,
+    actuated: Sequence[int],
+    B: Expression,
+    weights: Sequence[float] | None,
 ) -> Effort:
     """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho], rho = -Phi_e^-1 Phi_i (Yime, eq. 44, its
     sign restored); so N^T B u = N^T needed (eqs. 42-46)."""

@@ -10,26 +10,26 @@ from eslabon.formulas.constrained.constraint_solvers import Square, joint_condit
 from eslabon.formulas.constrained.loops import residual, violation
 from eslabon.formulas.constrained.trees import actuation, equations_of_motion
 from eslabon.formulas.kinematics.closure import Partition, Structure
-from eslabon.formulas.kinematics.symbols import SX, symmetric, zeros
+from eslabon.formulas.kinematics.symbols import symmetric, zeros
 from eslabon.formulas.linear_solvers import Factors, factors
 from eslabon.model import Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
-External = Mapping[str, SX]
+External = Mapping[str, Expression]
 
 
 @dataclass(frozen=True)
 class Change:
     """How something changes with the independent coordinates x, their velocities y, and the actuators' forces."""
 
-    x: SX
-    y: SX
-    tau: SX
+    x: Expression
+    y: Expression
+    tau: Expression
 
     def __add__(self, other: Change) -> Change:
         return Change(self.x + other.x, self.y + other.y, self.tau + other.tau)
 
-    def through(self, matrix: SX) -> Change:
+    def through(self, matrix: Expression) -> Change:
         """The change of what a matrix makes of it."""
         return Change(matrix @ self.x, matrix @ self.y, matrix @ self.tau)
 
@@ -37,7 +37,7 @@ class Change:
     def none(rows: int, n: int, nu: int) -> Change:
         return Change(zeros(rows, n), zeros(rows, n), zeros(rows, nu))
 
-    def by(self, f: Callable[[SX], SX]) -> Change:
+    def by(self, f: Callable[[Expression], Expression]) -> Change:
         """The change of what a linear function makes of it."""
         return Change(f(self.x), f(self.y), f(self.tau))
 
@@ -45,7 +45,7 @@ class Change:
         return self.by(lambda x: x[place, :])
 
     @property
-    def of_state(self) -> SX:
+    def of_state(self) -> Expression:
         return casadi.horzcat(self.x, self.y)
 
 
@@ -58,20 +58,20 @@ class Eliminated:
     """
 
     m: Model
-    q: SX
-    v: SX
+    q: Expression
+    v: Expression
     partition: Partition
-    M: SX
-    h: SX
-    N: SX
-    J: SX
-    gamma: SX
+    M: Expression
+    h: Expression
+    N: Expression
+    J: Expression
+    gamma: Expression
     dependent: Square | None
     reduced: Factors
-    residuals: list[SX]
-    condition: SX
+    residuals: list[Expression]
+    condition: Expression
 
-    def following(self, right: SX) -> SX:
+    def following(self, right: Expression) -> Expression:
         """Velocities of all joints, those of the independent ones zero, for which J v = right."""
         made = zeros(self.m.nv, right.shape[1])
         if self.dependent is not None:
@@ -79,31 +79,33 @@ class Eliminated:
         return made
 
     @cached_property
-    def drift(self) -> SX:
+    def drift(self) -> Expression:
         """d, the accelerations of all joints while the independent ones have none: J d = gamma."""
         return self.following(self.gamma)
 
     @cached_property
-    def needed(self) -> SX:
+    def needed(self) -> Expression:
         """N^T (h + M d): the forces along the independent velocities that hold them without acceleration."""
         return self.N.T @ (self.h + self.M @ self.drift)
 
-    def accelerations(self, tau: SX) -> SX:
+    def accelerations(self, tau: Expression) -> Expression:
         """U v_i' = N^T B tau - N^T (h + M d), v' = N v_i' + d (Díaz, eq. 4 corrected)."""
         return self.N @ self.reduced.solve(self.N.T @ actuation(self.m, tau) - self.needed) + self.drift
 
-    def multipliers(self, left: SX) -> SX:
+    def multipliers(self, left: Expression) -> Expression:
         """lambda with J^T lambda = M v' + h - B tau, which is `left`."""
         if self.dependent is None:
             return zeros(0, left.shape[1])
         return self.dependent.solve_transposed(left[list(self.partition.dependent), :])
 
     @property
-    def residual(self) -> SX:
+    def residual(self) -> Expression:
         return violation(*self.residuals) if self.residuals else zeros(1)
 
 
-def eliminated(m: Model, q: SX, v: SX, external: External, structure: Structure, p: Partition) -> Eliminated:
+def eliminated(
+    m: Model, q: Expression, v: Expression, external: External, structure: Structure, p: Partition
+) -> Eliminated:
     """A state's equations in the independent velocities of a partition."""
     i, e = list(p.independent), list(p.dependent)
     M, h = equations_of_motion(m, q, v, None, external)

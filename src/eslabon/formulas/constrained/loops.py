@@ -16,13 +16,13 @@ from eslabon.formulas.constrained import trees
 from eslabon.formulas.constrained.constraint_solvers import METHODS, Constrained, Solution, actuator_forces
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Closure, Partition, Structure
-from eslabon.formulas.kinematics.symbols import SX, constant, zeros
+from eslabon.formulas.kinematics.symbols import constant, zeros
 from eslabon.formulas.kinematics.tree import compose, fixed, on_body, placements, relative
 from eslabon.model import GROUND, Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import wrench_to_parent
 
-External = Mapping[str, SX]
+External = Mapping[str, Expression]
 
 
 def solver(constraints: str | None) -> Callable[[Constrained], Solution]:
@@ -31,22 +31,22 @@ def solver(constraints: str | None) -> Callable[[Constrained], Solution]:
     return METHODS[choice(constraints, "constraints", METHODS) if constraints is not None else "multipliers"]
 
 
-def residual(m: Model, q: SX, v: SX, p: Partition) -> Closure:
+def residual(m: Model, q: Expression, v: Expression, p: Partition) -> Closure:
     """Phi of all rows, and J, gamma and Phi_t of the independent ones."""
     phi, *others = closure.equations(m, q, v, tuple(range(len(closure.row_names(m)))))
     return Closure(phi, *(x[list(p.rows), :] for x in others))
 
 
-def violation(*residuals: SX) -> SX:
+def violation(*residuals: Expression) -> Expression:
     """How far residuals are from zero, by their length: a NaN in any entry shows."""
     return casadi.norm_2(casadi.densify(casadi.vertcat(*residuals)))
 
 
 def forward_dynamics(
-    m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, constraints: str | None = None,
+    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, constraints: str | None = None,
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-    regularization: tuple[float, ...] = (), joint_forces: SX | float = 0.0,
-) -> list[SX]:  # fmt: skip
+    regularization: tuple[float, ...] = (), joint_forces: Expression | float = 0.0,
+) -> list[Expression]:  # fmt: skip
     """v' under the actuators' forces, and forces along all velocities besides.
 
     `partition` takes the place of the structure's own. With `regularization`, as in `Constrained`, for all retained rows.
@@ -62,10 +62,10 @@ def forward_dynamics(
 
 
 def inverse_dynamics(
-    m: Model, q: SX, v: SX, a: SX, formulation: str | None = None, constraints: str | None = None,
+    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None = None, constraints: str | None = None,
     weights: tuple[float, ...] | None = None, external: External | None = None, *, structure: Structure,
     partition: Partition | None = None,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """The actuators' forces for a motion that keeps the loops closed (Yime, 5)."""
     check_actuation(m, structure.partition)
     p = partition or structure.partition
@@ -93,9 +93,9 @@ def check_actuation(m: Model, p: Partition) -> None:
 
 
 def hybrid_dynamics(
-    m: Model, q: SX, v: SX, a: SX, formulation: str | None = None, constraints: str | None = None,
+    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None = None, constraints: str | None = None,
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """Actuators' forces and all accelerations when only the actuated accelerations in `a` are prescribed.
 
     These are constraints like any other, B^T v' = a, whose multipliers are the actuators' forces; the motions that no
@@ -121,9 +121,9 @@ def hybrid_dynamics(
 
 
 def reactions(
-    m: Model, q: SX, v: SX, a: SX, formulation: str | None = None, constraints: str | None = None,
+    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None = None, constraints: str | None = None,
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """A row for each joint, then one for each loop: the wrench transmitted to the child (the second body of a loop), in
     the axes of its frame (of the loop's second frame) about its origin, moment first.
 
@@ -139,9 +139,9 @@ def reactions(
 
 
 def reactions_under_forces(
-    m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, constraints: str | None = None,
+    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, constraints: str | None = None,
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """The same when the actuators' forces are given: the motion follows from them, whatever they leave free."""
     p, force = partition or structure.partition, trees.actuation(m, tau)
     found, left = _under(m, q, v, force, formulation, constraints, external, structure, p)
@@ -150,9 +150,9 @@ def reactions_under_forces(
 
 
 def coupling_forces(
-    m: Model, q: SX, v: SX, a: SX, formulation: str | None = None, constraints: str | None = None,
+    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None = None, constraints: str | None = None,
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """The force (or moment) that each coupling exerts on its joint: a gear's tooth force, and what drives a driven joint."""
     check_actuation(m, structure.partition)
     p = partition or structure.partition
@@ -163,10 +163,10 @@ def coupling_forces(
 
 
 def coupling_forces_under_forces(
-    m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, constraints: str | None = None,
+    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, constraints: str | None = None,
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-    joint_forces: SX | float = 0.0,
-) -> list[SX]:  # fmt: skip
+    joint_forces: Expression | float = 0.0,
+) -> list[Expression]:  # fmt: skip
     """The same when the actuators' forces are given, and forces along all velocities besides."""
     p, force = partition or structure.partition, trees.actuation(m, tau) + joint_forces
     found, left = _under(m, q, v, force, formulation, constraints, external, structure, p)
@@ -174,9 +174,9 @@ def coupling_forces_under_forces(
 
 
 def _under(
-    m: Model, q: SX, v: SX, force: SX, formulation: str | None, constraints: str | None, external: External | None,
+    m: Model, q: Expression, v: Expression, force: Expression, formulation: str | None, constraints: str | None, external: External | None,
     structure: Structure, p: Partition,
-) -> tuple[Solution, SX]:  # fmt: skip
+) -> tuple[Solution, Expression]:  # fmt: skip
     """The motion and the constraint forces under forces along all velocities, and how far the state violates closure."""
     phi, J, gamma, rate = residual(m, q, v, p)
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
@@ -184,7 +184,7 @@ def _under(
     return solver(constraints)(given), violation(phi, J @ v + rate)
 
 
-def _of_couplings(m: Model, p: Partition, reaction: SX) -> SX:
+def _of_couplings(m: Model, p: Partition, reaction: Expression) -> Expression:
     """lambda of the couplings' rows, which come last; redundant rows carry nothing."""
     first, forces = len(closure.row_names(m)) - len(m.couplings), zeros(len(m.couplings))
     for k, row in enumerate(p.rows):
@@ -193,7 +193,9 @@ def _of_couplings(m: Model, p: Partition, reaction: SX) -> SX:
     return forces
 
 
-def transmitted(m: Model, q: SX, v: SX, a: SX, p: Partition, reaction: SX, external: External) -> SX:
+def transmitted(
+    m: Model, q: Expression, v: Expression, a: Expression, p: Partition, reaction: Expression, external: External
+) -> Expression:
     """The rows of `reactions`, from what the loops' independent rows carry."""
     loops, applied = _loop_wrenches(m, q, p, reaction)
     total = wrenches(m, q, v, external)
@@ -202,11 +204,13 @@ def transmitted(m: Model, q: SX, v: SX, a: SX, p: Partition, reaction: SX, exter
     return casadi.vertcat(trees.transmitted(m, q, v, a, total), *(x.T for x in loops))
 
 
-def _loop_wrenches(m: Model, q: SX, p: Partition, reaction: SX) -> tuple[list[SX], dict[str, SX]]:
+def _loop_wrenches(
+    m: Model, q: Expression, p: Partition, reaction: Expression
+) -> tuple[list[Expression], dict[str, Expression]]:
     """Each loop's wrench on its second body in the loop's second frame, and the same by body in body axes."""
     placed, start = placements(m, q), 0
-    loops: list[SX] = []
-    applied: dict[str, SX] = {}
+    loops: list[Expression] = []
+    applied: dict[str, Expression] = {}
     for loop in m.loops:
         between = relative(*(on_body(placed, end.body, end.at) for end in (loop.first, loop.second)))
         count = loop.kind.rows
@@ -223,7 +227,9 @@ def _loop_wrenches(m: Model, q: SX, p: Partition, reaction: SX) -> tuple[list[SX
     return loops, applied
 
 
-def equations_of_all_rows(m: Model, q: SX, v: SX, tau: SX, external: External | None = None) -> list[SX]:
+def equations_of_all_rows(
+    m: Model, q: Expression, v: Expression, tau: Expression, external: External | None = None
+) -> list[Expression]:
     """M, the forces f - h, J and gamma with every row of the constraints, dependent or not: what a rank-revealing solution
     starts from."""
     M, h = trees.equations_of_motion(m, q, v, None, external or {})

@@ -24,10 +24,10 @@ from eslabon.formulas.formulations import (
 )
 from eslabon.formulas.kinematics.closure import Structure
 from eslabon.formulas.kinematics.links import Link, links, short
-from eslabon.formulas.kinematics.symbols import SX, zeros
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import Inertia
 
 FORMULATIONS: dict[str, ModuleType] = {
@@ -38,7 +38,7 @@ FORMULATIONS: dict[str, ModuleType] = {
     "quaternion": quaternion,
     "bond_graph": bond_graph,
 }
-External = Mapping[str, SX]
+External = Mapping[str, Expression]
 
 
 def formulated(name: str | None) -> ModuleType:
@@ -48,13 +48,17 @@ def formulated(name: str | None) -> ModuleType:
     return FORMULATIONS[choice(name, "formulation", FORMULATIONS) if name is not None else "newton_euler"]
 
 
-def joint_forces(m: Model, q: SX, v: SX, a: SX, formulation: str | None, external: External) -> SX:
+def joint_forces(
+    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None, external: External
+) -> Expression:
     """The force along every velocity: rigid-body motion, motors' own inertia, springs and friction, less what is applied."""
     rigid = formulated(formulation).inverse_dynamics(m, q, v, a, wrenches(m, q, v, external))
     return rigid + motor_inertia(m) * a + joint_resistance(m, q, v)
 
 
-def equations_of_motion(m: Model, q: SX, v: SX, formulation: str | None, external: External) -> tuple[SX, SX]:
+def equations_of_motion(
+    m: Model, q: Expression, v: Expression, formulation: str | None, external: External
+) -> tuple[Expression, Expression]:
     """M and h with joint forces M v' + h: a formulation's own, or by what its inverse dynamics, affine in v', is made of."""
     chosen, applied = formulated(formulation), wrenches(m, q, v, external)
     if hasattr(chosen, "equations_of_motion"):
@@ -67,13 +71,18 @@ def equations_of_motion(m: Model, q: SX, v: SX, formulation: str | None, externa
 
 
 def inverse_dynamics(
-    m: Model, q: SX, v: SX, a: SX, formulation: str | None = None, external: External | None = None
-) -> SX:
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    formulation: str | None = None,
+    external: External | None = None,
+) -> Expression:
     """The actuators' forces for a motion."""
     return joint_forces(m, q, v, a, formulation, external or {})[list(m.actuated_velocities), :]
 
 
-def actuation(m: Model, tau: SX) -> SX:
+def actuation(m: Model, tau: Expression) -> Expression:
     """The actuators' forces among those of all velocities, column by column."""
     force = zeros(m.nv, tau.shape[1])
     force[list(m.actuated_velocities), :] = tau
@@ -81,9 +90,9 @@ def actuation(m: Model, tau: SX) -> SX:
 
 
 def forward_dynamics(
-    m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, external: External | None = None,
-    structure: Structure | None = None, joint_forces: SX | float = 0.0,
-) -> list[SX]:  # fmt: skip
+    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, external: External | None = None,
+    structure: Structure | None = None, joint_forces: Expression | float = 0.0,
+) -> list[Expression]:  # fmt: skip
     """The accelerations under the actuators' forces, and forces along all velocities besides, and the reciprocal condition
     number of the mass matrix."""
     force, floor = actuation(m, tau) + joint_forces, structure.floor if structure else ()
@@ -92,7 +101,7 @@ def forward_dynamics(
         force = force - joint_resistance(m, q, v) + lagrange.virtual_work(m, q, wrenches(m, q, v, external or {}))
         a, joints = aba.accelerations(m, tree, q, v, force, casadi.densify(motor_inertia(m)))
         shares = [joint.pivot_condition(floor[link.v]) for joint, link in zip(joints, tree, strict=True)]
-        return [a, len(shares) / sum(1 / share for share in shares)]
+        return [a, len(shares) / sum((1 / share for share in shares), casadi.SX(0))]
     M, h = equations_of_motion(m, q, v, formulation, external or {})
     solver = factors(M)
     return [solver.solve(force - h), solver.pivot_condition(floor)]
@@ -110,69 +119,69 @@ def articulated_pays(tree: Sequence[Link]) -> bool:
     return sum(150 + 45 * d + d * d for d in depth) > 620 * len(tree)
 
 
-def mass_matrix(m: Model, q: SX) -> SX:
+def mass_matrix(m: Model, q: Expression) -> Expression:
     """M(q), motors' own inertia included."""
     return crba.mass_matrix(m, q) + casadi.diag(motor_inertia(m))
 
 
-def coriolis_matrix(m: Model, q: SX, v: SX) -> SX:
+def coriolis_matrix(m: Model, q: Expression, v: Expression) -> Expression:
     """C(q, v) with dM/dt - 2 C skew (Rojas, eq. 4.3.33)."""
     return lagrange.matrices(m, q, v)[1]
 
 
-def gravity_forces(m: Model, q: SX) -> SX:
+def gravity_forces(m: Model, q: Expression) -> Expression:
     """The joint forces that hold the weight."""
     still = zeros(m.nv)
     return rnea.joint_forces(m, short(m), q, still, still)
 
 
-def energy(m: Model, q: SX, v: SX) -> SX:
+def energy(m: Model, q: Expression, v: Expression) -> Expression:
     """Kinetic and potential energy."""
     return casadi.vertcat(casadi.dot(v, mass_matrix(m, q) @ v) / 2, potential(m, q))
 
 
 def reactions_under_forces(
-    m: Model, q: SX, v: SX, tau: SX, formulation: str | None = None, external: External | None = None,
+    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, external: External | None = None,
     structure: Structure | None = None,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """The same when the actuators' forces are given, and the motion follows from them."""
     a, condition = forward_dynamics(m, q, v, tau, formulation, external, structure)
     return [reactions(m, q, v, a, external), condition]
 
 
-def reactions(m: Model, q: SX, v: SX, a: SX, external: External | None = None) -> SX:
+def reactions(m: Model, q: Expression, v: Expression, a: Expression, external: External | None = None) -> Expression:
     """A row for each joint: the moment and force it transmits to its child, in the child's axes about its origin."""
     return transmitted(m, q, v, a, wrenches(m, q, v, external or {}))
 
 
-def transmitted(m: Model, q: SX, v: SX, a: SX, applied: External) -> SX:
+def transmitted(m: Model, q: Expression, v: Expression, a: Expression, applied: External) -> Expression:
     """The same under all that is applied to the bodies."""
     tree = links(m)
     rows = rnea.inward(tree, rnea.outward(m, tree, q, v, a), applied)
     return casadi.vertcat(*(row.T for row in rows))
 
 
-def regressor(m: Model, q: SX, v: SX, a: SX) -> SX:
+def regressor(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
     """Y with joint forces Y pi, linear in the inertial parameters pi of all bodies, ten each:
     mass, m c (3), and Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame."""
     pi, tree = _of_unknown_inertia(m)
     return apart(lambda *state: casadi.jacobian(rnea.joint_forces(m, tree, *state), pi), q, v, a)
 
 
-def passive_regressor(m: Model, q: SX, v: SX, w: SX, a: SX) -> SX:
+def passive_regressor(m: Model, q: Expression, v: Expression, w: Expression, a: Expression) -> Expression:
     """Y with M a + C(q, v) w + g = Y pi, where dM/dt - 2 C is skew (Slotine and Li, 1987); pi as in `regressor`, which it is
     for w = v."""
     pi, tree = _of_unknown_inertia(m)
     return apart(lambda *state: casadi.jacobian(passive_rnea.joint_forces(m, tree, *state), pi), q, v, w, a)
 
 
-def _of_unknown_inertia(m: Model) -> tuple[SX, list[Link]]:
+def _of_unknown_inertia(m: Model) -> tuple[Expression, list[Link]]:
     """Symbols for the inertial parameters of all bodies, and the links that have them."""
     pi = casadi.SX.sym("pi", 10 * len(m.bodies))
     return pi, [replace(link, inertia=_inertia(pi[10 * k : 10 * k + 10])) for k, link in enumerate(links(m))]
 
 
-def _inertia(pi: SX) -> Inertia:
+def _inertia(pi: Expression) -> Inertia:
     """The inertia of the usual ten parameters: Sigma = tr(J)/2 1 - J."""
     xx, yy, zz, xy, xz, yz = (pi[k] for k in range(4, 10))
     J = casadi.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

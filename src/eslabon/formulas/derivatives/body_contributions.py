@@ -18,27 +18,29 @@ from eslabon.formulas.formulations import rnea
 from eslabon.formulas.formulations.lagrange import virtual_work
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.links import links
-from eslabon.formulas.kinematics.symbols import SX, zeros
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import Inertia
 
-External = Mapping[str, SX]
+External = Mapping[str, Expression]
 
 
-def body_forces(m: Model, q: SX, v: SX, a: SX) -> SX:
+def body_forces(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
     """A column for each body: the joint forces that its inertia and weight need."""
     scale = casadi.SX.sym("scale", len(m.bodies))
     tree = [replace(link, inertia=_scaled(link.inertia, scale[k])) for k, link in enumerate(links(m))]
     return casadi.jacobian(rnea.joint_forces(m, tree, q, v, a), scale)
 
 
-def _scaled(x: Inertia, share: SX) -> Inertia:
+def _scaled(x: Inertia, share: Expression) -> Inertia:
     return Inertia(share * x.mass, share * x.first, share * x.second, share * x.rotary)
 
 
-def other_forces(m: Model, source: str, q: SX, v: SX, a: SX, tau: SX, external: External) -> SX:
+def other_forces(
+    m: Model, source: str, q: Expression, v: Expression, a: Expression, tau: Expression, external: External
+) -> Expression:
     """The joint forces that a source other than a body takes."""
     if source == "motors":
         return motor_inertia(m) * a
@@ -50,9 +52,9 @@ def other_forces(m: Model, source: str, q: SX, v: SX, a: SX, tau: SX, external: 
 
 
 def linear_contributions(
-    m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, sources: tuple[str, ...] = (),
+    m: Model, q: Expression, v: Expression, tau: Expression, partition: Partition | None = None, sources: tuple[str, ...] = (),
     external: External | None = None, *, structure: Structure,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """U, V and W of each body and of each of the `sources`, one below the other, and the part of W that is a body's weight."""
     s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
     a, held = casadi.densify(s.accelerations(tau)), casadi.SX.sym("a", m.nv)
@@ -68,7 +70,7 @@ def linear_contributions(
     return [*stacked, casadi.vertcat(*(W for *_, W in weighing)), s.residual, s.condition]
 
 
-def _slopes(m: Model, f: SX, q: SX, v: SX, a: SX) -> list[SX]:
+def _slopes(m: Model, f: Expression, q: Expression, v: Expression, a: Expression) -> list[Expression]:
     """Joint forces with their derivatives by q (along the velocities), v and a."""
     return [f, casadi.jacobian(f, q) @ coordinate_rates(m, q), casadi.jacobian(f, v), casadi.jacobian(f, a)]
 
@@ -77,7 +79,7 @@ class Split:
     """What joint forces f, with their derivatives, add to U, V and W at a state: as in `linearized`, with the multipliers that
     f alone has."""
 
-    def __init__(self, s: Eliminated, a: SX) -> None:
+    def __init__(self, s: Eliminated, a: Expression) -> None:
         self.s, n = s, s.N.shape[1]
         self.P = self.Q = self.R = zeros(s.m.nv, n)
         if s.dependent is not None:
@@ -88,7 +90,9 @@ class Split:
             turned = casadi.vec(s.N.T @ loops.forces_q @ s.N)
             self.turned = casadi.jacobian(inlined(turned), carried)  # in which it is linear
 
-    def __call__(self, f: SX, by_q: SX, by_v: SX, M: SX) -> tuple[SX, SX, SX]:
+    def __call__(
+        self, f: Expression, by_q: Expression, by_v: Expression, M: Expression
+    ) -> tuple[Expression, Expression, Expression]:
         s, N = self.s, self.s.N
         W = N.T @ (by_q @ N + by_v @ self.P + M @ self.R)
         if s.dependent is not None:

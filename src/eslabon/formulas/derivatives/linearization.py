@@ -32,41 +32,41 @@ from eslabon.formulas.derivatives.measured_outputs import Output, output_changes
 from eslabon.formulas.derivatives.state_derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Partition, Structure
-from eslabon.formulas.kinematics.symbols import SX, zeros
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, displacement_rates
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
-External = Mapping[str, SX]
+External = Mapping[str, Expression]
 
 
 class Linearized(NamedTuple):
     """A linear model, with the accelerations of its state, the maps N and [P, N] of all joints, the forces N^T (h + M d)
     that hold the independent velocities, and how far the state is from an answer."""
 
-    A: SX
-    B: SX
-    a: SX
-    C: SX
-    D: SX
-    U: SX
-    V: SX
-    W: SX
-    F: SX
-    position_map: SX
-    velocity_map: SX
-    needed: SX
-    residual: SX
-    condition: SX
+    A: Expression
+    B: Expression
+    a: Expression
+    C: Expression
+    D: Expression
+    U: Expression
+    V: Expression
+    W: Expression
+    F: Expression
+    position_map: Expression
+    velocity_map: Expression
+    needed: Expression
+    residual: Expression
+    condition: Expression
 
 
-def linearized(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+def linearized(m: Model, q: Expression, v: Expression, tau: Expression, **options: Any) -> list[Expression]:
     """All of the linear model about a state."""
     return list(linear_model(m, q, v, tau, **options))
 
 
 def linear_model(
-    m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
+    m: Model, q: Expression, v: Expression, tau: Expression, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
     external: External | None = None, *, structure: Structure,
 ) -> Linearized:  # fmt: skip
     """The linear model about a state, with the outputs that are asked for."""
@@ -102,9 +102,9 @@ def linear_model(
 
 
 def holding(
-    m: Model, q: SX, v: SX, a: SX, partition: Partition | None = None, external: External | None = None, *,
+    m: Model, q: Expression, v: Expression, a: Expression, partition: Partition | None = None, external: External | None = None, *,
     structure: Structure,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """F and N^T (M v' + h) of F tau = N^T (M v' + h), for given accelerations."""
     s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
     if m.closed:
@@ -114,9 +114,9 @@ def holding(
 
 
 def linearized_tree(
-    m: Model, q: SX, v: SX, tau: SX, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
+    m: Model, q: Expression, v: Expression, tau: Expression, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
     external: External | None = None, *, structure: Structure,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """A, B, the accelerations, C and D of a tree, all of whose velocities are independent, and the forces h that hold it."""
     if outputs:
         made = linear_model(m, q, v, tau, partition, outputs, external, structure=structure)
@@ -128,7 +128,7 @@ def linearized_tree(
     return [A, B, by.a, zeros(0, 2 * m.nv), zeros(0, m.nu), by.held, by.condition]
 
 
-def linearized_plain_tree(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+def linearized_plain_tree(m: Model, q: Expression, v: Expression, tau: Expression, **options: Any) -> list[Expression]:
     """The same where velocities are rates of coordinates, without the upper halves of A and B, which are [0, 1] and 0, and
     without C and D: nothing is measured that must be computed."""
     A, B, a, _, _, needed, condition = linearized_tree(m, q, v, tau, **options)
@@ -136,19 +136,19 @@ def linearized_plain_tree(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> li
 
 
 def tree_terms(
-    m: Model, q: SX, v: SX, a: SX, partition: Partition | None = None, external: External | None = None, *,
+    m: Model, q: Expression, v: Expression, a: Expression, partition: Partition | None = None, external: External | None = None, *,
     structure: Structure,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """U, V and W of a tree at given accelerations."""
     by = inverse_dynamics_derivatives(m, q, v, a, external or {})
     return [by.M, by.dv, by.dq]
 
 
 def linear_sensitivity(
-    m: Model, q: SX, v: SX, tau: SX, value: SX, moved: SX, sped: SX, forced: SX, parameter: str,
+    m: Model, q: Expression, v: Expression, tau: Expression, value: Expression, moved: Expression, sped: Expression, forced: Expression, parameter: str,
     partition: Partition | None = None, outputs: tuple[Output, ...] = (), external: External | None = None, *,
     structure: Structure,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """The derivatives of U, V, W, F, A, B, C, D and the accelerations by a parameter, where the independent coordinates change by
     `moved`, the independent velocities by `sped` and the actuators' forces by `forced`; all else follows, so that the loops stay
     closed."""
@@ -164,7 +164,9 @@ def linear_sensitivity(
     return [*parts, made.residual, made.condition]
 
 
-def _following(m: Model, q: SX, v: SX, value: SX, moved: SX, sped: SX, p: Partition) -> tuple[SX, SX]:
+def _following(
+    m: Model, q: Expression, v: Expression, value: Expression, moved: Expression, sped: Expression, p: Partition
+) -> tuple[Expression, Expression]:
     """How all coordinates and velocities change with a parameter, and with the independent ones."""
     e, step_q, step_v = list(p.dependent), zeros(m.nv), zeros(m.nv)
     step_q[list(p.independent), :], step_v[list(p.independent), :] = moved, sped
@@ -178,13 +180,13 @@ def _following(m: Model, q: SX, v: SX, value: SX, moved: SX, sped: SX, p: Partit
     return along @ step_q, step_v
 
 
-def state_matrix(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+def state_matrix(m: Model, q: Expression, v: Expression, tau: Expression, **options: Any) -> list[Expression]:
     """A of dx/dt = A x + B u."""
     made = linear_model(m, q, v, tau, **options)
     return [made.A, made.residual, made.condition]
 
 
-def input_matrix(m: Model, q: SX, v: SX, tau: SX, **options: Any) -> list[SX]:
+def input_matrix(m: Model, q: Expression, v: Expression, tau: Expression, **options: Any) -> list[Expression]:
     """B of dx/dt = A x + B u."""
     made = linear_model(m, q, v, tau, **options)
     return [made.B, made.residual, made.condition]

@@ -21,10 +21,10 @@ from eslabon.compiler.calls import repeat, unrolled
 from eslabon.formulas.derivatives.rnea_derivatives import Axes, function
 from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, closing
-from eslabon.formulas.kinematics.symbols import SX, stack, zeros
+from eslabon.formulas.kinematics.symbols import stack, zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.model import Loop, Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import ad, ad_dual
 
 FEW = 24  # axes around all loops, up to which unrolled code, which leaves out what is zero, is the faster
@@ -33,13 +33,15 @@ FEW = 24  # axes around all loops, up to which unrolled code, which leaves out w
 class LoopDerivatives(NamedTuple):
     """At constant v, v' and lambda: of J v + Phi_t by q, of J^T lambda by q, and of J v' - gamma by q and by v."""
 
-    speed_q: SX
-    forces_q: SX
-    gap_q: SX
-    gap_v: SX
+    speed_q: Expression
+    forces_q: Expression
+    gap_q: Expression
+    gap_v: Expression
 
 
-def derivatives(m: Model, q: SX, v: SX, a: SX, reaction: SX, rows: Sequence[int]) -> LoopDerivatives:
+def derivatives(
+    m: Model, q: Expression, v: Expression, a: Expression, reaction: Expression, rows: Sequence[int]
+) -> LoopDerivatives:
     """The derivatives for some rows of the constraints, in their order; `reaction` is lambda of these."""
     t, first, parts = casadi.SX.sym("t"), 0, []
     for loop, walked in zip(m.with_time(t).loops, circuits(m, q, v), strict=True):
@@ -66,20 +68,20 @@ class Around(NamedTuple):
     rows: list[int]
     places: list[int]
     along: list[list[int]]
-    S: SX
-    rate: SX
-    second: SX
-    drift: SX
-    W: SX
-    W_by_pose: SX
-    G: SX
-    by_pose: SX
-    by_V: SX
-    speed_by_pose: SX
+    S: Expression
+    rate: Expression
+    second: Expression
+    drift: Expression
+    W: Expression
+    W_by_pose: Expression
+    G: Expression
+    by_pose: Expression
+    by_V: Expression
+    speed_by_pose: Expression
 
 
 def _around(
-    m: Model, loop: Loop, x: Circuit, v: SX, a: SX, reaction: SX, places: list[int], rows: Sequence[int], t: SX
+    m: Model, loop: Loop, x: Circuit, v: Expression, a: Expression, reaction: Expression, places: list[int], rows: Sequence[int], t: Expression
 ) -> Around:  # fmt: skip
     c, force = closing(loop.kind, t, rows), casadi.SX.sym("f", len(rows))
     W = c.G.T @ force
@@ -101,7 +103,7 @@ def _around(
     return Around(places, order, along, S, rate, second, drift, W, W_by_pose, G, by_pose, by_V, by_speed)
 
 
-def _forces(m: Model, parts: Sequence[Around], over: Callable[..., Any]) -> SX:
+def _forces(m: Model, parts: Sequence[Around], over: Callable[..., Any]) -> Expression:
     """d(J^T lambda)/dq."""
     made, first = zeros(m.nv, m.nv), 0
     owner = [n for n, x in enumerate(parts) for _ in x.places]
@@ -124,7 +126,7 @@ def _forces(m: Model, parts: Sequence[Around], over: Callable[..., Any]) -> SX:
     return casadi.sparsify(made)
 
 
-def _gaps(m: Model, parts: Sequence[Around], rows: int, over: Callable[..., Any]) -> list[SX]:
+def _gaps(m: Model, parts: Sequence[Around], rows: int, over: Callable[..., Any]) -> list[Expression]:
     """The derivatives of J v + Phi_t by q and of J v' - gamma by q and by v, loops with as many rows together."""
     made = [zeros(rows, m.nv) for _ in range(3)]
     for count in {len(x.rows) for x in parts}:
@@ -149,7 +151,7 @@ def _dot() -> casadi.Function:
 def _held_wrenches() -> casadi.Function:
     """How the wrench W of a cut joint changes with an axis, alone and with what the axis carries along."""
 
-    def formula(S: SX, held: SX) -> tuple[SX, SX]:
+    def formula(S: Expression, held: Expression) -> tuple[Expression, Expression]:
         W, by_pose = held[:6], casadi.reshape(held[6:], 6, 6)
         return by_pose @ S, by_pose @ S + ad_dual(S, W)
 
@@ -160,7 +162,7 @@ def _held_wrenches() -> casadi.Function:
 def _gap(rows: int) -> casadi.Function:
     """A column of each of the derivatives of the second derivative of the closure."""
 
-    def formula(axis: SX, given: SX) -> tuple[SX, ...]:
+    def formula(axis: Expression, given: Expression) -> tuple[Expression, ...]:
         S, rate, second, drift = axis[:6], axis[6:12], axis[12:18], axis[18:]
         G, by_pose, by_V, by_speed = (
             casadi.reshape(given[6 * rows * k : 6 * rows * (k + 1)], rows, 6) for k in range(4)
@@ -170,7 +172,7 @@ def _gap(rows: int) -> casadi.Function:
     return function(f"gap{rows}", (24, 24 * rows), formula)
 
 
-def _axes(m: Model, x: Circuit, v: SX, a: SX) -> tuple[list[tuple[list[int], Axes, bool]], SX]:
+def _axes(m: Model, x: Circuit, v: Expression, a: Expression) -> tuple[list[tuple[list[int], Axes, bool]], Expression]:
     """The axes from the first frame on: their places among the velocities, how they are carried, and whether they are
     fixed in what carries them and not in what they carry; and the relative acceleration of the second frame."""
     V, A = zeros(6), zeros(6)

@@ -9,11 +9,10 @@ from typing import NamedTuple
 from eslabon.formulas.constrained import loops, trees
 from eslabon.formulas.constrained.eliminated import Change, Eliminated
 from eslabon.formulas.kinematics.frames import acceleration, jacobian, velocity
-from eslabon.formulas.kinematics.symbols import SX
 from eslabon.model.configuration import coordinate_rates
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
-External = Mapping[str, SX]
+External = Mapping[str, Expression]
 
 
 class Output(NamedTuple):
@@ -27,7 +26,7 @@ class Output(NamedTuple):
 
 
 def output_changes(
-    s: Eliminated, a: SX, reaction: SX, outputs: tuple[Output, ...], external: External, dq: Change, dv: Change,
+    s: Eliminated, a: Expression, reaction: Expression, outputs: tuple[Output, ...], external: External, dq: Change, dv: Change,
     da: Change, dreaction: Change,
 ) -> Change:  # fmt: skip
     """How the outputs change, row by row, with q, v, the accelerations and the multipliers."""
@@ -56,8 +55,8 @@ def _grouped(outputs: tuple[Output, ...]) -> dict[tuple[str, str, int], list[tup
 
 
 def _partial_derivatives(
-    s: Eliminated, a: SX, reaction: SX, of: str, name: str, order: int, external: External
-) -> list[SX]:
+    s: Eliminated, a: Expression, reaction: Expression, of: str, name: str, order: int, external: External
+) -> list[Expression]:
     """Of a frame's twist or acceleration, or of a wrench, by q, v, the accelerations and the multipliers."""
     m, q, v = s.m, s.q, s.v
     held, carried = casadi.SX.sym("a", m.nv), casadi.SX.sym("lambda", reaction.shape[0])
@@ -72,7 +71,7 @@ def _partial_derivatives(
     return casadi.substitute(partial, [held, carried], [a, reaction])
 
 
-def _reaction(s: Eliminated, a: SX, reaction: SX, name: str, external: External) -> SX:
+def _reaction(s: Eliminated, a: Expression, reaction: Expression, name: str, external: External) -> Expression:
     """The wrench of a joint or loop, as `reactions` gives it."""
     m, names = s.m, [j.name for j in s.m.joints] + [loop.name for loop in s.m.loops]
     if m.closed:

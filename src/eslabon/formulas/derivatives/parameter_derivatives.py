@@ -22,19 +22,19 @@ from eslabon.formulas.constrained.constraint_solvers import Square
 from eslabon.formulas.constrained.loops import violation
 from eslabon.formulas.kinematics import closure, frames
 from eslabon.formulas.kinematics.closure import HeldMotion
-from eslabon.formulas.kinematics.symbols import SX, zeros
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.model import Model
 from eslabon.numerics.rotations import vect
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
 SLIGHT = 1e-3  # m or rad a unit of the parameter: less of a change of closure is not judged in proportion
 PRESCRIBED = ("hybrid_dynamics",)  # what takes accelerations as they are given, closed or not
 
 
 def along_closed(
-    m: Model, *own: SX, of: Formula, parameter: str | tuple[str, ...], held: HeldMotion, **options: Any
-) -> list[SX]:
+    m: Model, *own: Expression, of: Formula, parameter: str | tuple[str, ...], held: HeldMotion, **options: Any
+) -> list[Expression]:
     """The values of a formula differentiated by one parameter, or by several, along the closed configuration; then by how much
     the state violates closure, which part of a parameter's change nothing makes up for, and how far the state is from one
     at which what is held determines nothing."""
@@ -49,7 +49,9 @@ def along_closed(
     return with_numbers(m, parameter, values, [*made, residual, opening, condition])
 
 
-def along_frozen(m: Model, *own: SX, of: Formula, parameter: tuple[str, ...], **options: Any) -> list[SX]:
+def along_frozen(
+    m: Model, *own: Expression, of: Formula, parameter: tuple[str, ...], **options: Any
+) -> list[Expression]:
     """The values of a formula differentiated by several parameters with its arguments held, then its own checks."""
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
@@ -59,7 +61,7 @@ def along_frozen(m: Model, *own: SX, of: Formula, parameter: tuple[str, ...], **
     return with_numbers(m, parameter, values, [*made, *found[count:]])
 
 
-def _values(of: Formula, m: Model, own: Sequence[SX], options: dict[str, Any]) -> list[SX]:
+def _values(of: Formula, m: Model, own: Sequence[Expression], options: dict[str, Any]) -> list[Expression]:
     """What a formula gives, its checks included, to be differentiated."""
     wanted = options if of.prepare is not None else {k: x for k, x in options.items() if k != "structure"}
     found = of.function(m, *own, **wanted)
@@ -67,14 +69,16 @@ def _values(of: Formula, m: Model, own: Sequence[SX], options: dict[str, Any]) -
     return [casadi.densify(x) for x in inlined(listed[: len(of.outputs) + len(of.checks)])]
 
 
-def with_values(m: Model, parameter: str | tuple[str, ...]) -> tuple[Model, SX]:
+def with_values(m: Model, parameter: str | tuple[str, ...]) -> tuple[Model, Expression]:
     """The model with symbols for these parameters, and the symbols: the model's own where it has some already."""
     names = parameter if isinstance(parameter, tuple) else (parameter,)
     values = {name: m.symbols[name] if name in m.symbols else casadi.SX.sym(name) for name in names}
     return m.with_symbols({**m.symbols, **values}), casadi.vertcat(*values.values())
 
 
-def with_numbers(m: Model, parameter: str | tuple[str, ...], values: SX, made: list[SX]) -> list[SX]:
+def with_numbers(
+    m: Model, parameter: str | tuple[str, ...], values: Expression, made: list[Expression]
+) -> list[Expression]:
     """The model's numbers in place of symbols that are not its own."""
     names = parameter if isinstance(parameter, tuple) else (parameter,)
     new = {name: x for name, x in zip(names, casadi.vertsplit(values), strict=True) if name not in m.symbols}
@@ -83,8 +87,12 @@ def with_numbers(m: Model, parameter: str | tuple[str, ...], values: SX, made: l
 
 
 def derivatives(
-    found: list[SX], given: Mapping[str, SX], values: SX, steps: Mapping[str, SX], several: bool
-) -> list[SX]:
+    found: list[Expression],
+    given: Mapping[str, Expression],
+    values: Expression,
+    steps: Mapping[str, Expression],
+    several: bool,
+) -> list[Expression]:
     """The changes of values with parameters and with all that follows these; of several each entry is a row.
 
     Forward a column for each parameter, or backward a row for each value, whichever are fewer.
@@ -105,15 +113,15 @@ def derivatives(
 class Rows(NamedTuple):
     """Rows that stay as they are: their changes with parameters, J, the rates J v + Phi_t and J a - gamma."""
 
-    opened: SX
-    J: SX
-    speed: SX | None
-    left: SX | None
+    opened: Expression
+    J: Expression
+    speed: Expression | None
+    left: Expression | None
 
 
 def following(
-    m: Model, given: Mapping[str, SX], values: SX, held: HeldMotion, accelerated: bool = True
-) -> tuple[dict[str, SX], list[SX]]:
+    m: Model, given: Mapping[str, Expression], values: Expression, held: HeldMotion, accelerated: bool = True
+) -> tuple[dict[str, Expression], list[Expression]]:
     """How the coordinates, velocities and accelerations of a closed state change with parameters; forces do not, nor
     accelerations that are prescribed.
 
@@ -140,14 +148,16 @@ def following(
     return steps, [residual, _opening(rows.opened, rows.J @ moved), dependent.condition]
 
 
-def _opening(opened: SX, moved: SX) -> SX:
+def _opening(opened: Expression, moved: Expression) -> Expression:
     """The largest part of a change of rows that no motion makes up for, of all parameters."""
     columns = zip(casadi.horzsplit(opened), casadi.horzsplit(opened + moved), strict=True)
     parts = [casadi.norm_2(left) / casadi.fmax(casadi.norm_2(whole), SLIGHT) for whole, left in columns]
     return casadi.mmax(casadi.vertcat(*parts))
 
 
-def held_rows(m: Model, q: SX, v: SX | None, a: SX | None, values: SX, held: HeldMotion) -> tuple[Rows, SX]:
+def held_rows(
+    m: Model, q: Expression, v: Expression | None, a: Expression | None, values: Expression, held: HeldMotion
+) -> tuple[Rows, Expression]:
     """The rows of all loops and couplings, then of frames that are held; and by how much the state violates closure."""
     still = zeros(m.nv) if v is None else v
     phi, J, gamma, rate = closure.equations(m, q, still, tuple(range(len(closure.row_names(m)))))
@@ -155,11 +165,15 @@ def held_rows(m: Model, q: SX, v: SX | None, a: SX | None, values: SX, held: Hel
     parts = [Rows(casadi.jacobian(phi, values), J, speed, left)]
     parts += [_of_frame(m, q, v, a, values, frame, casadi.SX(casadi.DM(C))) for frame, C in held.frames]
     residuals = [phi, *(x for x in (speed, left) if x is not None)]
-    stacked = [None if x[0] is None else casadi.densify(casadi.vertcat(*x)) for x in zip(*parts, strict=True)]
-    return Rows(*stacked), violation(*residuals) if m.closed else zeros(1)
+    opened, J = (casadi.densify(casadi.vertcat(*x)) for x in zip(*((p.opened, p.J) for p in parts), strict=True))
+    speeds, lefts = [p.speed for p in parts if p.speed is not None], [p.left for p in parts if p.left is not None]
+    moving = [casadi.densify(casadi.vertcat(*x)) if x else None for x in (speeds, lefts)]
+    return Rows(opened, J, *moving), violation(*residuals) if m.closed else zeros(1)
 
 
-def _of_frame(m: Model, q: SX, v: SX | None, a: SX | None, values: SX, frame: str, C: SX) -> Rows:
+def _of_frame(
+    m: Model, q: Expression, v: Expression | None, a: Expression | None, values: Expression, frame: str, C: Expression
+) -> Rows:
     """The rows C of a frame's displacement, twist and its rate, in the ground's axes at its origin."""
     R, p = frames.placement(m, q, frames.chosen_frame(m, frame))
     turned = [vect(casadi.reshape(x, 3, 3) @ R.T) for x in casadi.horzsplit(casadi.jacobian(casadi.vec(R), values))]

@@ -28,10 +28,10 @@ from typing import Any, NamedTuple
 from eslabon.compiler.calls import repeat, scan
 from eslabon.formulas.formulations.crba import depth, on_paths
 from eslabon.formulas.kinematics.links import Link, serial
-from eslabon.formulas.kinematics.symbols import SX, gravity, stack, zeros
+from eslabon.formulas.kinematics.symbols import flat, gravity, stack, zeros
 from eslabon.formulas.kinematics.tree import compose
 from eslabon.model import Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import Inertia, Pose, ad, cross, halves, skew, twist_to_parent, wrench_to_parent
 from eslabon.numerics.traced_steps import traced_once
 
@@ -41,12 +41,12 @@ MANY = 45  # pairs of joints on one path to the ground, from which on everything
 class Derivatives(NamedTuple):
     """The derivatives of all joint forces by q (along the velocities), by v, and by v'."""
 
-    W: SX
-    V: SX
-    M: SX
+    W: Expression
+    V: Expression
+    M: Expression
 
 
-def derivatives(m: Model, q: SX, v: SX, a: SX) -> Derivatives:
+def derivatives(m: Model, q: Expression, v: Expression, a: Expression) -> Derivatives:
     """W, V and M of the rigid bodies.
 
     >>> import eslabon as es
@@ -69,14 +69,14 @@ def large(tree: Sequence[Link]) -> bool:
 class Axes:
     """The axes of a joint, S, with S', S'' and S' + V x S: columns for its velocities."""
 
-    S: SX
-    rate: SX
-    second: SX
-    drift: SX
+    S: Expression
+    rate: Expression
+    second: Expression
+    drift: Expression
 
     @staticmethod
     @traced_once
-    def carried(S: SX, V: SX, A: SX, own: SX) -> Axes:
+    def carried(S: Expression, V: Expression, A: Expression, own: Expression) -> Axes:
         """By a parent of twist V and acceleration A; `own` is the joint's own twist."""
         rate = ad(V, S)
         return Axes(S, rate, ad(A, S) + ad(V, rate), 2 * rate + ad(own, S))
@@ -87,13 +87,13 @@ class Composite:
     """Bodies that move as one: their inertia, p and G of their particles, and the wrench they need."""
 
     inertia: Inertia
-    p: SX
-    G: SX
-    wrench: SX
+    p: Expression
+    G: Expression
+    wrench: Expression
 
     @staticmethod
     @traced_once
-    def of(inertia: Inertia, V: SX, A: SX) -> Composite:
+    def of(inertia: Inertia, V: Expression, A: Expression) -> Composite:
         """One body: its particles have the velocities u + w x r, and the accelerations a + U r."""
         (w, u), (turning, rise) = halves(V), halves(A)
         U = skew(turning) + skew(w) @ skew(w)
@@ -101,11 +101,7 @@ class Composite:
         return Composite(inertia, p, G, inertia.wrench(U, rise + cross(w, u)))
 
     def __add__(self, other: Composite) -> Composite:
-        pairs = zip(self._parts(), other._parts(), strict=True)
-        return Composite(*(x + y for x, y in pairs))
-
-    def _parts(self) -> tuple[Inertia, SX, SX, SX]:
-        return self.inertia, self.p, self.G, self.wrench
+        return Composite(self.inertia + other.inertia, self.p + other.p, self.G + other.G, self.wrench + other.wrench)
 
     def seen_from(self, pose: Pose) -> Composite:
         """The same about the parent's frame."""
@@ -119,7 +115,7 @@ class Composite:
         """What the axes of the joint that carries it send toward the ground."""
         turn = casadi.trace(self.G) * casadi.SX.eye(3) - self.G
 
-        def coriolis(twists: SX) -> SX:
+        def coriolis(twists: Expression) -> Expression:
             w, _ = halves(2 * twists)
             return casadi.vertcat(turn @ w, -cross(self.p, w))
 
@@ -135,11 +131,11 @@ class Composite:
 class Wrenches(NamedTuple):
     """Of a joint's axes: I S, the wrench of W, that of V, the angular half of 2 B^T S, and W's within the joint."""
 
-    inertial: SX
-    moved: SX
-    rate: SX
-    dual: SX
-    own: SX
+    inertial: Expression
+    moved: Expression
+    rate: Expression
+    dual: Expression
+    own: Expression
 
     @traced_once
     def to_parent(self, pose: Pose) -> Wrenches:
@@ -147,7 +143,7 @@ class Wrenches(NamedTuple):
         return Wrenches(inertial, moved, rate, pose[0] @ self.dual, self.own)
 
 
-def of_links(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> Derivatives:
+def of_links(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression) -> Derivatives:
     """Everything in body axes: an entry costs the way of a wrench from joint to joint, a body next to nothing."""
     poses, axes, bodies = _in_bodies(m, tree, q, v, a)
     made = Derivatives(*(zeros(m.nv, m.nv) for _ in range(3)))
@@ -179,7 +175,9 @@ def of_links(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> Derivatives
 Steps = tuple[Pose, Pose]  # from a body to its joint's seat, and from there to the parent: each with few entries
 
 
-def _in_bodies(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> tuple[list[Steps], list[Axes], list[Composite]]:
+def _in_bodies(
+    m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression
+) -> tuple[list[Steps], list[Axes], list[Composite]]:
     """The poses, axes and bodies of a tree, each in its own axes."""
     V, A = [zeros(6)] * len(tree), [zeros(6)] * len(tree)
     poses: list[Steps] = []
@@ -197,14 +195,14 @@ def _in_bodies(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> tuple[lis
 
 
 @traced_once
-def _to_child(steps: Steps, x: SX) -> SX:
+def _to_child(steps: Steps, x: Expression) -> Expression:
     (turn, _), (R, reach) = steps
     w, u = halves(x)
     u = u - cross(reach, w)
     return casadi.vertcat(turn.T @ (R.T @ w), turn.T @ (R.T @ u))
 
 
-def in_ground(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> Derivatives:
+def in_ground(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression) -> Derivatives:
     """Everything seen from the ground: a body costs more, an entry much less."""
     return Ground(m, tree, q, v).derivatives(a)
 
@@ -213,15 +211,13 @@ class Ground:
     """A tree in motion, seen from the ground, by loops over its bodies, joints and pairs of joints: native code has each
     formula once, however long a chain is. Accelerations may follow from its equations of motion before they are given."""
 
-    def __init__(self, m: Model, tree: Sequence[Link], q: SX, v: SX) -> None:
+    def __init__(self, m: Model, tree: Sequence[Link], q: Expression, v: Expression) -> None:
         self.m, self.tree = m, tree
         self.parents, self.bodies = [link.parent for link in tree], range(len(tree))
         self.owner = [k for k, link in enumerate(tree) for _ in range(link.kind.nv)]  # of each velocity
         axes = [link.motion(q, v, v)[:2] for link in tree]
-        joints = [
-            stack(casadi.vec(R), p, own) for (R, p), (_, own) in zip((x.pose(q) for x in tree), axes, strict=True)
-        ]
-        self.ground = stack(casadi.vec(casadi.SX.eye(3)), zeros(3)), zeros(6), stack(zeros(3), -gravity(m))
+        joints = [stack(flat(R), p, own) for (R, p), (_, own) in zip((x.pose(q) for x in tree), axes, strict=True)]
+        self.ground = stack(flat(casadi.SX.eye(3)), zeros(3)), zeros(6), stack(zeros(3), -gravity(m))
         back = [(k, self.parents, first) for k, first in enumerate(self.ground)]
         self.poses, self.V, self.A, self.own = scan(_outward(), self._all(joints), back=back)
         inertias = [stack(x.inertia.mass, x.inertia.first, _upper(x.inertia.second)) for x in tree]
@@ -231,10 +227,10 @@ class Ground:
         self.local = [casadi.densify(S) for S, _ in axes]
         self.S = repeat(_axis(), (self.poses, self.owner), (local, range(m.nv)))
 
-    def _all(self, columns: SX | Sequence[SX]) -> tuple[SX, range]:
+    def _all(self, columns: Expression | list[Expression]) -> tuple[Expression, range]:
         return (casadi.horzcat(*columns) if isinstance(columns, list) else columns), self.bodies
 
-    def _inward(self, shares: SX) -> SX:
+    def _inward(self, shares: Expression) -> Expression:
         """What lies beyond each joint, itself and all its descendants: the sum of its own share, and of its first child's
         with that child's siblings."""
         n, rows = len(self.tree), shares.shape[0]
@@ -247,14 +243,14 @@ class Ground:
         sums, _ = scan(_sums(rows), (shares, order), back=back)
         return sums[:, order]
 
-    def equations_of_motion(self) -> tuple[SX, SX]:
+    def equations_of_motion(self) -> tuple[Expression, Expression]:
         """M, and the forces h that hold the accelerations at zero."""
         inertial, bias = repeat(_inertial(), (self.S, range(self.m.nv)), (self.composites, self.owner))
         rows, columns = on_paths(self.tree, self.m.nv)
         entries = repeat(_power(), (self.S, rows), (inertial, columns))
         return _filled(self.m.nv, rows, columns, entries, entries), bias.T
 
-    def derivatives(self, a: SX) -> Derivatives:
+    def derivatives(self, a: Expression) -> Derivatives:
         """W, V and M at these accelerations."""
         nv = self.m.nv
         lifted = [S @ a[x.v] if x.kind.nv else zeros(6) for S, x in zip(self.local, self.tree, strict=True)]
@@ -275,16 +271,16 @@ class Ground:
         return Derivatives(*filled)
 
 
-def _upper(moments: SX) -> SX:
+def _upper(moments: Expression) -> Expression:
     return stack(*(moments[i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
 
 
-def _inertia(numbers: SX) -> Inertia:
+def _inertia(numbers: Expression) -> Inertia:
     mass, x, y, z, xx, xy, xz, yy, yz, zz = casadi.vertsplit(numbers)
     return Inertia.of_moments(mass, stack(x, y, z), casadi.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
-def _pose(numbers: SX) -> Pose:
+def _pose(numbers: Expression) -> Pose:
     return casadi.reshape(numbers[:9], 3, 3), numbers[9:]
 
 
@@ -299,10 +295,10 @@ def function(name: str, sizes: Sequence[int], formula: Callable[..., Any]) -> ca
 def _outward() -> casadi.Function:
     """Pose, twist and acceleration of a body whose joint has a pose and a twist of its own, from its parent's."""
 
-    def formula(joint: SX, parent: SX, V: SX, A: SX) -> tuple[SX, ...]:
+    def formula(joint: Expression, parent: Expression, V: Expression, A: Expression) -> tuple[Expression, ...]:
         R, p = compose(_pose(parent), _pose(joint[:12]))
         own = twist_to_parent((R, p), joint[12:])
-        return stack(casadi.vec(R), p), V + own, A + ad(V, own), own
+        return stack(flat(R), p), V + own, A + ad(V, own), own
 
     return function("outward", (18, 12, 6, 6), formula)
 
@@ -317,9 +313,9 @@ def _lift() -> casadi.Function:
 def _body() -> casadi.Function:
     """A body's share of all that moves with it."""
 
-    def formula(pose: SX, V: SX, A: SX, inertia: SX) -> SX:
+    def formula(pose: Expression, V: Expression, A: Expression, inertia: Expression) -> Expression:
         x = Composite.of(_inertia(inertia).moments_seen_from(_pose(pose)), V, A)
-        return stack(x.inertia.mass, x.inertia.first, _upper(x.inertia.second), x.p, casadi.vec(x.G), x.wrench)
+        return stack(x.inertia.mass, x.inertia.first, _upper(x.inertia.second), x.p, flat(x.G), x.wrench)
 
     return function("body", (12, 6, 6, 10), formula)
 
@@ -356,7 +352,9 @@ def _power() -> casadi.Function:
 def _joint() -> casadi.Function:
     """What an axis is to the axes beyond it, and the wrenches it sends toward the ground and to its own joint."""
 
-    def formula(S: SX, own: SX, V: SX, A: SX, lift: SX, x: SX, more: SX) -> tuple[SX, ...]:
+    def formula(
+        S: Expression, own: Expression, V: Expression, A: Expression, lift: Expression, x: Expression, more: Expression
+    ) -> tuple[Expression, ...]:
         axes = Axes.carried(S, V, A + lift, own)
         G = casadi.reshape(x[13:22], 3, 3)
         F = Composite(_inertia(x[:10]), x[10:13], G, x[22:] + more).wrenches(axes)
@@ -372,7 +370,7 @@ def _joint() -> casadi.Function:
 def _entry() -> casadi.Function:
     """W_ij, W_ji, V_ij, V_ji and M_ij."""
 
-    def formula(axis: SX, wrenches: SX) -> SX:
+    def formula(axis: Expression, wrenches: Expression) -> Expression:
         S, turned, second, drift = axis[:6], axis[6:9], axis[9:15], axis[15:]
         inertial, moved, rate, dual = wrenches[:6], wrenches[6:12], wrenches[12:18], wrenches[18:]
         return stack(
@@ -383,7 +381,7 @@ def _entry() -> casadi.Function:
     return function("entry", (21, 21), formula)
 
 
-def _filled(n: int, rows: list[int], columns: list[int], above: SX, below: SX) -> SX:
+def _filled(n: int, rows: list[int], columns: list[int], above: Expression, below: Expression) -> Expression:
     """A matrix of entries above the diagonal and below it."""
     off = [k for k, (i, j) in enumerate(zip(rows, columns, strict=True)) if i != j]
     values = casadi.horzcat(above, below[:, off]).T

@@ -23,21 +23,21 @@ from eslabon.formulas.derivatives.rnea_derivatives import Ground, large
 from eslabon.formulas.formulations.lagrange import virtual_work
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.links import serial
-from eslabon.formulas.kinematics.symbols import SX, zeros
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.formulas.linear_solvers import factors_for
 from eslabon.model import Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
-External = Mapping[str, SX]
+External = Mapping[str, Expression]
 
 
 class ForceDerivatives(NamedTuple):
     """The derivatives of all joint forces by q, v and a, the last of which is the mass matrix."""
 
-    dq: SX
-    dv: SX
-    M: SX
+    dq: Expression
+    dv: Expression
+    M: Expression
 
 
 class Sensitivities(NamedTuple):
@@ -45,32 +45,36 @@ class Sensitivities(NamedTuple):
     violates loop closure, the reciprocal condition number, and the forces h along all velocities that hold the
     accelerations of the tree at zero. A tree has no multipliers."""
 
-    a: SX
-    reaction: SX
-    a_by: dict[str, SX]
-    reaction_by: dict[str, SX]
-    residual: SX
-    condition: SX
-    held: SX
+    a: Expression
+    reaction: Expression
+    a_by: dict[str, Expression]
+    reaction_by: dict[str, Expression]
+    residual: Expression
+    condition: Expression
+    held: Expression
 
 
-def along(m: Model, expression: SX, q: SX) -> SX:
+def along(m: Model, expression: Expression, q: Expression) -> Expression:
     """The Jacobian of a column by q, along the velocities."""
     return casadi.jacobian(casadi.densify(expression), q) @ coordinate_rates(m, q)
 
 
-def inverse_dynamics_derivatives(m: Model, q: SX, v: SX, a: SX, external: External | None = None) -> ForceDerivatives:
+def inverse_dynamics_derivatives(
+    m: Model, q: Expression, v: Expression, a: Expression, external: External | None = None
+) -> ForceDerivatives:
     """The derivatives of the forces in all joints, (nv, nv) each: the rigid bodies' by their recursion, and those of what
     else acts."""
     return _forces(m, q, v, external or {}, *rnea_derivatives.derivatives(m, q, v, a))
 
 
-def _forces(m: Model, q: SX, v: SX, external: External, W: SX, V: SX, M: SX) -> ForceDerivatives:
+def _forces(
+    m: Model, q: Expression, v: Expression, external: External, W: Expression, V: Expression, M: Expression
+) -> ForceDerivatives:
     W_applied, V_applied = _applied(m, q, v, external)
     return ForceDerivatives(W + W_applied, V + V_applied, M + casadi.diag(motor_inertia(m)))
 
 
-def _applied(m: Model, q: SX, v: SX, external: External) -> tuple[SX, SX]:
+def _applied(m: Model, q: Expression, v: Expression, external: External) -> tuple[Expression, Expression]:
     """The derivatives of springs, friction and wrenches by q and v."""
     x, y = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
     force = joint_resistance(m, x, y) - virtual_work(m, x, wrenches(m, x, y, external))
@@ -85,17 +89,17 @@ class Solved(NamedTuple):
     """Accelerations and multipliers, how far the state violates loop closure, the reciprocal condition number, and by the
     same factors the changes of accelerations and multipliers that make up for forces and a gap of J a - gamma in excess."""
 
-    a: SX
-    reaction: SX
-    compensate: Callable[[SX, SX], tuple[SX, SX]]
-    residual: SX
-    condition: SX
+    a: Expression
+    reaction: Expression
+    compensate: Callable[[Expression, Expression], tuple[Expression, Expression]]
+    residual: Expression
+    condition: Expression
     forces: ForceDerivatives  # of inverse dynamics, at a
-    held: SX  # h of M a + h
+    held: Expression  # h of M a + h
 
 
 def solved(
-    m: Model, q: SX, v: SX, force: SX, external: External, structure: Structure, p: Partition,
+    m: Model, q: Expression, v: Expression, force: Expression, external: External, structure: Structure, p: Partition,
     regularization: tuple[float, ...] = (), columns: int = 1,
 ) -> Solved:  # fmt: skip
     """Forward dynamics under forces along all velocities, by factors that serve so many derivatives too."""
@@ -108,7 +112,7 @@ def solved(
     else:
         M, h = trees.equations_of_motion(m, q, v, None, external)
 
-    def forces(a: SX) -> ForceDerivatives:
+    def forces(a: Expression) -> ForceDerivatives:
         found = seen.derivatives(a) if seen else rnea_derivatives.of_links(m, tree, q, v, a)
         return _forces(m, q, v, external, *found)
 
@@ -126,10 +130,10 @@ def solved(
 
 
 def forward_dynamics_derivatives(
-    m: Model, q: SX, v: SX, tau: SX, external: External | None = None, *, structure: Structure,
-    partition: Partition | None = None, regularization: tuple[float, ...] = (), joint_forces: SX | float = 0.0,
-    joint_forces_by: tuple[SX | float, SX | float] = (0.0, 0.0), by: tuple[str, ...] = ("q", "v", "tau"),
-    directions: Mapping[str, tuple[SX, SX]] | None = None,
+    m: Model, q: Expression, v: Expression, tau: Expression, external: External | None = None, *, structure: Structure,
+    partition: Partition | None = None, regularization: tuple[float, ...] = (), joint_forces: Expression | float = 0.0,
+    joint_forces_by: tuple[Expression | float, Expression | float] = (0.0, 0.0), by: tuple[str, ...] = ("q", "v", "tau"),
+    directions: Mapping[str, tuple[Expression, Expression]] | None = None,
 ) -> Sensitivities:  # fmt: skip
     """Forward dynamics, of a tree or with loops, and its derivatives by q, v and tau: (nv, nv) or (nv, nu).
 
@@ -161,8 +165,15 @@ def forward_dynamics_derivatives(
 
 
 def acceleration_by_parameter(
-    m: Model, q: SX, v: SX, tau: SX, parameter: SX, external: External, structure: Structure, p: Partition
-) -> list[SX]:
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    parameter: Expression,
+    external: External,
+    structure: Structure,
+    p: Partition,
+) -> list[Expression]:
     """da/dp of a model whose numbers are made of the symbol p, with the residual and the condition number:
     M da - J^T dlambda = -d(ID - J^T lambda)/dp, J da = -d(J a - gamma)/dp at constant a and lambda."""
     at = solved(m, q, v, trees.actuation(m, tau), external, structure, p)
@@ -171,8 +182,8 @@ def acceleration_by_parameter(
     if m.closed:
         _, J, gamma, _ = loops.residual(m, q, v, p)
         needed, gap = needed - J.T @ force, J @ a - gamma
-    slopes: list[SX] = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
-    found: list[SX] = casadi.substitute(slopes, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
+    slopes: list[Expression] = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
+    found: list[Expression] = casadi.substitute(slopes, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
     return [at.compensate(*found)[0], at.residual, at.condition]
 
 
@@ -180,19 +191,25 @@ def acceleration_by_parameter(
 
 
 def of_inverse_dynamics(
-    m: Model, by: str | SX, q: SX, v: SX, a: SX, formulation: str | None = None, external: External | None = None
-) -> SX | None:
+    m: Model,
+    by: str | Expression,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    formulation: str | None = None,
+    external: External | None = None,
+) -> Expression | None:
     """The derivative of the actuators' forces of a tree by a part of the state; by a parameter the graph knows best."""
-    if formulation is not None or by not in ("q", "v", "a"):
+    if formulation is not None or not isinstance(by, str) or by not in ("q", "v", "a"):
         return None
     found = inverse_dynamics_derivatives(m, q, v, a, external)
     return found["qva".index(by)][list(m.actuated_velocities), :]
 
 
 def of_forward_dynamics(
-    m: Model, by: str | SX, q: SX, v: SX, tau: SX, formulation: str | None = None, constraints: str | None = None,
+    m: Model, by: str | Expression, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, constraints: str | None = None,
     external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[SX] | None:  # fmt: skip
+) -> list[Expression] | None:  # fmt: skip
     """The derivative of the accelerations by a part of the state or by a parameter, and forward dynamics' checks."""
     if formulation is not None or constraints is not None:
         return None
@@ -208,12 +225,14 @@ def of_forward_dynamics(
 # Quantities that are derivatives --------------------------------------------------------------------------------------
 
 
-def tree_force_derivatives(m: Model, q: SX, v: SX, a: SX, external: External | None = None) -> list[SX]:
+def tree_force_derivatives(
+    m: Model, q: Expression, v: Expression, a: Expression, external: External | None = None
+) -> list[Expression]:
     """The derivatives of the actuators' forces of a tree by q, v and a."""
     return [x[list(m.actuated_velocities), :] for x in inverse_dynamics_derivatives(m, q, v, a, external)]
 
 
-def closed_force_derivatives(m: Model, q: SX, v: SX, a: SX, **options: Any) -> list[SX]:
+def closed_force_derivatives(m: Model, q: Expression, v: Expression, a: Expression, **options: Any) -> list[Expression]:
     """The same with loops, and the checks of inverse dynamics."""
     forces, *checks = inlined(loops.inverse_dynamics(m, q, v, a, **options))
     forces = casadi.densify(forces)
@@ -221,9 +240,9 @@ def closed_force_derivatives(m: Model, q: SX, v: SX, a: SX, **options: Any) -> l
 
 
 def acceleration_derivatives(
-    m: Model, q: SX, v: SX, tau: SX, external: External | None = None, *, structure: Structure,
+    m: Model, q: Expression, v: Expression, tau: Expression, external: External | None = None, *, structure: Structure,
     partition: Partition | None = None,
-) -> list[SX]:  # fmt: skip
+) -> list[Expression]:  # fmt: skip
     """The derivatives of the accelerations by q, v and tau, and the checks of forward dynamics."""
     found = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure, partition=partition)
     checks = [found.residual, found.condition] if m.closed else [found.condition]

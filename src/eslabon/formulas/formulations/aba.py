@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eslabon.formulas.kinematics.links import Link
-from eslabon.formulas.kinematics.symbols import SX, gravity, stack, symmetric, zeros
+from eslabon.formulas.kinematics.symbols import gravity, stack, symmetric, zeros
 from eslabon.formulas.linear_solvers import Factors, factors
 from eslabon.model import Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import ad, ad_dual, motion_transform
 
 
-def accelerations(m: Model, tree: Sequence[Link], q: SX, v: SX, tau: SX, motors: SX) -> tuple[SX, list[Factors]]:
+def accelerations(
+    m: Model, tree: Sequence[Link], q: Expression, v: Expression, tau: Expression, motors: Expression
+) -> tuple[Expression, list[Factors]]:
     """v' for the joint forces tau, and the factors of the joints' own inertias D; `motors` are added to these."""
     X = [motion_transform(link.pose(q)) for link in tree]
     S, V, drift = ([zeros(6)] * len(tree) for _ in range(3))

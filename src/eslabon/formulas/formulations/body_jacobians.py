@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eslabon.formulas.kinematics.symbols import SX, column, joint_motion, pose_across, zeros
+from eslabon.formulas.kinematics.symbols import column, joint_motion, pose_across, zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.model import GROUND, Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import cross, twist_to_child
 
 
@@ -15,20 +15,20 @@ from eslabon.numerics.spatial import cross, twist_to_child
 class Fixed:
     """A body's Jacobians in the ground's axes: A of its angular velocity, R of its centre of mass, with dA/dt, dR/dt."""
 
-    turn: SX  # orientation on the ground
-    A: SX
-    A_rate: SX
-    R: SX
-    R_rate: SX
+    turn: Expression  # orientation on the ground
+    A: Expression
+    A_rate: Expression
+    R: Expression
+    R_rate: Expression
 
 
-def in_ground(m: Model, q: SX, v: SX) -> dict[str, Fixed]:
+def in_ground(m: Model, q: Expression, v: Expression) -> dict[str, Fixed]:
     """A_i and R_i (Rojas, 4.3), and their rates, taken exactly along the motion v."""
     placed = {GROUND: (casadi.SX.eye(3), zeros(3, m.nv), zeros(3, m.nv))}  # turn, A, velocity of origin
     made = {}
     along = coordinate_rates(m, q) @ v
 
-    def rate(J: SX) -> SX:
+    def rate(J: Expression) -> Expression:
         return casadi.reshape(casadi.jtimes(casadi.vec(casadi.densify(J)), q, along), *J.shape)
 
     for joint, body in zip(m.joints, m.bodies, strict=True):
@@ -48,7 +48,7 @@ def in_ground(m: Model, q: SX, v: SX) -> dict[str, Fixed]:
     return made
 
 
-def in_body(m: Model, q: SX) -> dict[str, SX]:
+def in_body(m: Model, q: Expression) -> dict[str, Expression]:
     """Each body's 6 x nv Jacobian in its own axes, V_i = J_i v, outward: J_i = Ad J_parent + S_i (Yime, eqs. 45-46)."""
     jacobians = {GROUND: zeros(6, m.nv)}
     for joint in m.joints:

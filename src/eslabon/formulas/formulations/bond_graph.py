@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from eslabon.formulas.kinematics.symbols import SX, constant, stack, zeros
+from eslabon.formulas.kinematics.symbols import constant, stack, zeros
 from eslabon.model import Model
 from eslabon.model.memory import per_model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
 if TYPE_CHECKING:
     from eslabon.bonds.evaluation import Evaluation
@@ -39,7 +39,7 @@ class AtState:
     It is differentiated by its states, so that these are symbols of its own; `at` puts in what they stand for.
     """
 
-    def __init__(self, m: Model, q: SX, v: SX, wrenches: Mapping[str, SX]) -> None:
+    def __init__(self, m: Model, q: Expression, v: Expression, wrenches: Mapping[str, Expression]) -> None:
         from eslabon.bonds.evaluation import Evaluation
         from eslabon.bonds.rigid_bodies import displacement_names, speed_names
 
@@ -54,13 +54,15 @@ class AtState:
             g.with_symbols(symbols) if symbols else g, energy, self.symbols[1], casadi.SX.sym("t")
         )
 
-    def at(self, *results: SX) -> list[SX]:
+    def at(self, *results: Expression) -> list[Expression]:
         """Expressions of the graph's symbols at the state."""
-        found: list[SX] = casadi.substitute(list(results), self.symbols, self.values)
+        found: list[Expression] = casadi.substitute(list(results), self.symbols, self.values)
         return found
 
 
-def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+def inverse_dynamics(
+    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+) -> Expression:
     """The joint forces: what the sinks of the velocities are given, taken away."""
     if not m.nv:
         return zeros(0)
@@ -70,7 +72,9 @@ def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] |
     return state.at(-e.forces[: m.nv] - inertial)[0]
 
 
-def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX] | None = None) -> tuple[SX, SX]:
+def equations_of_motion(
+    m: Model, q: Expression, v: Expression, wrenches: Mapping[str, Expression] | None = None
+) -> tuple[Expression, Expression]:
     """M and h with joint forces M v' + h."""
     if not m.nv:
         return zeros(0, 0), zeros(0)

@@ -11,21 +11,21 @@ from collections.abc import Sequence
 
 from eslabon.compiler.calls import repeat
 from eslabon.formulas.kinematics.links import Link, short
-from eslabon.formulas.kinematics.symbols import SX, motion, symmetric, zeros
+from eslabon.formulas.kinematics.symbols import motion, symmetric, zeros
 from eslabon.formulas.kinematics.tree import compose
 from eslabon.model import Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import Pose, twist_to_parent, wrench_to_parent
 
 DEEP = 12  # joints to the ground, from which on it pays to see everything from there
 
 
-def mass_matrix(m: Model, q: SX) -> SX:
+def mass_matrix(m: Model, q: Expression) -> Expression:
     """M(q), symmetric; where two joints do not lie on one path their entry is a structural zero."""
     return of_links(short(m), q, m.nv)
 
 
-def of_links(tree: Sequence[Link], q: SX, nv: int) -> SX:
+def of_links(tree: Sequence[Link], q: Expression, nv: int) -> Expression:
     """The mass matrix of a tree of links."""
     if depth(tree) > DEEP:
         return in_ground(tree, q, nv)
@@ -55,7 +55,7 @@ def depth(tree: Sequence[Link]) -> float:
     return sum(depth) / len(depth)
 
 
-def in_ground(tree: Sequence[Link], q: SX, nv: int) -> SX:
+def in_ground(tree: Sequence[Link], q: Expression, nv: int) -> Expression:
     """The same with everything seen from the ground, M_ij = S_i^T (I_j S_j): a body costs more, an entry a quarter."""
     composite, S = [], []
     poses: list[Pose] = []

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eslabon.formulas.formulations.lagrange import virtual_work
-from eslabon.formulas.kinematics.symbols import SX, column, constant, gravity, pose_across, zeros
+from eslabon.formulas.kinematics.symbols import column, constant, gravity, pose_across, zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.model import GROUND, Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import cross
 
 
-def energy_of_acceleration(m: Model, q: SX, v: SX, a: SX) -> SX:
+def energy_of_acceleration(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
     """Gibbs' function S(q, v, a)."""
     g, along = gravity(m), coordinate_rates(m, q) @ v
 
-    def rate(x: SX) -> SX:
+    def rate(x: Expression) -> Expression:
         """The derivative of an expression of q and v along the motion."""
         dense = casadi.densify(x)
         return casadi.jtimes(dense, q, along) + casadi.jtimes(dense, v, a)
@@ -44,7 +44,9 @@ def energy_of_acceleration(m: Model, q: SX, v: SX, a: SX) -> SX:
     return total
 
 
-def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+def inverse_dynamics(
+    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+) -> Expression:
     """tau = dS/dv', less what wrenches on the bodies do of the work."""
     forces = casadi.gradient(energy_of_acceleration(m, q, v, a), a)
     return forces - virtual_work(m, q, wrenches or {})

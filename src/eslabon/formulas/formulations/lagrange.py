@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eslabon.formulas.formulations.body_jacobians import in_body, in_ground
-from eslabon.formulas.kinematics.symbols import SX, constant, gravity, zeros
+from eslabon.formulas.kinematics.symbols import constant, gravity, zeros
 from eslabon.model import Model
+from eslabon.numerics.scalars import Expression
 from eslabon.numerics.spatial import cross
 
 
-def matrices(m: Model, q: SX, v: SX) -> tuple[SX, SX, SX]:
+def matrices(m: Model, q: Expression, v: Expression) -> tuple[Expression, Expression, Expression]:
     """I, C and b."""
     mass, coriolis, weight = zeros(m.nv, m.nv), zeros(m.nv, m.nv), zeros(m.nv)
     jacobians, g = in_ground(m, q, v), gravity(m)
@@ -30,19 +31,23 @@ def matrices(m: Model, q: SX, v: SX) -> tuple[SX, SX, SX]:
     return mass, coriolis, weight
 
 
-def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+def inverse_dynamics(
+    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+) -> Expression:
     """The joint forces (Rojas, eq. 4.3.33), less what wrenches on the bodies do of the work."""
     mass, bias = equations_of_motion(m, q, v, wrenches)
     return mass @ a + bias
 
 
-def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX] | None = None) -> tuple[SX, SX]:
+def equations_of_motion(
+    m: Model, q: Expression, v: Expression, wrenches: Mapping[str, Expression] | None = None
+) -> tuple[Expression, Expression]:
     """I and h = C v + b with joint forces I v' + h."""
     mass, coriolis, weight = matrices(m, q, v)
     return mass, coriolis @ v + weight - virtual_work(m, q, wrenches or {})
 
 
-def virtual_work(m: Model, q: SX, wrenches: Mapping[str, SX]) -> SX:
+def virtual_work(m: Model, q: Expression, wrenches: Mapping[str, Expression]) -> Expression:
     """The joint forces that wrenches on the bodies amount to, sum J_i^T F_i."""
     forces = zeros(m.nv)
     if wrenches:

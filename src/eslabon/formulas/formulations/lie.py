@@ -10,12 +10,15 @@ from collections.abc import Mapping
 
 from eslabon.formulas.formulations.body_jacobians import in_body
 from eslabon.formulas.kinematics.links import inertia_of
-from eslabon.formulas.kinematics.symbols import SX, gravity, joint_motion, pose_across, stack, zeros
+from eslabon.formulas.kinematics.symbols import gravity, joint_motion, pose_across, stack, zeros
 from eslabon.model import GROUND, Model
+from eslabon.numerics.scalars import Expression
 from eslabon.numerics.spatial import ad, ad_dual, cross, twist_to_child
 
 
-def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+def inverse_dynamics(
+    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+) -> Expression:
     """The joint forces by virtual work (Yime, eqs. 37-43)."""
     V, A, down = {GROUND: zeros(6)}, {GROUND: zeros(6)}, {GROUND: gravity(m)}
     jacobians, forces = in_body(m, q), zeros(m.nv)

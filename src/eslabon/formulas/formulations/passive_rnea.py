@@ -14,16 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eslabon.formulas.kinematics.links import Link
-from eslabon.formulas.kinematics.symbols import SX, constant, gravity, stack, zeros
+from eslabon.formulas.kinematics.symbols import constant, gravity, stack, zeros
 from eslabon.model import Model
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import ad, ad_dual, twist_to_child, wrench_to_parent
 
 
-def joint_forces(m: Model, tree: Sequence[Link], q: SX, v: SX, w: SX, a: SX) -> SX:
+def joint_forces(
+    m: Model, tree: Sequence[Link], q: Expression, v: Expression, w: Expression, a: Expression
+) -> Expression:
     """M a + C(q, v) w + g."""
     ground = zeros(6), zeros(6), casadi.vertcat(zeros(3), -gravity(m))
-    moved: list[tuple[SX, SX, SX]] = []
+    moved: list[tuple[Expression, Expression, Expression]] = []
     carried, poses, subspaces = [], [], []
     for link in tree:
         V, W, A = moved[link.parent] if link.parent >= 0 else ground
@@ -44,7 +46,7 @@ def joint_forces(m: Model, tree: Sequence[Link], q: SX, v: SX, w: SX, a: SX) -> 
     return stack(*(S.T @ wrench for S, wrench in zip(subspaces, carried, strict=True)))
 
 
-def _rate(link: Link, q: SX, v: SX, w: SX, a: SX) -> SX:
+def _rate(link: Link, q: Expression, v: Expression, w: Expression, a: Expression) -> Expression:
     """S a + S' w."""
     if not link.kind.nv:
         return zeros(6)

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from eslabon.errors import ModelError
 from eslabon.formulas.formulations.lagrange import virtual_work
-from eslabon.formulas.kinematics.symbols import SX, column, constant, gravity, zeros
+from eslabon.formulas.kinematics.symbols import column, constant, gravity, zeros
 from eslabon.model import GROUND, Model
 from eslabon.numerics.quaternions import quaternion_about, quaternion_product
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_unit_quaternion
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import cross, skew
 
 
@@ -29,12 +29,14 @@ from eslabon.numerics.spatial import cross, skew
 class Turned:
     """A body in the configuration q: its accumulated quaternion and origin, and the joints that move it."""
 
-    quaternion: SX
-    origin: SX
-    joints: tuple[tuple[int, bool, SX, SX], ...]  # place in v, whether it turns, its axis, a point on it
+    quaternion: Expression
+    origin: Expression
+    joints: tuple[
+        tuple[int, bool, Expression, Expression], ...
+    ]  # place in v, whether it turns, its axis, a point on it
 
 
-def bodies_in_ground(m: Model, q: SX) -> dict[str, Turned]:
+def bodies_in_ground(m: Model, q: Expression) -> dict[str, Turned]:
     """u_r = rho(Pi, u), Pi_m = P_m * Pi_{m-1}, o_{m+1} = o_m + rho(Pi_m, l_m) (Méndez, eqs. 11-13, 17)."""
     made = {GROUND: Turned(casadi.SX([1.0, 0.0, 0.0, 0.0]), zeros(3), ())}
     for joint in m.joints:
@@ -61,12 +63,12 @@ def bodies_in_ground(m: Model, q: SX) -> dict[str, Turned]:
     return made
 
 
-def turned(quaternion: SX, u: SX) -> SX:
+def turned(quaternion: Expression, u: Expression) -> Expression:
     """rho(p, u) = p * u * conj(p) (Méndez, eq. 9)."""
     return rotation_from_unit_quaternion(quaternion) @ u
 
 
-def matrices(m: Model, q: SX, v: SX) -> tuple[SX, SX, SX]:
+def matrices(m: Model, q: Expression, v: Expression) -> tuple[Expression, Expression, Expression]:
     """D, C and g."""
     n, down = m.nv, gravity(m)
     D, g = zeros(n, n), zeros(n)
@@ -96,7 +98,7 @@ def matrices(m: Model, q: SX, v: SX) -> tuple[SX, SX, SX]:
     return D, _christoffel(slopes, v), g
 
 
-def _slopes(n: int, here: Turned, Jv: SX, Jw: SX, k: int) -> tuple[SX, SX]:
+def _slopes(n: int, here: Turned, Jv: Expression, Jw: Expression, k: int) -> tuple[Expression, Expression]:
     """dJv/dq_k and dJw/dq_k for a joint k that turns."""
     dJv, dJw = zeros(3, n), zeros(3, n)
     place_k, _, axis_k, _ = here.joints[k]
@@ -109,7 +111,7 @@ def _slopes(n: int, here: Turned, Jv: SX, Jw: SX, k: int) -> tuple[SX, SX]:
     return dJv, dJw
 
 
-def _slide_slopes(n: int, here: Turned, k: int) -> SX:
+def _slide_slopes(n: int, here: Turned, k: int) -> Expression:
     """dJv/dq_k for a joint k that slides: the centre moves along its axis, under the joints before it."""
     dJv = zeros(3, n)
     for place, turns, axis, _ in here.joints[:k]:
@@ -118,7 +120,7 @@ def _slide_slopes(n: int, here: Turned, k: int) -> SX:
     return dJv
 
 
-def _christoffel(slopes: list[SX], v: SX) -> SX:
+def _christoffel(slopes: list[Expression], v: Expression) -> Expression:
     n = len(slopes)
     C = zeros(n, n)
     for k in range(n):
@@ -127,13 +129,17 @@ def _christoffel(slopes: list[SX], v: SX) -> SX:
     return C + (columns - columns.T) / 2
 
 
-def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Mapping[str, SX] | None = None) -> SX:
+def inverse_dynamics(
+    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+) -> Expression:
     """tau = D v' + C v + g (Méndez, eq. 28), less what wrenches on the bodies do of the work."""
     D, bias = equations_of_motion(m, q, v, wrenches)
     return D @ a + bias
 
 
-def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Mapping[str, SX] | None = None) -> tuple[SX, SX]:
+def equations_of_motion(
+    m: Model, q: Expression, v: Expression, wrenches: Mapping[str, Expression] | None = None
+) -> tuple[Expression, Expression]:
     """D and h = C v + g with joint forces D v' + h."""
     D, C, g = matrices(m, q, v)
     return D, C @ v + g - virtual_work(m, q, wrenches or {})

@@ -14,28 +14,29 @@ from dataclasses import dataclass
 from eslabon.formulas.formulations import crba
 from eslabon.formulas.formulations.lagrange import virtual_work
 from eslabon.formulas.kinematics.links import Link, links, short
-from eslabon.formulas.kinematics.symbols import SX, gravity, stack, zeros
+from eslabon.formulas.kinematics.symbols import gravity, stack, zeros
 from eslabon.model import Model
+from eslabon.numerics.scalars import Expression
 from eslabon.numerics.spatial import Pose, cross, halves, skew, wrench_to_parent
 from eslabon.numerics.traced_steps import traced_once
 
-Wrenches = Mapping[str, SX]  # by body: moment and force on it, in its own axes about its own origin
+Wrenches = Mapping[str, Expression]  # by body: moment and force on it, in its own axes about its own origin
 
 
 @dataclass(frozen=True)
 class Motion:
     """A body's motion in its own axes."""
 
-    S: SX  # motion subspace of the joint that carries it
-    turn: SX  # rotation of that joint
-    reach: SX  # position of its frame in the parent's
-    w: SX  # angular velocity
-    turning: SX  # angular acceleration
-    U: SX  # skew(w') + skew(w)^2
-    a: SX  # acceleration of the frame's origin, gravity taken off
+    S: Expression  # motion subspace of the joint that carries it
+    turn: Expression  # rotation of that joint
+    reach: Expression  # position of its frame in the parent's
+    w: Expression  # angular velocity
+    turning: Expression  # angular acceleration
+    U: Expression  # skew(w') + skew(w)^2
+    a: Expression  # acceleration of the frame's origin, gravity taken off
 
 
-def outward(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> list[Motion]:
+def outward(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression) -> list[Motion]:
     """The motion of every body, from the ground to the tips (Rojas, eqs. 2.6.15-2.6.24, in body axes)."""
     ground = Motion(zeros(6, 0), zeros(3, 3), zeros(3), zeros(3), zeros(3), zeros(3, 3), -gravity(m))
     moved: list[Motion] = []
@@ -46,7 +47,7 @@ def outward(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX) -> list[Motion]
 
 
 @traced_once
-def _carried(parent: Motion, seat: Pose, joint: Pose, motion: tuple[SX, SX, SX]) -> Motion:
+def _carried(parent: Motion, seat: Pose, joint: Pose, motion: tuple[Expression, Expression, Expression]) -> Motion:
     """A body's motion from its parent's: by the seat of its joint, the joint's own pose, and S, the twist S v and its rate."""
     (R, p), (turn, shift), (S, twist, rate) = seat, joint, motion
     (spin, slide), (spin_rate, slide_rate) = halves(twist), halves(rate)
@@ -58,7 +59,7 @@ def _carried(parent: Motion, seat: Pose, joint: Pose, motion: tuple[SX, SX, SX])
     return Motion(S, turn, reach, w, turning, skew(turning) + skew(w) @ skew(w), origin)
 
 
-def inward(tree: Sequence[Link], moved: Sequence[Motion], wrenches: Wrenches) -> list[SX]:
+def inward(tree: Sequence[Link], moved: Sequence[Motion], wrenches: Wrenches) -> list[Expression]:
     """The wrench every joint transmits to its child, in the child's axes about its origin, from the tips inward."""
     transmitted = [
         link.inertia.wrench(motion.U, motion.a) - wrenches.get(link.name, zeros(6))
@@ -72,19 +73,25 @@ def inward(tree: Sequence[Link], moved: Sequence[Motion], wrenches: Wrenches) ->
     return transmitted
 
 
-def joint_forces(m: Model, tree: Sequence[Link], q: SX, v: SX, a: SX, wrenches: Wrenches | None = None) -> SX:
+def joint_forces(
+    m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression, wrenches: Wrenches | None = None
+) -> Expression:
     """tau_i = S_i^T wrench_i (Rojas, 4.4)."""
     moved = outward(m, tree, q, v, a)
     transmitted = inward(tree, moved, wrenches or {})
     return stack(*(motion.S.T @ wrench for motion, wrench in zip(moved, transmitted, strict=True)))
 
 
-def inverse_dynamics(m: Model, q: SX, v: SX, a: SX, wrenches: Wrenches | None = None) -> SX:
+def inverse_dynamics(
+    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Wrenches | None = None
+) -> Expression:
     """The joint forces. Without wrenches on the bodies the links are rewritten first to save work."""
     return joint_forces(m, links(m) if wrenches else short(m), q, v, a, wrenches)
 
 
-def equations_of_motion(m: Model, q: SX, v: SX, wrenches: Wrenches | None = None) -> tuple[SX, SX]:
+def equations_of_motion(
+    m: Model, q: Expression, v: Expression, wrenches: Wrenches | None = None
+) -> tuple[Expression, Expression]:
     """M, by composite bodies, and h with joint forces M v' + h."""
     tree = short(m)
     bias = joint_forces(m, tree, q, v, zeros(m.nv)) - virtual_work(m, q, wrenches or {})

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eslabon.formulas.kinematics.symbols import SX, constant, motion
+from eslabon.formulas.kinematics.symbols import constant, motion
 from eslabon.model import Body, JointKind, Model
 from eslabon.model.constraints import perpendicular
 from eslabon.model.memory import per_model
-from eslabon.numerics.scalars import Array, block, casadi, is_symbolic
+from eslabon.numerics.scalars import Array, Expression, block, casadi, is_symbolic
 from eslabon.numerics.spatial import Inertia, Pose
 
 Places = slice
@@ -42,17 +42,17 @@ class Link:
     v: Places
     inertia: Inertia
 
-    def turn(self, q: SX) -> Pose:
+    def turn(self, q: Expression) -> Pose:
         """The joint's own rotation and shift."""
         R, p = self.kind.transform(q[self.q])
         return constant(R), constant(p)
 
-    def pose(self, q: SX) -> Pose:
+    def pose(self, q: Expression) -> Pose:
         """The body's frame in its parent's."""
         R, p = self.turn(q)
         return self.R @ R, self.p + self.R @ p
 
-    def motion(self, q: SX, v: SX, a: SX) -> tuple[SX, SX, SX]:
+    def motion(self, q: Expression, v: Expression, a: Expression) -> tuple[Expression, Expression, Expression]:
         """The motion subspace S, the relative twist S v and its rate S a + S' v, in the outer frame."""
         return motion(self.kind, q[self.q], v[self.v], a[self.v])
 

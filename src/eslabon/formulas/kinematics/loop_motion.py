@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from eslabon.formulas.kinematics.tree import Placement, across, chain, compose, coordinates, fixed, relative, velocities
 from eslabon.model import Joint, Loop, Model
 from eslabon.model.constraints import ClosureKind
-from eslabon.numerics.scalars import casadi, is_symbolic
+from eslabon.numerics.scalars import Expression, casadi, is_symbolic
 from eslabon.numerics.spatial import Pose, ad, twist_to_child
 from eslabon.numerics.traced_steps import traced_once
 
-SX = Any  # casadi.SX
 Path = list[tuple[Joint, bool]]  # joints, and whether each is passed toward the ground
 
 
@@ -28,15 +27,15 @@ class Circuit:
     """The second frame in the first, and its relative twist J v = V with V' = J v' + drift, in the second frame; and the
     joints between the two, from the second frame on."""
 
-    R: SX
-    p: SX
-    J: SX
-    V: SX
-    drift: SX
+    R: Expression
+    p: Expression
+    J: Expression
+    V: Expression
+    drift: Expression
     path: Path
 
 
-def circuits(m: Model, q: SX, v: SX | None) -> list[Circuit]:
+def circuits(m: Model, q: Expression, v: Expression | None) -> list[Circuit]:
     """The relative motion of every loop's frames; at rest without velocities."""
     paths = [_path(m, loop) for loop in m.loops]
     passed = {joint.name: joint for path in paths for joint, _ in path}
@@ -51,7 +50,7 @@ def _path(m: Model, loop: Loop) -> Path:
     return [(joint, True) for joint in reversed(second[common:])] + [(joint, False) for joint in first[common:]]
 
 
-def _walked(m: Model, q: SX, v: SX | None, loop: Loop, path: Path, poses: dict[str, Pose]) -> Circuit:
+def _walked(m: Model, q: Expression, v: Expression | None, loop: Loop, path: Path, poses: dict[str, Pose]) -> Circuit:
     here = _symbolic(fixed(loop.second.at))
     J, V, drift = casadi.SX(6, m.nv), casadi.SX(6, 1), casadi.SX(6, 1)
     for joint, inward in path:
@@ -74,7 +73,7 @@ def _walked(m: Model, q: SX, v: SX | None, loop: Loop, path: Path, poses: dict[s
 
 
 @traced_once
-def _moving(V: SX, drift: SX, S: SX, rates: SX) -> tuple[SX, SX]:
+def _moving(V: Expression, drift: Expression, S: Expression, rates: Expression) -> tuple[Expression, Expression]:
     """The twist and its drift with a joint more."""
     own = S @ rates
     return V + own, drift - ad(V, own)
@@ -84,28 +83,28 @@ class Closing(NamedTuple):
     """What a cut joint holds, of symbols for the pose, twist and acceleration of its second frame in the first, and how
     the pose changes with a twist: R' = R skew(w), p' = R u."""
 
-    R: SX
-    p: SX
-    V: SX
-    A: SX
-    pose: SX
-    rates: SX
-    residual: SX
-    G: SX  # of the twist
-    second: SX  # second derivative of the residual
+    R: Expression
+    p: Expression
+    V: Expression
+    A: Expression
+    pose: Expression
+    rates: Expression
+    residual: Expression
+    G: Expression  # of the twist
+    second: Expression  # second derivative of the residual
 
-    def by_pose(self, x: SX) -> SX:
+    def by_pose(self, x: Expression) -> Expression:
         """The Jacobian by a twist of the second frame."""
         return casadi.jacobian(x, self.pose) @ self.rates
 
-    def at(self, expressions: list[SX], x: Circuit, A: SX | None = None) -> list[SX]:
+    def at(self, expressions: list[Expression], x: Circuit, A: Expression | None = None) -> list[Expression]:
         """The expressions where a circuit stands."""
         seen = [casadi.densify(y) for y in (x.R, x.p, x.V, casadi.SX(6, 1) if A is None else A)]
-        found: list[SX] = casadi.substitute(expressions, [self.R, self.p, self.V, self.A], seen)
+        found: list[Expression] = casadi.substitute(expressions, [self.R, self.p, self.V, self.A], seen)
         return [casadi.sparsify(y) for y in found]
 
 
-def closing(kind: ClosureKind, t: SX, rows: Sequence[int] | None = None) -> Closing:
+def closing(kind: ClosureKind, t: Expression, rows: Sequence[int] | None = None) -> Closing:
     """The residual Phi of a cut joint, or some rows of it; its derivative is G V + Phi_t and the second one
     G A + G' V + 2 Phi_Vt V + Phi_tt. The kind may depend on the time `t`."""
     R, p, V, A = (casadi.SX.sym(name, *shape) for name, shape in (("R", (3, 3)), ("p", (3,)), ("V", (6,)), ("A", (6,))))
@@ -119,7 +118,7 @@ def closing(kind: ClosureKind, t: SX, rows: Sequence[int] | None = None) -> Clos
     return Closing(R, p, V, A, pose, rates, residual, G, second)
 
 
-def held(kind: ClosureKind, x: Circuit, t: SX) -> tuple[SX, SX, SX, SX]:
+def held(kind: ClosureKind, x: Circuit, t: Expression) -> tuple[Expression, Expression, Expression, Expression]:
     """The residual Phi of a cut joint, its Jacobian J, gamma and Phi_t: the first derivative is J v + Phi_t, the second
     J v' - gamma."""
     if kind.is_plain:
@@ -130,13 +129,13 @@ def held(kind: ClosureKind, x: Circuit, t: SX) -> tuple[SX, SX, SX, SX]:
     return residual, G @ x.J, -change - G @ x.drift, varying
 
 
-def _held(c: Closing, t: SX) -> list[SX]:
+def _held(c: Closing, t: Expression) -> list[Expression]:
     """The residual, G, what the twist leaves of the second derivative, and Phi_t."""
     return [c.residual, c.G, c.second - c.G @ c.A, casadi.jacobian(c.residual, t)]
 
 
 @traced_once
-def _closed(R: SX, p: SX, V: SX, kind: ClosureKind) -> tuple[SX, ...]:
+def _closed(R: Expression, p: Expression, V: Expression, kind: ClosureKind) -> tuple[Expression, ...]:
     """The same of a kind without symbols, for the pose and twist of its second frame in the first."""
     t = casadi.SX.sym("t")
     c = closing(kind, t)

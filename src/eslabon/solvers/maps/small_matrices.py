@@ -11,9 +11,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import subroutine
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any  # casadi.SX
 TINY = 1e-300
 UNROLLED = 6  # columns, up to which a sweep of rotations is written out; beyond, a rotation is code of its own
 LARGEST = 10  # columns, beyond which LAPACK is as fast
@@ -22,11 +21,11 @@ LARGEST = 10  # columns, beyond which LAPACK is as fast
 class Triangular(NamedTuple):
     """R of A = Q R, with what becomes of right-hand sides, Q^T B, and the sign of det A of a square A."""
 
-    R: SX
-    right: SX
-    sign: SX
+    R: Expression
+    right: Expression
+    sign: Expression
 
-    def solution(self) -> SX:
+    def solution(self) -> Expression:
         """X with A X = B, of a square A: by back substitution."""
         n, rows = self.R.shape[1], [casadi.SX()] * self.R.shape[1]
         for i in reversed(range(n)):
@@ -35,7 +34,7 @@ class Triangular(NamedTuple):
         return casadi.vertcat(*rows)
 
 
-def triangular(A: SX, B: SX | None = None) -> Triangular:
+def triangular(A: Expression, B: Expression | None = None) -> Triangular:
     """By Householder's reflections, of a matrix at least as high as wide.
 
     >>> import casadi
@@ -65,7 +64,7 @@ def triangular(A: SX, B: SX | None = None) -> Triangular:
     return Triangular(R, right, sign)
 
 
-def extreme_singular_values(A: SX) -> tuple[SX, SX]:
+def extreme_singular_values(A: Expression) -> tuple[Expression, Expression]:
     """The least and the largest singular value of a matrix of full rank in general.
 
     >>> import casadi
@@ -94,7 +93,7 @@ def _sweep(n: int) -> Any:
     """Every pair of columns made orthogonal once."""
     apart = subroutine("rotation", lambda a, b: casadi.vertcat(*_rotated(a, b)), n, n)
 
-    def swept(columns: SX) -> SX:
+    def swept(columns: Expression) -> Expression:
         own = [columns[n * j : n * (j + 1)] for j in range(n)]
         for i, j in combinations(range(n), 2):
             both = _rotated(own[i], own[j]) if n <= UNROLLED else casadi.vertsplit(apart(own[i], own[j]), n)
@@ -104,7 +103,7 @@ def _sweep(n: int) -> Any:
     return subroutine("sweep", swept, n * n)
 
 
-def _rotated(a: SX, b: SX) -> tuple[SX, SX]:
+def _rotated(a: Expression, b: Expression) -> tuple[Expression, Expression]:
     """Two columns turned in their plane until they are orthogonal."""
     apart, common = casadi.sumsqr(b) - casadi.sumsqr(a), 2 * casadi.dot(a, b)
     tangent = common / (casadi.fabs(apart) + casadi.sqrt(apart**2 + common**2) + TINY)
