@@ -16,7 +16,7 @@ from eslabon.files.findings import toml_lines
 from eslabon.files.meshes import meshes
 from randomness import examples
 
-DATA = Path(__file__).parent / "read" / "data"
+DATA = Path(__file__).parent / "files" / "data"
 
 TOML = """name = "bad"
 note = \"\"\"

@@ -1,6 +1,6 @@
 """A quantity of a mechanism as equations: which formulas are printed, in which letters, and what they are the terms of.
 
-Besides the quantities there are the equations of motion themselves (`dynamics.terms`). Those in independent velocities
+Besides the quantities there are the equations of motion themselves (`formulas.terms`). Those in independent velocities
 are printed in stages, each in the results of the one before: gamma, the velocity coefficients, then what these reduce.
 """
 

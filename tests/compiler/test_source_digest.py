@@ -105,7 +105,7 @@ def test_a_file_is_read_once_and_what_no_formula_needs_not_at_all(house: Path) -
         source_digest(["eslabon.formulas.constrained"])
         source_digest(["eslabon.numerics", "eslabon.model"])
     read = digests._content.cache_info().misses
-    below = [name for row in es.WINGS[es.WINGS.index(("dynamics",)) :] for name in row]
+    below = [name for row in es.WINGS[es.WINGS.index(("formulas.constrained",)) :] for name in row]
     assert read == len(set(below) - SHOWING)
 
 
