@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from eslabon.arguments import known_words, mapping
+from eslabon.arguments import flag, known_words, mapping
 from eslabon.errors import ModelError, shown
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.builder import listed, pose, six_moments, triple
@@ -59,7 +59,7 @@ def add_dh(
     """Hang the arm of a table on the ground of a mechanism in the making."""
     if convention not in ("standard", "modified"):
         raise ModelError(f"the convention {shown(convention)} is not known; it is 'standard' or 'modified'.")
-    standard = convention == "standard"
+    standard, degrees = convention == "standard", flag(degrees, "degrees")
     table = [_row(row, k, degrees) for k, row in enumerate(listed(rows) or (), start=1)]
     if not table:
         raise ModelError("the table has no rows; give a list with one (theta, d, a, alpha) a joint.")

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from eslabon.arguments import choice, known_words, text
+from eslabon.arguments import choice, known_words, text, unmasked
 from eslabon.errors import ModelError, RotationError, shown
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
@@ -353,6 +353,7 @@ def _ends(what: str, place: Callable[[Any, str], Pose], *ends: tuple[str, Any]) 
 
 def listed(values: Any) -> list[Any] | None:
     """The entries of a sequence in their order; None for what is not one."""
+    unmasked(values, "one of the values")
     if isinstance(values, str | bytes | bytearray | Mapping | Set):
         return None
     try:
@@ -533,4 +534,7 @@ def _limits(limits: Any, kind: JointKind, what: str) -> tuple[tuple[Number, Numb
     def side(x: Any) -> Number:
         return float(x) if isinstance(x, float) and np.isinf(x) else number(x, what)
 
-    return tuple((side(lower), side(upper)) for lower, upper in pairs)
+    made = tuple((side(lower), side(upper)) for lower, upper in pairs)
+    if any(lower == np.inf or upper == -np.inf for lower, upper in made):
+        raise ModelError(f"{what} leave the joint no room; an open side is -inf below, inf above.")
+    return made

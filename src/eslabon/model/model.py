@@ -31,6 +31,7 @@ from eslabon.model.items import (
 from eslabon.model.memory import Table
 from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, number, substitute
 from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
+from eslabon.numerics.scalars import casadi
 
 
 class Model:
@@ -664,7 +665,7 @@ class Model:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
             return NotImplemented
-        return self.description == other.description and self._symbols == other._symbols
+        return self.description == other.description and _are_same(self._symbols, other._symbols)
 
     def __hash__(self) -> int:
         return self._hash
@@ -713,6 +714,14 @@ def as_model(m: Any, name: str = "m") -> Model:
 def _variant(base: Model, values: Mapping[str, float]) -> Model:
     """A variant from another process."""
     return base.variant(**values)
+
+
+def _are_same(symbols: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether the same names have the same symbols or numbers."""
+    deep = 2  # levels of an expression that are compared, and not only its nodes
+    return symbols.keys() == others.keys() and all(
+        casadi.is_equal(casadi.SX(x), casadi.SX(others[name]), deep) for name, x in symbols.items()
+    )
 
 
 def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
