@@ -19,7 +19,7 @@ test: $(VENV)/.dev
 quick: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not browser" $(QUICK)
 
-QUICK := $(addprefix tests/,algebra model read compiler export kinematics formulations dynamics test_smoke.py)
+QUICK := $(addprefix tests/,numerics model files compiler export formulas test_smoke.py)
 
 # The whole suite from an empty cache; fails where a folder takes more CPU time than tests/budget.toml gives it.
 budget:

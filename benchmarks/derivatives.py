@@ -64,7 +64,7 @@ def biped() -> es.Mechanism:
 
 
 def _placed(m: es.Mechanism) -> dict:
-    from eslabon.kinematics.tree import placements
+    from eslabon.formulas.kinematics.tree import placements
 
     return placements(m, np.asarray(m.home()))
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 import eslabon as es
-from eslabon.algebra.quaternions import rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.model import Pose
 from eslabon.model.configuration import integrate, velocity_names
-from eslabon.model.expressions import number
 from eslabon.model.items import End
+from eslabon.model.parameter_expressions import number
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
+from eslabon.numerics.rotations import quaternion_from_rotation
 from random_mechanisms import random_closed
 
 STEP = 2e-4

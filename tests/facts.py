@@ -14,7 +14,7 @@ import numpy as np
 
 import eslabon as es
 from cases import Case, Moving, inert_parameter, least_inertia, on_joints, rate_along, thickened, tree_of
-from eslabon.kinematics.tree import on_body, placements, relative
+from eslabon.formulas.kinematics.tree import on_body, placements, relative
 from eslabon.model.configuration import integrate
 from oracles import FreeBodies, MujocoLoops, Oracle, motor_inertia, pinocchio_loops, unbalanced
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eslabon.kinematics.tree import on_body, placements
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.mechanism import Mechanism
 from eslabon.model import End, Frame, Joint, Pose
 from eslabon.model.constraints import perpendicular

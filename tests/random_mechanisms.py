@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.kinematics.tree import compose, on_body, placements, relative
+from eslabon.formulas.kinematics.tree import compose, on_body, placements, relative
 from eslabon.mechanism import Builder, Mechanism
 from eslabon.model import KINDS, JointKind
 from eslabon.model.builder import joint_kind, pose

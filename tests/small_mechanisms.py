@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eslabon.kinematics.tree import placements
+from eslabon.formulas.kinematics.tree import placements
 from eslabon.mechanism import Builder, Mechanism
 from random_mechanisms import random_builder
 

@@ -20,15 +20,15 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.algebra.rotations import rotation_from_rpy
-from eslabon.kinematics.closure import equations, row_names
-from eslabon.kinematics.tree import chain, placements
+from eslabon.files.toml_writer import to_toml
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.tree import chain, placements
 from eslabon.mechanism import Builder, Mechanism
 from eslabon.model import KINDS, JointKind
 from eslabon.model.builder import joint_kind
 from eslabon.model.configuration import integrate
-from eslabon.model.expressions import parameter
-from eslabon.write.toml import to_toml
+from eslabon.model.parameter_expressions import parameter
+from eslabon.numerics.rotations import rotation_from_rpy
 from random_mechanisms import CUTS, add_loop, allowed
 
 ALL_KINDS = tuple(KINDS)

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.read import library_text
-from eslabon.read.findings import toml_lines
-from eslabon.read.urdf_meshes import meshes
+from eslabon.files import library_text
+from eslabon.files.findings import toml_lines
+from eslabon.files.meshes import meshes
 from randomness import examples
 
-DATA = Path(__file__).parent / "read" / "data"
+DATA = Path(__file__).parent / "files" / "data"
 
 TOML = """name = "bad"
 note = \"\"\"

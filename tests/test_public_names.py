@@ -8,7 +8,7 @@ from batches import each
 
 ROOMS = (
     "",
-    "algebra",
+    "numerics",
     "control",
     "identification",
     "linear",

@@ -19,7 +19,7 @@ from hypothesis.vendor.pretty import pretty
 
 import eslabon as es
 from bond_graph_strategies import degenerate_graphs, graphs
-from eslabon.kinematics.tree import on_body, placements, relative
+from eslabon.formulas.kinematics.tree import on_body, placements, relative
 from eslabon.model import KINDS
 from eslabon.model.configuration import difference, integrate
 from random_mechanisms import CUTS

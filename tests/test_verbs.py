@@ -321,3 +321,11 @@ def test_the_kind_of_an_error_does_not_depend_on_earlier_calls(first):
     with pytest.raises(es.EslabonError, match="forward_dynamics of five_bar is not valid here: its residual") as found:
         calls["function"]()
     assert type(found.value) is es.EslabonError
+
+
+@pytest.mark.parametrize("option", ["constraints", "weights", "independent"])
+@pytest.mark.parametrize("verb", ["inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "reactions"])
+def test_a_tree_has_no_loops_to_treat(verb, option, library):
+    m, zeros = library("double_pendulum"), [0.0, 0.0]
+    with pytest.raises((es.ModelError, TypeError), match=f"leave {option} out|unexpected keyword|has no option"):
+        getattr(m, verb)(zeros, zeros, zeros, **{option: "nonsense"})

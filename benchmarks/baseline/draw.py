@@ -22,7 +22,7 @@ import numpy as np
 
 import eslabon as es
 from baseline.states import DRAWN, derive_state, write_states
-from eslabon.write.toml import to_toml
+from eslabon.files.toml_writer import to_toml
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
@@ -139,7 +139,7 @@ def rod(b: es.Builder, rng: np.random.Generator, name: str, length: float, slend
 def close(b: es.Builder, home: np.ndarray, cut: Any, first_body: str, at: Any) -> es.Mechanism:
     """The tree with a cut joint from a body to the ground, where the body stands at `home`; home
     goes into the joints."""
-    from eslabon.kinematics.tree import placements
+    from eslabon.formulas.kinematics.tree import placements
     from random_mechanisms import add_loop
 
     tree = b.build()

@@ -7,7 +7,8 @@
 
 from importlib import import_module
 
-from eslabon import algebra, paths
+from eslabon import numerics as algebra
+from eslabon import paths
 from eslabon.errors import (
     AssemblyError,
     EquilibriumError,
@@ -25,8 +26,8 @@ from eslabon.errors import (
     SingularityWarning,
     suggest,
 )
+from eslabon.files import robots
 from eslabon.mechanism import Builder, Mechanism, from_dh, join, load
-from eslabon.read import robots
 from eslabon.wings import WINGS as WINGS
 
 __version__ = "0.2.0.dev0"  # the one place: pyproject.toml reads it from here

@@ -29,6 +29,7 @@ def floats(value: Any, name: str) -> Floats:
     ...
     eslabon.errors.InputError: q holds text; real numbers are expected.
     """
+    unmasked(value, name)
     try:
         array = np.asarray(value)
     except Exception as error:  # whatever a foreign __array__ does, and integers beyond all floats
@@ -38,6 +39,12 @@ def floats(value: Any, name: str) -> Floats:
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} holds {_kind(array)}; real numbers are expected.")
     return array.astype(np.float64)
+
+
+def unmasked(value: Any, name: str) -> None:
+    """Refuse masked arrays: NumPy's functions would take the numbers under the mask for good."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array; fill in its masked values.")
 
 
 def _kind(array: np.ndarray) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon import model, read
+from eslabon import files, model
 from eslabon.arguments import UNHASHABLE, known_options, number
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, file_name, shown
@@ -102,8 +102,8 @@ class Mechanism(model.Model):
         True
         """
         from eslabon.atomic_files import write
-        from eslabon.write.toml import to_toml
-        from eslabon.write.urdf import not_written, to_urdf
+        from eslabon.files.toml_writer import to_toml
+        from eslabon.files.urdf_writer import not_written, to_urdf
 
         suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
         if suffix not in (".toml", ".urdf"):
@@ -1478,14 +1478,14 @@ def join(a: Mechanism, b: Mechanism, at: str, *, prefix: str = "", name: str | N
 def load(source: str | Path, **options: Any) -> Mechanism:
     """A mechanism from the library, by name, or from a file: .toml, .urdf or MJCF (.xml).
 
-    Options go to the reader of that kind of file (for .urdf see `eslabon.read.urdf.read_urdf`).
+    Options go to the reader of that kind of file (for .urdf see `eslabon.files.urdf.read_urdf`).
 
     >>> import eslabon as es
     >>> es.load("delta")
     <Mechanism delta: 10 bodies, 10 joints, 5 loops, 3 actuators>
     """
-    description = read.load(source, **options)
-    if read.names_library(source):
+    description = files.load(source, **options)
+    if files.names_library(source):
         return Mechanism(description)  # what looks odd in published data is known, and shown on request
     try:
         return Mechanism(description).warn()
@@ -1494,7 +1494,7 @@ def load(source: str | Path, **options: Any) -> Mechanism:
 
 
 def from_dh(*arguments: Any, **options: Any) -> Mechanism:
-    return Mechanism(read.from_dh(*arguments, **options)).warn()
+    return Mechanism(files.from_dh(*arguments, **options)).warn()
 
 
-from_dh.__doc__ = read.from_dh.__doc__
+from_dh.__doc__ = files.from_dh.__doc__

@@ -1,6 +1,6 @@
 """A quantity of a mechanism as equations: which formulas are printed, in which letters, and what they are the terms of.
 
-Besides the quantities there are the equations of motion themselves (`dynamics.terms`). Those in independent velocities
+Besides the quantities there are the equations of motion themselves (`formulas.terms`). Those in independent velocities
 are printed in stages, each in the results of the one before: gamma, the velocity coefficients, then what these reduce.
 """
 
@@ -15,11 +15,11 @@ from eslabon.compiler.formula import NOTHING, Argument, Formula, requested
 from eslabon.compiler.program import simplified
 from eslabon.compiler.trace import trace
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import terms
 from eslabon.errors import ModelError
+from eslabon.formulas import terms
 from eslabon.formulas.inputs import STATE, TAU, Q, V
+from eslabon.formulas.kinematics.closure import Partition
 from eslabon.formulas.quantities import FORMULATION, quantity, structure_of
-from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.validation import TIME
 from eslabon.verbs import options_of

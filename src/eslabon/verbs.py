@@ -253,7 +253,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         """The native function of a quantity, or of its derivative, with its checks."""
         m = self.m
         if external:
-            from eslabon.dynamics.applied import check_external
+            from eslabon.formulas.applied_loads import check_external
 
             check_external(m, external)
         request = requested(m, formula, options, parameters, external, by)
@@ -286,17 +286,24 @@ def options_of(m: Model, formula: Formula, given: Mapping[str, Any]) -> dict[str
     known = ["independent" if name == "partition" else name for name in formula.options]
     made = {}
     for option, value in given.items():
-        if option == "independent" and option in known and (m.closed or value is None):
-            made["partition"] = _partition(m, formula, value, given)
-        elif option in known and option != "independent":
-            made[option] = check_weights(m, value) if option == "weights" else value
-        elif option in LOOPLESS and not m.closed and (value is None or formula.name in CLOSED or option in known):
+        if not m.closed and _is_for_loops(formula, option, value):
             if value is not None:
                 raise ModelError(f"{m.name} {LOOPLESS[option]}; leave {option} out.")
-        else:
+        elif option not in known:
             words = [x for x in (*known, *CALL_WORDS) if x != option]
             raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, words)}")
+        elif option == "independent":
+            made["partition"] = _partition(m, formula, value, given)
+        else:
+            made[option] = check_weights(m, value) if option == "weights" else value
     return made
+
+
+def _is_for_loops(formula: Formula, option: str, value: Any) -> bool:
+    """Whether an option has a meaning for this quantity where there are loops, and only there."""
+    if option not in LOOPLESS or (option == "formulation" and option in formula.options):
+        return False
+    return value is None or formula.name in CLOSED or option in formula.options or "partition" in formula.options
 
 
 def _partition(m: Model, formula: Formula, independent: Any, given: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 import eslabon as es
 from eslabon.bonds.equations import rates
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import loops, trees
+from eslabon.formulas.constrained import loops, trees
 from random_mechanisms import (
     MOVING,
     allowed,

@@ -77,7 +77,7 @@ def test_the_printed_h1_conserves_energy_and_is_wrong(rng):
     text = {x.name: x for x in right.description.elements}
     import dataclasses
 
-    from eslabon.model.expressions import number
+    from eslabon.model.parameter_expressions import number
 
     swapped = {"gz": "p12", "gy": "-p13"}
     elements = tuple(

@@ -499,7 +499,11 @@ def test_code_is_as_old_as_its_formula_and_no_older(folder: Path, tmp_path: Path
         file.write("# another word\n")
     assert run(ENERGY, second) == [number, pose.split()[0], "[]"]
     # A formula of the same length and time.
-    changed(second / "eslabon" / "dynamics" / "trees.py", "mass_matrix(m, q) @ v) / 2", "mass_matrix(m, q) @ v) / 8")
+    changed(
+        second / "eslabon" / "formulas" / "constrained" / "trees.py",
+        "mass_matrix(m, q) @ v) / 2",
+        "mass_matrix(m, q) @ v) / 8",
+    )
     quarter, *made = run(ENERGY, second)[0].split()
     assert made == ["traced", "compiled"]
     assert float(quarter) == pytest.approx(float(number) / 4, rel=1e-14)

@@ -102,10 +102,10 @@ def test_names_of_files_count_and_times_do_not(house: Path) -> None:
 
 def test_a_file_is_read_once_and_what_no_formula_needs_not_at_all(house: Path) -> None:
     for _ in range(3):
-        source_digest(["eslabon.dynamics"])
-        source_digest(["eslabon.algebra", "eslabon.model"])
+        source_digest(["eslabon.formulas.constrained"])
+        source_digest(["eslabon.numerics", "eslabon.model"])
     read = digests._content.cache_info().misses
-    below = [name for row in es.WINGS[es.WINGS.index(("dynamics",)) :] for name in row]
+    below = [name for row in es.WINGS[es.WINGS.index(("formulas.constrained",)) :] for name in row]
     assert read == len(set(below) - SHOWING)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.dynamics.trees import passive_regressor
+from eslabon.formulas.constrained.trees import passive_regressor
 from eslabon.identification.parameters import inertial_parameters
 from eslabon.model.configuration import integrate
 from random_mechanisms import random_coordinates, random_tree

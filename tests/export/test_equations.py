@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from eslabon.compiler import GraphError, native
 from eslabon.export.equations import Equations, equations, latex
+from eslabon.files import robots
 from eslabon.formulas.quantities import QUANTITIES
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.mechanism import Builder, Mechanism, load
-from eslabon.read import robots
 from pendulum_chain import pendulum_chain as chain
 from randomness import examples, seeded
 from small_mechanisms import SMALL

@@ -11,7 +11,7 @@ import eslabon as es
 from eslabon.measures import PeakTorque, Quantity
 from eslabon.measures.assembled_designs import assembled
 from eslabon.measures.given_motion import given_motion
-from eslabon.model.expressions import number
+from eslabon.model.parameter_expressions import number
 
 
 def motion(m, away, rows=7):

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 
 import eslabon as es
-from eslabon.dynamics.trees import joint_forces
-from eslabon.kinematics.tree import on_body, placements
+from eslabon.files.toml import read_toml
+from eslabon.files.toml_writer import to_toml
+from eslabon.formulas.constrained.trees import joint_forces
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import KINDS
 from eslabon.model.configuration import integrate
-from eslabon.read.toml import read_toml
-from eslabon.write.toml import to_toml
 from random_mechanisms import random_builder, random_inertia, random_pose, random_tree
 from randomness import examples, seeds
 

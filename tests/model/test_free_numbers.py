@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.model.expressions import number
 from eslabon.model.free_numbers import free_numbers, parameter_units, places
+from eslabon.model.parameter_expressions import number
 from eslabon.model.units import inferred_units, unit_of, unit_text
 
 STATE = np.linspace(0.1, 0.6, 6), np.linspace(0.5, -0.3, 6), np.linspace(-0.2, 0.7, 6)

@@ -4,11 +4,11 @@ import casadi
 import numpy as np
 
 from batches import each
-from eslabon.algebra.quaternions import unit_axis
-from eslabon.algebra.rotations import rotation_about
 from eslabon.model.builder import joint_kind
 from eslabon.model.constraints import perpendicular
 from eslabon.model.joints import KINDS
+from eslabon.numerics.quaternions import unit_axis
+from eslabon.numerics.rotations import rotation_about
 from random_mechanisms import MOVING, random_kind
 from randomness import seeded
 

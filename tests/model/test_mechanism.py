@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.kinematics.tree import placements
+from eslabon.formulas.kinematics.tree import placements
 from eslabon.model import KINDS
 from random_mechanisms import random_coordinates, random_tree
 

@@ -1,5 +1,8 @@
 """Every mistake a person can make in a model ends in a sentence that names the item and the cure."""
 
+from collections.abc import Callable
+
+import casadi
 import numpy as np
 import pytest
 
@@ -171,3 +174,35 @@ def test_names_that_are_not_there_suggest_near_ones():
     ):
         with pytest.raises(es.ModelError, match=sentence):
             call()
+
+
+@pytest.mark.parametrize("limits", [(np.inf, np.inf), (-np.inf, -np.inf), (np.inf, -np.inf), (np.inf, 1.0)])
+def test_limits_that_leave_no_room_are_refused(limits: tuple[float, float]) -> None:
+    b = es.Builder("arm").body("rod", mass=1.0)
+    with pytest.raises(es.ModelError, match="joint 'q': limits leave the joint no room"):
+        b.joint("q", "revolute", "ground", "rod", limits=limits)
+
+
+def test_degrees_of_a_table_is_a_flag() -> None:
+    with pytest.raises(es.InputError, match="degrees is True or False; it is 'no'"):
+        es.from_dh([(0, 0, 1.0, 0)], degrees="no")
+
+
+def test_masked_arrays_are_refused(library: Callable[[str], es.Mechanism]) -> None:
+    m = library("double_pendulum")
+    for q in (np.ma.masked_array([0.1, 0.2], mask=[True, False]), np.ma.masked_array([0.1, 0.2])):
+        with pytest.raises(es.InputError, match="q is a masked array; fill in its masked values"):
+            m.pose(q)
+    with pytest.raises(es.EslabonError, match="masked array"):
+        es.Builder("arm").body("rod", mass=1.0, com=np.ma.masked_array([0.1, 0.0, 0.0], mask=[True, False, False]))
+
+
+def test_models_with_symbols_can_be_compared() -> None:
+    m = es.load("five_bar")
+    name, s = next(iter(m.parameters)), casadi.SX.sym("s")
+    one, other = m.with_symbols({name: casadi.SX.sym(name)}), m.with_symbols({name: casadi.SX.sym(name)})
+    assert one == one
+    assert one != other
+    assert one != m
+    assert m.with_symbols({name: s}) == m.with_symbols({name: s})
+    assert m.with_symbols({name: s + 1}) != m.with_symbols({name: s})

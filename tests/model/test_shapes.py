@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.model import Expression, Shape
+from eslabon.files.toml_writer import to_toml
+from eslabon.files.urdf_writer import to_urdf
+from eslabon.model import ParameterExpression, Shape
 from eslabon.model.poses import compose
-from eslabon.write.toml import to_toml
-from eslabon.write.urdf import to_urdf
 
 FORMS = [("box", (0.1, 0.2, 0.3)), ("cylinder", (0.1, 0.4)), ("capsule", (0.1, 0.4)), ("sphere", (0.2,))]
 
@@ -34,7 +34,7 @@ def arm(tmp_path: Path) -> es.Mechanism:
 def test_sizes_follow_parameters(arm: es.Mechanism) -> None:
     assert arm.shape("rod").size == (0.05, 0.5)
     assert arm.with_parameters(L=1.0).shape("rod").size == (0.1, 1.0)
-    assert isinstance(arm.description.shapes[4].size[1], Expression)
+    assert isinstance(arm.description.shapes[4].size[1], ParameterExpression)
 
 
 def test_shapes_change_no_fingerprint(arm: es.Mechanism) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from batches import each
 from eslabon import paths
-from eslabon.algebra.arrays import cos, sin
+from eslabon.numerics.scalars import cos, sin
 from eslabon.paths.curve import Curve
 from paths.differences import away_from, derivative
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from eslabon import paths
-from eslabon.algebra import rotation_about, rotation_x, rotation_z
+from eslabon.numerics import rotation_about, rotation_x, rotation_z
 from eslabon.paths.orientation import Orientation
 from paths.differences import angular, away_from, derivative
 from randomness import seeded

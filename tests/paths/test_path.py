@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import eslabon as es
 from eslabon import paths
-from eslabon.algebra import pose, rotation_x, rotation_z
+from eslabon.numerics import pose, rotation_x, rotation_z
 from paths.differences import angular, away_from, derivative
 from randomness import examples, seeded
 

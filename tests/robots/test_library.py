@@ -18,7 +18,7 @@ from scipy.integrate import solve_ivp
 import eslabon as es
 from cases import MOBILITY
 from eslabon.coordinates.closing import close, jacobian_at
-from eslabon.kinematics.tree import on_body, placements
+from eslabon.formulas.kinematics.tree import on_body, placements
 from library_names import CLOSED, DETERMINED
 from oracles import Oracle, pin
 from randomness import seeded

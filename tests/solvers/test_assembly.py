@@ -35,7 +35,7 @@ def close_to(m, q, step):
     """q moved by a small step of velocities."""
     import casadi
 
-    from eslabon.kinematics.tree import coordinate_rates
+    from eslabon.formulas.kinematics.tree import coordinate_rates
     from eslabon.model.configuration import normalize as tidy
 
     x = casadi.SX.sym("q", m.nq)

@@ -5,8 +5,8 @@ import pytest
 
 import eslabon as es
 from eslabon import paths
-from eslabon.algebra import rotation_about, rotation_z
 from eslabon.model import KINDS
+from eslabon.numerics import rotation_about, rotation_z
 from eslabon.solvers.inverse import (
     InverseKinematicsError,
     SingularityWarning,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.algebra import pose as pose_of
-from eslabon.algebra import rotation_about
+from eslabon.numerics import pose as pose_of
+from eslabon.numerics import rotation_about
 from eslabon.solvers.inverse import inverse_motion
 from random_mechanisms import random_tree
 from randomness import seeded

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import brentq
 
 import eslabon as es
-from eslabon.algebra import rotation_z
 from eslabon.coordinates.partition import beside
 from eslabon.model import KINDS
 from eslabon.model.configuration import difference, integrate, velocity_names
+from eslabon.numerics import rotation_z
 from eslabon.solvers.singular_motions import in_words
 from random_mechanisms import random_closed, random_coordinates, random_tree
 from randomness import seeded

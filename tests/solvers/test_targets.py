@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.algebra import rotation_from_rotation_vector
 from eslabon.model.configuration import integrate
+from eslabon.numerics import rotation_from_rotation_vector
 from eslabon.solvers.targets import reach
 from eslabon.solvers.targets.target import plane
 from random_mechanisms import random_closed, random_tree

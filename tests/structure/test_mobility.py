@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eslabon import load, robots
-from eslabon.algebra import motion_exp
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.errors import AssemblyError
 from eslabon.model import Builder, Model
+from eslabon.numerics import motion_exp
 from eslabon.structure import degrees_of_freedom, mobility
 from eslabon.structure.screws import closed_configurations, joint_screws
 from randomness import examples, seeds

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eslabon.algebra import adjoint, bracket, motion_exp
+from eslabon.numerics import adjoint, bracket, motion_exp
 from eslabon.structure import SUBGROUPS, subgroup
 from eslabon.structure.subgroups import algebra, intersection, kernel, rank, span
 from randomness import examples, seeded, seeds

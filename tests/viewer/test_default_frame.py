@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.kinematics.frames import default_frame
+from eslabon.formulas.kinematics.frames import default_frame
 from eslabon.studies.choices import Choices
 from eslabon.studies.subject import Subject
 
 TESTS = Path(__file__).parents[1]
 URDF = sorted(TESTS.rglob("*.urdf"))
-FIVE_BAR = TESTS / "read" / "data" / "five_bar.yaml"
+FIVE_BAR = TESTS / "files" / "data" / "five_bar.yaml"
 
 
 def models_of(path):
@@ -24,7 +24,7 @@ def models_of(path):
 
 
 def read(name):
-    return es.load(TESTS / "read" / "data" / f"{name}.urdf")
+    return es.load(TESTS / "files" / "data" / f"{name}.urdf")
 
 
 def body_moves(m, frame):
@@ -72,7 +72,7 @@ def test_a_long_row_of_fixed_links_is_no_tip():
 
 def test_a_frame_on_the_ground_hides_no_condition():
     """A `world` frame must not take the place of the loops' condition, nor of the tool's."""
-    data = TESTS / "read" / "data"
+    data = TESTS / "files" / "data"
     plain, on_world = (es.load(data / f"{name}.urdf", loops=FIVE_BAR) for name in ("five_bar", "five_bar_on_world"))
     q = plain.home()
     assert on_world.conditions(q).parallel == pytest.approx(plain.conditions(q).parallel, abs=1e-12)

@@ -20,7 +20,8 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, shown
 from eslabon.export.equations import equations
-from eslabon.model.expressions import Expression, leaves
+from eslabon.model.parameter_expressions import ParameterExpression, leaves
+from eslabon.numerics.scalars import casadi
 
 LIMIT = 2_000
 ENDS = (*STORAGES, RESISTOR, FLOW_SINK)
@@ -76,7 +77,6 @@ class CausalPath:
     @cached_property
     def gain(self) -> Any:
         """The gain as a SymPy expression of the parameters, the graph's variables and, through storages, s."""
-        import casadi
         import sympy
 
         factor = casadi.densify(self.route.factor)
@@ -108,7 +108,9 @@ class CausalPath:
 def _varies(g: Graph, x: Element) -> bool:
     if x.kind not in (*TRANSFORMERS, *GYRATORS):
         return False
-    return any(n in g.signals for leaf in leaves(x.value) if isinstance(leaf, Expression) for n in leaf.names())
+    return any(
+        n in g.signals for leaf in leaves(x.value) if isinstance(leaf, ParameterExpression) for n in leaf.names()
+    )
 
 
 def path_factors(paths: Iterable[CausalPath], x: ArrayLike, u: ArrayLike | None, t: ArrayLike) -> Floats:

@@ -10,23 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from eslabon.algebra.arrays import casadi
-from eslabon.algebra.spatial import motion_transform, skew
 from eslabon.bonds.drawing import identifier, value
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, PORT, SUBMODEL
 from eslabon.bonds.rigid_bodies import TreeDrawing
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics.applied import CREEP, TOUCHING
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.kinematics.circuit import Circuit, circuits, held
-from eslabon.kinematics.tree import compose, fixed
+from eslabon.formulas.applied_loads import CREEP, TOUCHING
+from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, held
+from eslabon.formulas.kinematics.tree import compose, fixed
 from eslabon.model import GROUND, Coupling, End, Joint, Loop, Model, Spring, Wrench
-from eslabon.model.expressions import Number, call, parameter
+from eslabon.model.parameter_expressions import Number, call, parameter
+from eslabon.numerics.scalars import Expression, casadi
+from eslabon.numerics.spatial import motion_transform, skew
 
-SX = Any
 AXES = ("mx", "my", "mz", "fx", "fy", "fz")
 
 
@@ -114,7 +112,7 @@ class MechanismDrawing(TreeDrawing):
         ends = [self._point(end) for end in (spring.first, spring.second)]
         span = ends[1] - ends[0]
         along = (span / casadi.sqrt(casadi.dot(span, span) + TOUCHING)).T
-        rows: dict[str, SX] = {}
+        rows: dict[str, Expression] = {}
         for end, sign in ((spring.first, -1), (spring.second, 1)):
             own = sign * (along @ self.point_velocity(end.body, end.at.position))
             rows[end.body] = rows[end.body] + own if end.body in rows else own
@@ -136,7 +134,7 @@ class MechanismDrawing(TreeDrawing):
         if parts and not self.seen(f"span_{name}", rows, parts):
             raise ModelError(f"{self.name}: the spring '{spring.name}' has a length that never changes; take it away.")
 
-    def _point(self, end: End) -> SX:
+    def _point(self, end: End) -> Expression:
         R, p = self.placed[end.body]
         return p + R @ casadi.vertcat(*end.at.position)
 
@@ -191,7 +189,7 @@ class MechanismDrawing(TreeDrawing):
         sink = self._sink(f"coupling_{identifier(c.name)}", varying)
         self.two_port("MTF", f"ratio_{identifier(c.name)}", into, modulus, [sink])
 
-    def _sink(self, name: str, varying: SX) -> str:
+    def _sink(self, name: str, varying: Expression) -> str:
         """Where a row is held at zero; one that varies in time has a source of its own rate before it."""
         sink = self.element(name, EFFORT_SINK)
         if not casadi.sparsify(varying).nnz():

@@ -21,6 +21,7 @@ from eslabon.errors import InputError, ModelError, SingularityWarning, depth_of_
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model, as_model
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate.run_errors import SimulationError
 
 if TYPE_CHECKING:
@@ -147,9 +148,7 @@ class MechanismGraph(BondGraph):
 
 def _lengths(m: Model, q: Any) -> Any:
     """The lengths of springs that have a stiffness."""
-    import casadi
-
-    from eslabon.kinematics.tree import placements
+    from eslabon.formulas.kinematics.tree import placements
 
     placed, made = placements(m, q), []
     for spring in m.springs:

@@ -20,7 +20,7 @@ from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, JUNCTIONS, PORT, Bond, Element
 from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
-from eslabon.model.expressions import Expression
+from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.plotting import LIGHT
 from eslabon.structure.drawing import printable, shortened, text_width
 
@@ -150,12 +150,12 @@ def value_of(g: Graph, x: Element) -> str:
     if x.kind in JUNCTIONS:
         return shortened(x.name, LONGEST)
     if x.law is not None:
-        return shortened(f"law {x.law}" if isinstance(x.law, Expression) else "law", LONGEST)
+        return shortened(f"law {x.law}" if isinstance(x.law, ParameterExpression) else "law", LONGEST)
     if x.value is None or is_modulated(g, x):
         return ""
     if isinstance(x.value, tuple):
         return f"{len(x.value)}×{len(x.value[0])}"
-    if not isinstance(x.value, Expression):
+    if not isinstance(x.value, ParameterExpression):
         return f"{x.value:g}" if isinstance(x.value, float | int) else ""
     text = str(x.value)
     try:
@@ -169,7 +169,7 @@ def modulus_of(x: Element) -> str:
     """What modulates an element."""
     if isinstance(x.value, tuple):
         return f"{len(x.value)}×{len(x.value[0])} of states"
-    return shortened(str(x.value), LONGEST) if isinstance(x.value, Expression) else "of states"
+    return shortened(str(x.value), LONGEST) if isinstance(x.value, ParameterExpression) else "of states"
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class _Page:
             first, second = self._lines(x)
             cx, cy = self.at[x.name]
             top = cy - (LINE / 2 if second else 0)
-            tip = f"{x.kind} {printable(x.name)}" + (f": {x.value}" if isinstance(x.value, Expression) else "")
+            tip = f"{x.kind} {printable(x.name)}" + (f": {x.value}" if isinstance(x.value, ParameterExpression) else "")
             yield Writing(first, (cx, top), NAME, bold=x.kind in JUNCTIONS, tip=tip, role="element")
             if second:
                 yield Writing(second, (cx, top + LINE), SMALL, GREY, role="value")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, choice, count, finite, known_words, text
 from eslabon.arguments import names as words
 from eslabon.bond_graph.numbers import BondVariables, bond_variables, function, state
@@ -26,6 +25,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
+from eslabon.numerics.scalars import casadi
 from eslabon.pages.notebook import in_time
 from eslabon.plotting import by_unit, saved, time_figure
 from eslabon.simulate.adaptive import IMPLICIT

@@ -17,6 +17,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.junctions import BLOCKS, DERIVATIVE_BLOCKS, JunctionStructure, junction_structure
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
+from eslabon.numerics.scalars import casadi
 
 
 @displayed(only=("preference", "key", "blocks", "algebraic_loops"))
@@ -64,14 +65,12 @@ class Structure:
 
     def symbolic(self, block: str) -> Any:
         """A block as a SymPy matrix, in the names of parameters and of the graph's variables."""
-        import casadi as ca
-
         from eslabon.export import equations as printed
 
         matrix = self.casadi(block)
-        free = ca.symvar(matrix)
+        free = casadi.symvar(matrix)
         names = [s.name() for s in free]
-        f = ca.Function("block", [ca.vertcat(ca.SX(0, 1), *free)], [matrix], ["moduli"], [block])
+        f = casadi.Function("block", [casadi.vertcat(casadi.SX(0, 1), *free)], [matrix], ["moduli"], [block])
         (made,) = printed.equations(f, {"moduli": names} if names else None).expanded()
         return made
 

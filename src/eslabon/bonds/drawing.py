@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.items import RESERVED, Bond, Description, Element, Traced, Value
 from eslabon.compiler.program import read
-from eslabon.model.expressions import Expression, Number, call, parameter
+from eslabon.model.parameter_expressions import Number, ParameterExpression, call, parameter
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 LONGEST = 60  # operations of an entry that is written out
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -50,16 +49,16 @@ class _TooLong(Exception):
     pass
 
 
-def expression(x: SX, longest: int = LONGEST) -> Number:
+def expression(x: Expression, longest: int = LONGEST) -> Number:
     """A scalar of symbols written out, or `_TooLong`.
 
     >>> a = casadi.SX.sym("a")
     >>> expression(2 * casadi.sin(a) + 1)
-    Expression('2*sin(a) + 1')
+    ParameterExpression('2*sin(a) + 1')
     """
     left = longest
 
-    def written(x: SX) -> Number:
+    def written(x: Expression) -> Number:
         nonlocal left
         left -= 1
         if left < 0:
@@ -80,7 +79,7 @@ def expression(x: SX, longest: int = LONGEST) -> Number:
     return written(casadi.SX(x))
 
 
-def value(x: SX) -> Value:
+def value(x: Expression) -> Value:
     """A matrix of symbols as a value of an element: a matrix of numbers and expressions, or a traced function."""
     x = casadi.SX(x)
     try:
@@ -92,7 +91,7 @@ def value(x: SX) -> Value:
         return Traced(read(function).digest, function, tuple(parameter(s.name()) for s in free))
 
 
-def matrix_value(x: SX) -> Value:
+def matrix_value(x: Expression) -> Value:
     """The same, a matrix even of one entry: a field may be singular, which a single inertia must not be."""
     given = value(x)
     return given if isinstance(given, tuple | Traced) else ((given,),)
@@ -101,10 +100,12 @@ def matrix_value(x: SX) -> Value:
 def names_in(given: Value) -> set[str]:
     """What a value depends on."""
     if isinstance(given, tuple):
-        return {name for row in given for entry in row if isinstance(entry, Expression) for name in entry.names()}
+        return {
+            name for row in given for entry in row if isinstance(entry, ParameterExpression) for name in entry.names()
+        }
     if isinstance(given, Traced):
         return {name for argument in given.arguments for name in argument.names()}
-    return {*given.names()} if isinstance(given, Expression) else set()
+    return {*given.names()} if isinstance(given, ParameterExpression) else set()
 
 
 def identifier(name: str) -> str:
@@ -135,7 +136,7 @@ class Drawing:
         self.bonds[name] = Bond(name, tail, head)
         return self.bonds[name]
 
-    def two_port(self, kind: str, name: str, into: Sequence[str], modulus: SX, out: Sequence[str]) -> list[str]:
+    def two_port(self, kind: str, name: str, into: Sequence[str], modulus: Expression, out: Sequence[str]) -> list[str]:
         """A transformer, f_out = M^T f_in, or a gyrator, e_in = M f_out, from some elements to others, without the rows and
         columns that are zero; modulated where its modulus is not constant. The elements that it leads to come back."""
         M = casadi.sparsify(modulus)
@@ -153,7 +154,7 @@ class Drawing:
 
     def constant(self, name: str, given: Number) -> Number:
         """A number that a constitutive law may use: one that names what laws call their own becomes a parameter by itself."""
-        if not (isinstance(given, Expression) and {*given.names()} & {*RESERVED}):
+        if not (isinstance(given, ParameterExpression) and {*given.names()} & {*RESERVED}):
             return given
         self.parameters = (*self.parameters, (name, given))
         return parameter(name)

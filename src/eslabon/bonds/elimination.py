@@ -6,13 +6,10 @@ those the one that fills in least is taken (Markowitz).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 THRESHOLD = 1e-3  # of the largest entry in its row, for a pivot
 SINGULAR = 1e-12
 
@@ -21,7 +18,7 @@ class SingularError(Exception):
     """The matrix is singular whatever the symbols are."""
 
 
-def solve(A: SX, b: SX, definite: bool = False) -> SX:
+def solve(A: Expression, b: Expression, definite: bool = False) -> Expression:
     """x with A x = b, for one right-hand side or several; pivots of a definite matrix may be any on the diagonal.
 
     >>> a = casadi.SX.sym("a")
@@ -30,7 +27,7 @@ def solve(A: SX, b: SX, definite: bool = False) -> SX:
     """
     n = A.shape[0]
     numbers = sample(A)
-    rows = [{int(j): casadi.SX(A[i, j]) for j in np.flatnonzero(_structure(A)[i])} for i in range(n)]
+    rows = [{j: casadi.SX(A[i, j]) for j in np.flatnonzero(_structure(A)[i]).tolist()} for i in range(n)]
     right = [casadi.SX(b[i, :]) for i in range(n)]
     open_rows, open_columns, order = set(range(n)), set(range(n)), []
     scale = np.abs(np.diag(numbers)) if definite else np.full(n, np.abs(numbers).max(initial=0.0))
@@ -47,7 +44,7 @@ def solve(A: SX, b: SX, definite: bool = False) -> SX:
             right[k] = right[k] - factor * right[i]
             numbers[k] -= numeric * numbers[i]
             numbers[k, j] = 0.0
-    x: list[SX] = [casadi.SX(1, b.shape[1])] * n
+    x: list[Expression] = [casadi.SX(1, b.shape[1])] * n
     for i, j in reversed(order):
         rest = right[i]
         for c in rows[i]:
@@ -57,13 +54,13 @@ def solve(A: SX, b: SX, definite: bool = False) -> SX:
     return casadi.sparsify(casadi.vertcat(casadi.SX(0, b.shape[1]), *x))
 
 
-def _structure(A: SX) -> np.ndarray:
+def _structure(A: Expression) -> np.ndarray:
     """Where a matrix is not zero by structure."""
     made: np.ndarray = np.array(casadi.DM(A.sparsity(), 1).full(), dtype=bool)
     return made
 
 
-def sample(A: SX, seed: int = 1) -> np.ndarray:
+def sample(A: Expression, seed: int = 1) -> np.ndarray:
     """The numbers of a matrix for some values of its symbols."""
     free = casadi.symvar(A)
     values = np.random.default_rng(seed).uniform(0.3, 0.7, len(free))
@@ -74,7 +71,7 @@ def sample(A: SX, seed: int = 1) -> np.ndarray:
 
 def _pivot(
     numbers: np.ndarray,
-    rows: list[dict[int, SX]],
+    rows: list[dict[int, Expression]],
     open_rows: set[int],
     open_columns: set[int],
     scale: np.ndarray,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.evaluation import Evaluation, stacked
@@ -16,8 +15,8 @@ from eslabon.bonds.items import EFFORT_SINK, Element
 from eslabon.bonds.junctions import junction_structure
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 UNSOLVED = 1e-9  # of an algebraic loop that is not linear, relative to what enters it
 
 
@@ -36,44 +35,44 @@ def output_names(g: Graph) -> tuple[str, ...]:
     return junction_structure(g.plain).key["y"]
 
 
-def rates(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+def rates(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """x', and what algebraic loops that are not linear leave unsolved."""
     e = Evaluation.of_state(g, x, u, t)
     return [e.rates, e.residual]
 
 
-def outputs(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+def outputs(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """What the detectors measure."""
     e = Evaluation.of_state(g, x, u, t)
     return [e.combined(e.structure.matrix["y"]), e.residual]
 
 
-def bond_variables(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+def bond_variables(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """Efforts and flows of all bonds, in the order of the bonds."""
     e = Evaluation.of_state(g, x, u, t)
     rows = [casadi.vertcat(*(e.structure.rows[b, letter] for b in g.bonds)) for letter in "ef"]
     return [*(e.combined(own) for own in rows), e.residual]
 
 
-def energies(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+def energies(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """What each storage holds, in the order of `storages`."""
     e = Evaluation.of_state(g, x, u, t)
     return [stacked([e.held_by(x) for x in storages(g)])]
 
 
-def linearization(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+def linearization(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """A, B, C, D of the exact Jacobian, dependent storages included."""
     e = Evaluation.of_state(g, x, u, t)
     y = e.combined(e.structure.matrix["y"])
     return [*(casadi.densify(casadi.jacobian(f, v)) for f in (e.rates, y) for v in (x, u)), e.residual]
 
 
-def jacobian(g: Graph, x: SX, u: SX, t: SX) -> SX:
+def jacobian(g: Graph, x: Expression, u: Expression, t: Expression) -> Expression:
     """The derivative of x' by x, for implicit methods of integration."""
     return casadi.densify(casadi.jacobian(Evaluation.of_state(g, x, u, t).rates, x))
 
 
-def steady(g: Graph, X: SX, u: SX, t: SX) -> list[SX]:
+def steady(g: Graph, X: Expression, u: Expression, t: Expression) -> list[Expression]:
     """What must vanish in a steady state, with its derivatives by the energy variables X of all storages and by u.
 
     With derivative causality preferred, z(X) = B*(X) u (Morales, 4.194); of a storage that stays in integral causality,
@@ -88,14 +87,14 @@ def steady(g: Graph, X: SX, u: SX, t: SX) -> list[SX]:
     return [casadi.densify(x) for x in (rest, casadi.jacobian(rest, X), casadi.jacobian(rest, u))]
 
 
-def structure_block(g: Graph, x: SX, u: SX, t: SX, preference: str, block: str) -> SX:
+def structure_block(g: Graph, x: Expression, u: Expression, t: Expression, preference: str, block: str) -> Expression:
     """A block of the junction structure at a state."""
     return casadi.densify(
         Evaluation.of_state(g, x, u, t).filled(getattr(junction_structure(g.plain, preference), block))
     )
 
 
-def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+def fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """F, F_d, L, E, M and the rate of Z1 (Morales, 2.33-2.36, 2.46, 2.47, 4.91); of laws that are not linear, their
     derivatives."""
     e = Evaluation.of_state(g, x, u, t)
@@ -115,7 +114,7 @@ def fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))]
 
 
-def derivative_fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
+def derivative_fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """L_d and M_d of derivative causality, A* and B* of z_d = A* x_d' + B* u (Morales, 4.185-4.188), at a state."""
     e = Evaluation.of_state(g, x, u, t)
     c = causality(g.plain, "derivative")
@@ -132,20 +131,20 @@ def derivative_fields(g: Graph, x: SX, u: SX, t: SX) -> list[SX]:
     return [casadi.densify(matrix) for matrix in (L, M, *star)]
 
 
-def stacked_rows(e: Evaluation, names: tuple[str, ...]) -> SX:
+def stacked_rows(e: Evaluation, names: tuple[str, ...]) -> Expression:
     """Rows of bond variables by their names."""
     found = [e.g.signals[name] for name in names]
     return casadi.vertcat(*(e.structure.rows[bond.name, letter] for letter, bond in found))
 
 
-def dependence(g: Graph, x: SX, u: SX, t: SX) -> SX:
+def dependence(g: Graph, x: Expression, u: Expression, t: Expression) -> Expression:
     """E of E x' = S11 z + S12 D_out + S13 u + ...: 1 - S14 dx_d/dx, with all that x_d depends on, and - S14 dx_d/dx for sinks."""
     e = Evaluation.of_state(g, x, u, t)
     S14 = e.filled(e.structure.block("x_rate", "xd_rate"))
     return casadi.densify(e.own_rates - casadi.mtimes(S14, casadi.jacobian(e.xd, x)))
 
 
-def affine(g: Graph, x: SX, t: SX) -> list[SX]:
+def affine(g: Graph, x: Expression, t: Expression) -> list[Expression]:
     """f and g of x' = f(x) + g(x) u."""
     u = casadi.SX.sym("u", len(input_names(g)))
     made = Evaluation.of_state(g, x, u, t).rates

@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import Storage, causality
 from eslabon.bonds.elimination import SingularError, solve
@@ -25,9 +24,9 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
 from eslabon.bonds.junctions import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression
+from eslabon.model.parameter_expressions import ParameterExpression
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 NEWTON = 12  # iterations for an algebraic loop through laws that are not linear
 
 
@@ -37,31 +36,33 @@ class Evaluation:
     `energy` gives the energy variables: those in integral causality and perhaps, for a steady state, all.
     """
 
-    def __init__(self, g: Graph, energy: Mapping[str, SX], u: SX, t: SX, preference: str = "integral") -> None:
+    def __init__(
+        self, g: Graph, energy: Mapping[str, Expression], u: Expression, t: Expression, preference: str = "integral"
+    ) -> None:
         self.g, self.u_given, self.t = g, u, t
         self.structure = junction_structure(g.plain, preference)
         self.causality = self.structure.causality
         self._energy = dict(energy)
         self.steady = all(s.name in energy for s in self.causality.derivative)  # so that all rates are zero
-        self._signals: dict[str, SX] = {}
+        self._signals: dict[str, Expression] = {}
         self._pending: list[str] = []
         self.residual = casadi.SX(0)  # of algebraic loops solved by iteration
         self.sinks = [k for k, x in enumerate(self.structure.sources) if x.kind == EFFORT_SINK]
         self.multiplier_symbols = casadi.SX.sym("multiplier", len(self.sinks))
 
     @staticmethod
-    def of_state(g: Graph, x: SX, u: SX, t: SX) -> Evaluation:
+    def of_state(g: Graph, x: Expression, u: Expression, t: Expression) -> Evaluation:
         """At a state x of the graph with integral causality."""
         names = causality(g.plain).states
         return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t)
 
     # -- signals ------------------------------------------------------------------------------------------------
 
-    def value(self, expression: Any, own: Mapping[str, SX] | None = None) -> Any:
+    def value(self, expression: Any, own: Mapping[str, Expression] | None = None) -> Any:
         """The value of a number, an expression or a traced matrix of parameters, the time and variables of the graph."""
         if isinstance(expression, Traced):
             return expression.function(*(self.value(name) for name in expression.arguments))
-        if not isinstance(expression, Expression):
+        if not isinstance(expression, ParameterExpression):
             return expression
         own = own or {}
         return expression.evaluate(
@@ -87,7 +88,7 @@ class Evaluation:
                 self._pending.pop()
         return self._signals[name]
 
-    def _computed(self, letter: str, bond: Any) -> SX:
+    def _computed(self, letter: str, bond: Any) -> Expression:
         if letter in "ef":
             return self.variable((bond.name, letter))
         for s in (*self.causality.integral, *self.causality.derivative):
@@ -95,7 +96,7 @@ class Evaluation:
                 return self.energy_of(s)
         raise AssertionError(bond)  # a storage is in one of the two
 
-    def filled(self, matrix: SX) -> SX:
+    def filled(self, matrix: Expression) -> Expression:
         """A matrix of the junction structure with the values of its moduli."""
         free = casadi.symvar(matrix)
         if not free:
@@ -103,7 +104,7 @@ class Evaluation:
         values = [casadi.densify(casadi.SX(self.signal(s.name()))) for s in free]
         return casadi.substitute([matrix], free, values)[0]
 
-    def variable(self, v: Variable) -> SX:
+    def variable(self, v: Variable) -> Expression:
         """An effort or flow; one that depends on rates of storages in derivative causality cannot be a signal."""
         row = self.structure.rows[v]
         groups = {group: row[:, place] for group, place in self.structure.columns.items()}
@@ -119,14 +120,14 @@ class Evaluation:
                     total = total + self.filled(groups[group][k]) * self._column(group, k)
         return total
 
-    def _column(self, group: str, k: int) -> SX:
+    def _column(self, group: str, k: int) -> Expression:
         if group == "z":
             return self.co_energy_of(self.causality.integral[k])
         return self.source(k) if group == "u" else self.D_out[k]
 
     # -- fields -------------------------------------------------------------------------------------------------
 
-    def energy_of(self, s: Storage) -> SX:
+    def energy_of(self, s: Storage) -> Expression:
         """p or q of a storage."""
         if s.name not in self._energy:
             own, integral = self._ports(s.element)
@@ -144,9 +145,9 @@ class Evaluation:
         known = {*self.causality.states, *self.g.values, TIME}
         return not self.structure.block("zd", "xd_rate").nnz() and {s.name() for s in casadi.symvar(rows)} <= known
 
-    def _all_dependent(self) -> dict[str, SX]:
+    def _all_dependent(self) -> dict[str, Expression]:
         """The energy variables of all storages in derivative causality at once, which keeps what they have in common."""
-        made: dict[str, SX] = {}
+        made: dict[str, Expression] = {}
         for x in dict.fromkeys(s.element for s in self.causality.derivative if not any(self._ports(s.element)[1])):
             places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
             own = laws.answers(x, self.imposed[places], [False] * len(places), self.value)
@@ -154,11 +155,11 @@ class Evaluation:
         return made
 
     @cached_property
-    def imposed(self) -> SX:
+    def imposed(self) -> Expression:
         """Co-energy variables of the storages in derivative causality, as the junction structure imposes them."""
         return self.combined(self.structure.matrix["zd"])
 
-    def held_by(self, x: Element) -> SX:
+    def held_by(self, x: Element) -> Expression:
         """The energy of a storage; of a linear one in derivative causality by what is imposed on it, as its matrix may be
         singular."""
         energy = stacked(self.energies(x))
@@ -167,7 +168,7 @@ class Evaluation:
         places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
         return casadi.dot(self.imposed[places], energy) / 2
 
-    def energies(self, x: Element) -> list[SX]:
+    def energies(self, x: Element) -> list[Expression]:
         """The energy variables of a storage in the order of its ports."""
         return [self.energy_of(s) for s in self._ports(x)[0]]
 
@@ -175,7 +176,7 @@ class Evaluation:
         """The ports of a storage in their order, and which of them have integral causality."""
         return self.causality.storages(x, self.g.ports[x.name])
 
-    def _given(self, own: list[Storage], integral: list[bool]) -> SX:
+    def _given(self, own: list[Storage], integral: list[bool]) -> Expression:
         """What is given at each port of a storage: its energy variable, or a co-energy variable that is imposed on it."""
         parts = [
             self.energy_of(s) if known else self.variable((s.port.bond.name, s.letters[1]))
@@ -183,7 +184,7 @@ class Evaluation:
         ]
         return casadi.vertcat(*parts)
 
-    def co_energy_of(self, s: Storage) -> SX:
+    def co_energy_of(self, s: Storage) -> Expression:
         """f or e of a storage whose energy variable is known, or the flow that is a state itself."""
         if s.element.kind == FLOW_SINK:
             return self._energy[s.name]
@@ -194,7 +195,7 @@ class Evaluation:
         return laws.co_energy(s.element, energy, self.value)[own.index(s)]
 
     @cached_property
-    def _coupled(self) -> Mapping[str, SX]:
+    def _coupled(self) -> Mapping[str, Expression]:
         """Co-energy variables of fields that have both causalities: each depends on what the others impose."""
         names = [s.name for s in self.causality.integral if not all(self._ports(s.element)[1])]
         w = casadi.SX.sym("w", len(names))
@@ -210,13 +211,13 @@ class Evaluation:
         made = solve(slope, -casadi.substitute(rest, w, casadi.SX.zeros(len(names))))
         return {name: made[k] for k, name in enumerate(names)}
 
-    def answered(self, name: str) -> SX:
+    def answered(self, name: str) -> Expression:
         """The co-energy variable that a field answers with at a port in integral causality."""
         s = next(s for s in self.causality.integral if s.name == name)
         own, integral = self._ports(s.element)
         return laws.answers(s.element, self._given(own, integral), integral, self.value)[own.index(s)]
 
-    def source(self, k: int) -> SX:
+    def source(self, k: int) -> Expression:
         """What a source imposes: an input, or a value of its own."""
         x = self.structure.sources[k]
         if x.kind == EFFORT_SINK:
@@ -226,26 +227,26 @@ class Evaluation:
         return self.u_given[[y.name for y in self.structure.sources if y.is_input].index(x.name)]
 
     @cached_property
-    def z(self) -> SX:
+    def z(self) -> Expression:
         return stacked([self.co_energy_of(s) for s in self.causality.integral])
 
     @cached_property
-    def zd(self) -> SX:
+    def zd(self) -> Expression:
         """Co-energy variables by the laws of the storages in derivative causality."""
         return stacked([self.co_energy_of(s) for s in self.causality.derivative])
 
     @cached_property
-    def xd(self) -> SX:
+    def xd(self) -> Expression:
         return stacked([self.energy_of(s) for s in self.causality.derivative])
 
     @cached_property
-    def u(self) -> SX:
+    def u(self) -> Expression:
         return stacked([self.source(k) for k in range(len(self.structure.sources))])
 
     # -- dissipation --------------------------------------------------------------------------------------------
 
     @cached_property
-    def D_out(self) -> SX:
+    def D_out(self) -> Expression:
         """What resistors answer, algebraic loops solved: D_in = d + S22 D_out, D_out = L(D_in)."""
         if RESISTOR in self._pending:
             raise ModelError(
@@ -258,7 +259,7 @@ class Evaluation:
         finally:
             self._pending.pop()
 
-    def _answered(self) -> SX:
+    def _answered(self) -> Expression:
         S21, S22, S23 = (self.filled(self.structure.block("D_in", group)) for group in ("z", "D_out", "u"))
         self._refuse_rates_at_resistors()
         d = self._times(S21, "z") + self._times(S23, "u")
@@ -276,7 +277,7 @@ class Evaluation:
     def _units(self) -> list[list[int]]:
         return self.structure.resistor_places
 
-    def answers(self, members: list[int], given: SX) -> SX:
+    def answers(self, members: list[int], given: Expression) -> Expression:
         """What the resistors at some places answer to what they are given."""
         made = []
         for unit, (x, ports) in zip(self._units, self.structure.resistors, strict=True):
@@ -286,7 +287,7 @@ class Evaluation:
                 made.append((unit[0], laws.dissipated(x, own, letters, self.value)))
         return casadi.vertcat(*(answer for _, answer in sorted(made, key=lambda pair: pair[0])))
 
-    def stored_by_co_energy(self) -> SX:
+    def stored_by_co_energy(self) -> Expression:
         """The derivative of x_d by z_d."""
         zd, parts = casadi.SX.sym("zd", len(self.causality.derivative)), [casadi.SX(0, 1)]
         for x in dict.fromkeys(s.element for s in self.causality.derivative):
@@ -299,7 +300,7 @@ class Evaluation:
         made = casadi.jacobian(casadi.vertcat(*parts), zd)
         return casadi.substitute(made, zd, self.combined(self.structure.matrix["zd"])) if zd.numel() else made
 
-    def _loop(self, members: list[int], S: SX, d: SX) -> SX:
+    def _loop(self, members: list[int], S: Expression, d: Expression) -> Expression:
         """D_out of an algebraic loop: one solution of linear equations, or Newton's iteration where a law is not linear."""
         D = casadi.SX.sym("D", len(members))
         answer = self.answers(members, D)
@@ -315,7 +316,7 @@ class Evaluation:
         except SingularError:
             raise ModelError(f"{self.g.name}: the algebraic loop through {names} has no solution.") from None
         linear = not casadi.depends_on(slope, D)
-        found: SX = casadi.densify(d)
+        found: Expression = casadi.densify(d)
         for _ in range(1 if linear else NEWTON):
             found = casadi.densify(found - casadi.substitute(step, D, found))
         if not linear:
@@ -331,7 +332,7 @@ class Evaluation:
                 "they depend on; give the laws inverses, or put a storage between."
             )
 
-    def _times(self, block: SX, group: str) -> SX:
+    def _times(self, block: Expression, group: str) -> Expression:
         if group != "u":
             return casadi.mtimes(block, getattr(self, group))
         used = sorted(set(block.sparsity().get_triplet()[1]))  # other sources may be modulated by what is computed here
@@ -340,37 +341,37 @@ class Evaluation:
     # -- rates --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def forces(self) -> SX:
+    def forces(self) -> Expression:
         """S11 z + S12 D_out + S13 u: rates without those that storages in derivative causality add."""
         total = casadi.SX(self.causality.order, 1)
         for group in ("z", "D_out", "u"):
             total += self._times(self.in_rates(group), group)
         return total
 
-    def in_rates(self, group: str) -> SX:
+    def in_rates(self, group: str) -> Expression:
         """The rows of x' and the columns of a group."""
         return self._rows_of_rates[:, self.structure.columns[group]]
 
     @cached_property
-    def _rows_of_rates(self) -> SX:
+    def _rows_of_rates(self) -> Expression:
         return self.filled(self.structure.matrix["x_rate"])
 
     @cached_property
-    def x(self) -> SX:
+    def x(self) -> Expression:
         return stacked([self._energy[s.name] for s in self.causality.integral])
 
     @cached_property
-    def rates(self) -> SX:
+    def rates(self) -> Expression:
         """x'."""
         return self.solution[0]
 
     @property
-    def multipliers(self) -> SX:
+    def multipliers(self) -> Expression:
         """The efforts of residual sinks that hold their flows at zero."""
         return self.solution[1]
 
     @cached_property
-    def solution(self) -> tuple[SX, SX]:
+    def solution(self) -> tuple[Expression, Expression]:
         """x' and the multipliers."""
         open_ones, _ = self._implicit()
         rates = casadi.SX(self.forces)
@@ -399,7 +400,7 @@ class Evaluation:
         touched |= {k for k, s in enumerate(self.causality.integral) if s.element.kind == FLOW_SINK}
         return sorted(touched), [k for k in range(self.causality.order) if k not in touched]
 
-    def implicit_equations(self, rates: SX) -> tuple[SX, SX]:
+    def implicit_equations(self, rates: Expression) -> tuple[Expression, Expression]:
         """E and r of E x' = r for the states that `_implicit` gives, where the other rates are known."""
         open_ones, _ = self._implicit()
         S14 = self.in_rates("xd_rate")
@@ -412,12 +413,12 @@ class Evaluation:
         )
 
     @property
-    def own_rates(self) -> SX:
+    def own_rates(self) -> Expression:
         """What E is without storages in derivative causality: one for a storage, nothing for a sink whose flow is a state."""
         own = [0.0 if s.element.kind == FLOW_SINK else 1.0 for s in self.causality.integral]
         return casadi.diag(casadi.SX(own))
 
-    def _drift(self, y: SX, rates: SX) -> SX:
+    def _drift(self, y: Expression, rates: Expression) -> Expression:
         """The rate of what depends on states and the time, but for the part of the states that `_implicit` gives."""
         _, known = self._implicit()
         if not y.numel():
@@ -430,7 +431,7 @@ class Evaluation:
         """Whether E is symmetric: where all its states are flows of sinks it is that of their kinetic energy."""
         return all(self.causality.integral[k].element.kind == FLOW_SINK for k in self._implicit()[0])
 
-    def _constrained(self, E: SX, right: SX, rates: SX) -> tuple[SX, SX]:
+    def _constrained(self, E: Expression, right: Expression, rates: Expression) -> tuple[Expression, Expression]:
         """The rates and multipliers for which the rates of the sinks' flows vanish: E x' = r + G m, C x' = d."""
         open_ones, _ = self._implicit()
         places = [self.g.ports[self.structure.sources[k].name][0].bond.name for k in self.sinks]
@@ -452,7 +453,7 @@ class Evaluation:
             found = solve(casadi.sparsify(whole), casadi.vertcat(right, d))
             return found[:n], found[n:]
 
-    def _refuse_input_rates(self, block: SX) -> None:
+    def _refuse_input_rates(self, block: Expression) -> None:
         """Where the rate of an input would be needed."""
         by_u = casadi.jacobian(self.xd, self.u_given)
         if not casadi.mtimes(block, by_u).nnz():
@@ -465,18 +466,18 @@ class Evaluation:
         )
 
     @cached_property
-    def xd_rate(self) -> SX:
+    def xd_rate(self) -> Expression:
         """Rates of the energy variables in derivative causality."""
         if self.steady:
             return casadi.SX(len(self.causality.derivative), 1)
         return self.rate_along(self.xd, self.rates)
 
-    def rate_along(self, y: SX, rates: SX) -> SX:
+    def rate_along(self, y: Expression, rates: Expression) -> Expression:
         """The rate of what depends on states and the time."""
         made = casadi.jtimes(casadi.densify(y), self.x, rates) if y.numel() else y
         return made + casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1)) if casadi.depends_on(y, self.t) else made
 
-    def combined(self, rows: SX) -> SX:
+    def combined(self, rows: Expression) -> Expression:
         """Rows of the junction structure times what fields and sources give."""
         filled, total = self.filled(rows), casadi.SX(rows.shape[0], 1)
         for group, place in self.structure.columns.items():
@@ -490,5 +491,5 @@ class Evaluation:
         return casadi.densify(total)
 
 
-def stacked(numbers: list[SX]) -> SX:
+def stacked(numbers: list[Expression]) -> Expression:
     return casadi.vertcat(casadi.SX(0, 1), *numbers)

@@ -14,8 +14,8 @@ from eslabon.bonds.submodels import flatten, with_parameter
 from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, shown
-from eslabon.model.expressions import Expression, dependency_order, number
 from eslabon.model.memory import Table
+from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, number
 
 WORDS = {"e": "effort", "f": "flow", "p": "momentum", "q": "displacement"}
 
@@ -188,7 +188,7 @@ class Graph:
         >>> sorted(es.BondGraph.load("morales_puma").parameters)[:3]
         ['R1', 'R2', 'c1']
         """
-        return Table({n: x for n, x in self._definitions.items() if not isinstance(x, Expression)})
+        return Table({n: x for n, x in self._definitions.items() if not isinstance(x, ParameterExpression)})
 
     @cached_property
     def _definitions(self) -> dict[str, Any]:
@@ -223,7 +223,7 @@ class Graph:
         description = self.description
         for name, x in values.items():
             value = number(x, f"parameter '{name}'")
-            if isinstance(value, Expression):
+            if isinstance(value, ParameterExpression):
                 raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {shown(x)}.")
             description = with_parameter(description, name, value)
         return self.of(description)
@@ -292,7 +292,7 @@ class Graph:
         eslabon.errors.ModelError: morales_puma: there is no parameter 'ixx'; did you mean 'ix'?
         """
         for name in words(names, "names"):
-            if isinstance(self._definitions.get(name), Expression):
+            if isinstance(self._definitions.get(name), ParameterExpression):
                 raise ModelError(
                     f"{self.name}: parameter '{name}' is defined as '{self._definitions[name]}'; change what it is made of."
                 )

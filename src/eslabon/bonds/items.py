@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from eslabon.displays import displayed
-from eslabon.model.expressions import Expression, Number
+from eslabon.model.parameter_expressions import Number, ParameterExpression
 
 SOURCES, STORAGES, RESISTOR = ("Se", "Sf", "MSe", "MSf"), ("I", "C"), "R"
 TRANSFORMERS, GYRATORS, JUNCTIONS = ("TF", "MTF"), ("GY", "MGY"), ("0", "1")
@@ -63,7 +63,7 @@ class Traced:
 
     digest: str
     function: Any = field(compare=False, repr=False)
-    arguments: tuple[Expression, ...] = ()
+    arguments: tuple[ParameterExpression, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:

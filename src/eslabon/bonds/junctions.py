@@ -22,16 +22,15 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import Causality, Storage, causality
 from eslabon.bonds.elimination import SingularError, sample, solve
 from eslabon.bonds.graph import Graph, Port
 from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression
 from eslabon.model.memory import per_model
+from eslabon.model.parameter_expressions import ParameterExpression
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 Variable = tuple[str, str]  # a bond, and "e" or "f"
 GROUPS = ("z", "D_out", "u", "xd_rate")
 ROWS = ("x_rate", "D_in", "zd", "y")
@@ -60,18 +59,18 @@ class JunctionStructure:
     key: Mapping[str, tuple[str, ...]]
     resistors: tuple[tuple[Element, tuple[Port, ...]], ...]
     sources: tuple[Element, ...]
-    symbols: Mapping[str, SX]
-    rows: Mapping[Variable, SX]
-    matrix: Mapping[str, SX]  # the rows of x_rate, D_in, zd and y
+    symbols: Mapping[str, Expression]
+    rows: Mapping[Variable, Expression]
+    matrix: Mapping[str, Expression]  # the rows of x_rate, D_in, zd and y
 
-    def __getattr__(self, name: str) -> SX:
+    def __getattr__(self, name: str) -> Expression:
         """A block by its name, such as S11."""
         places = {**BLOCKS, **DERIVATIVE_BLOCKS}
         if name not in places:
             raise AttributeError(f"the junction structure has no {name!r}; its blocks are {', '.join(places)}.")
         return self.block(*places[name])
 
-    def block(self, row: str, column: str) -> SX:
+    def block(self, row: str, column: str) -> Expression:
         """The rows of one key vector and the columns of another."""
         return self.matrix[row][:, self.columns[column]]
 
@@ -103,7 +102,7 @@ class JunctionStructure:
         return made
 
 
-def ordered_loops(S22: SX, units: list[list[int]]) -> list[list[int]]:
+def ordered_loops(S22: Expression, units: list[list[int]]) -> list[list[int]]:
     """Places of D_in that depend on one another, in an order in which each depends on those before."""
     order: nx.DiGraph[int] = nx.DiGraph()
     order.add_nodes_from(range(len(units)))
@@ -132,9 +131,9 @@ class Derivation:
         self.resistors = tuple((x, g.ports[x.name]) for x in g.elements.values() if x.kind == RESISTOR)
         self.sources = tuple(x for x in g.elements.values() if x.is_source)
         self.detectors = tuple(x for x in g.elements.values() if x.kind in DETECTORS)
-        self.symbols: dict[str, SX] = {}
+        self.symbols: dict[str, Expression] = {}
         self.given: dict[Variable, int] = {}
-        self.moduli: dict[str, SX] = {}
+        self.moduli: dict[str, Expression] = {}
 
     def structure(self) -> JunctionStructure:
         key = self.mark_columns()
@@ -178,9 +177,9 @@ class Derivation:
 
     # -- what each variable is made of --------------------------------------------------------------------------
 
-    def _rows(self, width: int) -> dict[Variable, SX]:
+    def _rows(self, width: int) -> dict[Variable, Expression]:
         """Every bond variable in terms of the columns; loops in the junction structure itself are solved."""
-        rows: dict[Variable, SX] = {}
+        rows: dict[Variable, Expression] = {}
         for variable, place in self.given.items():
             rows[variable] = casadi.SX(1, width)
             rows[variable][place] = 1
@@ -197,15 +196,15 @@ class Derivation:
                 rows |= self._solved(members, parts, rows, width)
         return rows
 
-    def parts(self) -> dict[Variable, list[tuple[SX, Variable]]]:
+    def parts(self) -> dict[Variable, list[tuple[Expression, Variable]]]:
         """Each bond variable that no field and no source gives, by the variables next to it."""
         variables = [(b, letter) for b in self.g.bonds for letter in "ef"]
         return {v: self._parts(*v) for v in variables if v not in self.given}
 
     def _solved(
-        self, members: list[Variable], parts: Mapping[Variable, Sequence[tuple[SX, Variable]]], rows: Mapping[Variable, SX],
+        self, members: list[Variable], parts: Mapping[Variable, Sequence[tuple[Expression, Variable]]], rows: Mapping[Variable, Expression],
         width: int,
-    ) -> dict[Variable, SX]:  # fmt: skip
+    ) -> dict[Variable, Expression]:  # fmt: skip
         """Variables that depend on one another through junctions alone."""
         n = len(members)
         A, b = casadi.SX.eye(n), casadi.SX(n, width)
@@ -229,7 +228,7 @@ class Derivation:
         bond, end = self.g.bonds[variable[0]], self.causality.strokes[variable[0]]
         return (bond.tail if end == bond.head else bond.head) if variable[1] == "e" else end
 
-    def _parts(self, b: str, letter: str) -> list[tuple[SX, Variable]]:
+    def _parts(self, b: str, letter: str) -> list[tuple[Expression, Variable]]:
         """A bond variable by the element that gives it."""
         bond, name = self.g.bonds[b], self.giver((b, letter))
         x = self.g.elements[name]
@@ -244,7 +243,7 @@ class Derivation:
         bond = self.g.bonds[variable[0]]
         return bool(bond.signal) and bond.tail == name and variable[1] != bond.signal[0]
 
-    def _at_junction(self, x: Element, port: Port, letter: str) -> list[tuple[SX, Variable]]:
+    def _at_junction(self, x: Element, port: Port, letter: str) -> list[tuple[Expression, Variable]]:
         """The common variable from the bond that brings it; that bond's other variable by the sum of the others."""
         common = "e" if x.kind == "0" else "f"
         ports = self.g.ports[x.name]
@@ -254,7 +253,7 @@ class Derivation:
         others = [p for p in ports if p.bond is not port.bond]
         return [(casadi.SX(-port.sign * p.sign), (p.bond.name, letter)) for p in others]
 
-    def _through(self, x: Element, port: Port) -> list[tuple[SX, Variable]]:
+    def _through(self, x: Element, port: Port) -> list[tuple[Expression, Variable]]:
         """Across a transformer, e_in = M e_out and f_out = M^T f_in, or a gyrator, e_in = M f_out and e_out = M^T f_in."""
         M = self._modulus(x)
         into = [p for p in self.g.ports[x.name] if p.into]
@@ -270,31 +269,31 @@ class Derivation:
         letter = OTHER[gives] if turns else gives
         return [(row[k], (p.bond.name, letter)) for k, p in enumerate(other) if row.sparsity().has_nz(0, k)]
 
-    def _modulus(self, x: Element) -> SX:
+    def _modulus(self, x: Element) -> Expression:
         if x.name not in self.moduli:
             self.moduli[x.name] = self._traced_modulus(x)
         return self.moduli[x.name]
 
-    def _traced_modulus(self, x: Element) -> SX:
+    def _traced_modulus(self, x: Element) -> Expression:
         if isinstance(x.value, Traced):
             return casadi.sparsify(x.value.function(*(self.symbolic(name) for name in x.value.arguments)))
         entries = x.value if isinstance(x.value, tuple) else ((x.value,),)
         return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(self.symbolic(e) for e in row)) for row in entries)))
 
-    def symbolic(self, value: Any) -> SX:
+    def symbolic(self, value: Any) -> Expression:
         """A number or an expression in the symbols of its names."""
-        if not isinstance(value, Expression):
+        if not isinstance(value, ParameterExpression):
             return casadi.SX(value)
         return casadi.SX(value.evaluate({name: self.symbol(name) for name in value.names()}))
 
-    def symbol(self, name: str) -> SX:
+    def symbol(self, name: str) -> Expression:
         """That of a parameter, the time, or a variable of the graph."""
         return self.symbols.setdefault(name, casadi.SX.sym(name))
 
 
-def _without_zeros(rows: dict[Variable, SX]) -> dict[Variable, SX]:
+def _without_zeros(rows: dict[Variable, Expression]) -> dict[Variable, Expression]:
     """Rows without the entries that vanish whatever the moduli are, such as sin(q) p cos(q) - cos(q) p sin(q)."""
-    whole: SX = casadi.vertcat(*rows.values())
+    whole: Expression = casadi.vertcat(*rows.values())
     structure = np.array(casadi.DM(whole.sparsity(), 1).full(), dtype=bool)
     size = np.abs(np.stack([sample(whole, seed) for seed in range(SAMPLES)])).max(axis=0)
     for i, k in np.argwhere(structure & (size < ROUND_OFF)).tolist():
@@ -303,14 +302,16 @@ def _without_zeros(rows: dict[Variable, SX]) -> dict[Variable, SX]:
     return {v: whole[i, :] for i, v in enumerate(rows)}
 
 
-def _combined(parts: Sequence[tuple[SX, Variable]], rows: Mapping[Variable, SX], width: int) -> SX:
+def _combined(
+    parts: Sequence[tuple[Expression, Variable]], rows: Mapping[Variable, Expression], width: int
+) -> Expression:
     total = casadi.SX(1, width)
     for factor, v in parts:
         total = total + factor * rows[v]
     return casadi.sparsify(total)
 
 
-def _inverse(M: SX, x: Element) -> SX:
+def _inverse(M: Expression, x: Element) -> Expression:
     if M.shape[0] != M.shape[1]:
         noun = "transformer" if x.kind in TRANSFORMERS else "gyrator"
         raise ModelError(

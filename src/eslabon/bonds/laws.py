@@ -11,18 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.items import OWN_LETTERS, RESISTOR, Element, Law, Traced
 from eslabon.bonds.validation import resistor_input
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression
+from eslabon.model.parameter_expressions import ParameterExpression
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 Valued = Callable[..., Any]  # the value of an expression, with names of its own
 
 
-def answers(x: Element, given: SX, integral: list[bool], value: Valued) -> SX:
+def answers(x: Element, given: Expression, integral: list[bool], value: Valued) -> Expression:
     """What a storage answers port by port: in integral causality the co-energy variable to the energy variable, f to p or e to
     q, else the energy variable to the co-energy variable."""
     if x.law is not None:
@@ -32,12 +31,12 @@ def answers(x: Element, given: SX, integral: list[bool], value: Valued) -> SX:
     return _linear(x, given, [not own for own in integral], value)
 
 
-def co_energy(x: Element, energy: SX, value: Valued) -> SX:
+def co_energy(x: Element, energy: Expression, value: Valued) -> Expression:
     """f of p for an inertia, e of q for a compliance, at all ports."""
     return answers(x, energy, [True] * energy.shape[0], value)
 
 
-def dissipated(x: Element, given: SX, letters: list[str], value: Valued) -> SX:
+def dissipated(x: Element, given: Expression, letters: list[str], value: Valued) -> Expression:
     """e of f or f of e for a resistor, by what it is given at each port."""
     if x.law is not None:
         own = x.law if resistor_input(x) == letters[0] else x.inverse
@@ -46,13 +45,13 @@ def dissipated(x: Element, given: SX, letters: list[str], value: Valued) -> SX:
     return _linear(x, given, [letter == "f" for letter in letters], value)
 
 
-def written(x: Element, own: SX, value: Valued) -> SX:
+def written(x: Element, own: Expression, value: Valued) -> Expression:
     """The law of an element as it is written, of its own variable."""
     assert x.law is not None
     return casadi.SX(_said(x.law, resistor_input(x) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0], own, value))
 
 
-def energy(x: Element, own: SX, value: Valued) -> SX:
+def energy(x: Element, own: Expression, value: Valued) -> Expression:
     """What a storage holds: the integral of the co-energy variable from zero, by Gauss's rule where the law is a function.
 
     The rule with 20 points is exact for polynomials up to degree 39.
@@ -64,22 +63,22 @@ def energy(x: Element, own: SX, value: Valued) -> SX:
     return sum(parts[1:], parts[0]) * own
 
 
-def _said(law: Law, letter: str, given: SX, value: Valued) -> SX:
+def _said(law: Law, letter: str, given: Expression, value: Valued) -> Expression:
     if isinstance(law, Traced):
         return law.function(given)
-    return casadi.SX(value(law, {letter: given}) if isinstance(law, Expression) else law)
+    return casadi.SX(value(law, {letter: given}) if isinstance(law, ParameterExpression) else law)
 
 
-def matrix(x: Element, value: Valued) -> SX:
+def matrix(x: Element, value: Valued) -> Expression:
     """The value of an element as a matrix."""
     if isinstance(x.value, Traced):
-        return casadi.sparsify(value(x.value))
+        return casadi.sparsify(casadi.SX(value(x.value)))
     if not isinstance(x.value, tuple):
         return casadi.SX(value(x.value))
     return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(casadi.SX(value(e)) for e in row)) for row in x.value)))
 
 
-def _linear(x: Element, given: SX, direct: list[bool], value: Valued) -> SX:
+def _linear(x: Element, given: Expression, direct: list[bool], value: Valued) -> Expression:
     """y = K g where the law is taken as it is written, e = R f, p = I f, q = C e, and its inverse at the other ports.
 
     With b for the latter, g_b = K_ba g_a + K_bb y_b and y_a = K_aa g_a + K_ab y_b.
@@ -99,7 +98,7 @@ def _linear(x: Element, given: SX, direct: list[bool], value: Valued) -> SX:
     return made
 
 
-def _quotient(x: Element, given: SX, value: Valued) -> SX:
+def _quotient(x: Element, given: Expression, value: Valued) -> Expression:
     divisor = value(x.value)
     if isinstance(divisor, float) and divisor == 0:
         noun = "resistance" if x.kind == RESISTOR else "inertia" if x.kind == "I" else "compliance"

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
@@ -26,10 +25,10 @@ from eslabon.bonds.rewriting import Rewriting
 from eslabon.bonds.validation import resistor_input
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression, Number, leaves, number, parameter
 from eslabon.model.memory import per_model
+from eslabon.model.parameter_expressions import Number, ParameterExpression, leaves, number, parameter
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 STILL = 1e-9
 Terms = dict[str, float]  # what is added to an effort or a flow: factors of the graph's variables
 
@@ -49,7 +48,7 @@ def keys(g: Graph) -> tuple[Key, ...]:
     return tuple(key for key, _ in _coefficients(g))
 
 
-def coefficients(g: Graph, x: SX, u: SX, t: SX) -> SX:
+def coefficients(g: Graph, x: Expression, u: Expression, t: Expression) -> Expression:
     """Their values at a state, in the order of `keys`, and after them d/dx (dx_d/dx x' + dx_d/dt), row by row, and the same of the
     flows that residual sinks hold."""
     e = Evaluation.of_state(g, x, u, t)
@@ -81,12 +80,14 @@ COEFFICIENTS = Formula(
 
 def _names(g: Graph, item: Any) -> list[str]:
     """The variables of the graph in an element's value or law."""
-    found = [n for leaf in leaves(item) if isinstance(leaf, Expression) for n in leaf.names() if n in g.signals]
+    found = [
+        n for leaf in leaves(item) if isinstance(leaf, ParameterExpression) for n in leaf.names() if n in g.signals
+    ]
     return list(dict.fromkeys(found))
 
 
 def _timed(item: Any) -> bool:
-    return any(isinstance(leaf, Expression) and "t" in leaf.names() for leaf in leaves(item))
+    return any(isinstance(leaf, ParameterExpression) and "t" in leaf.names() for leaf in leaves(item))
 
 
 def _varies(g: Graph, x: Element) -> bool:
@@ -94,16 +95,16 @@ def _varies(g: Graph, x: Element) -> bool:
     return x.law is None and x.value is not None and (bool(_names(g, x.value)) or _timed(x.value))
 
 
-def _coefficients(g: Graph) -> Iterator[tuple[Key, SX]]:
-    symbols: dict[str, SX] = {}
+def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
+    symbols: dict[str, Expression] = {}
 
-    def symbol(name: str) -> SX:
+    def symbol(name: str) -> Expression:
         return symbols.setdefault(name, casadi.SX.sym(name))
 
-    def value(expression: Any, own: Mapping[str, SX] | None = None) -> Any:
+    def value(expression: Any, own: Mapping[str, Expression] | None = None) -> Any:
         if isinstance(expression, Traced):
             return expression.function(*(value(name) for name in expression.arguments))
-        if not isinstance(expression, Expression):
+        if not isinstance(expression, ParameterExpression):
             return expression
         own = own or {}
         return expression.evaluate({n: own[n] if n in own else symbol(n) for n in expression.names()})
@@ -184,7 +185,7 @@ class _Linear:
     def _source(self, x: Element) -> None:
         """What it imposes does not deviate, unless it is modulated."""
         value = _combination(self._slopes(x))
-        kind = x.kind if isinstance(value, Expression) else x.kind.removeprefix("M")
+        kind = x.kind if isinstance(value, ParameterExpression) else x.kind.removeprefix("M")
         self.made.elements[x.name] = replace(x, kind=kind, value=value)
 
     def _law(self, x: Element) -> None:
@@ -222,7 +223,7 @@ class _Linear:
         """Add terms to the effort or the flow at a port: a junction before the element, with a modulated source."""
         value, bond = _combination(terms), port.bond
         unheard = port.into and bond.signal == ("flow" if letter == "e" else "effort")
-        if not isinstance(value, Expression) or unheard:
+        if not isinstance(value, ParameterExpression) or unheard:
             return
         kind = "1" if letter == "e" else "0"
         junction = self.made.insert(bond.name, "head" if port.into else "tail", kind)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import sample
 from eslabon.bonds.equations import T, input_names
@@ -20,8 +19,8 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 SAME = 1e-9
 
 
@@ -45,7 +44,7 @@ def products(g: Graph) -> tuple[tuple[str, str], ...]:
     return tuple(combinations(velocities(g), 2))
 
 
-def motion_terms(g: Graph, q: SX, t: SX) -> list[SX]:
+def motion_terms(g: Graph, q: Expression, t: Expression) -> list[Expression]:
     """M, B, C, D, G and Q."""
     n = len(momenta(g))
     if sinks := [x.name for x in g.elements.values() if x.kind == EFFORT_SINK]:
@@ -72,7 +71,7 @@ def motion_terms(g: Graph, q: SX, t: SX) -> list[SX]:
     return [casadi.densify(x) for x in (M, B, C, D, G, Q)]
 
 
-def _motion(g: Graph, q: SX, f: SX, u: SX, t: SX) -> tuple[SX, SX]:
+def _motion(g: Graph, q: Expression, f: Expression, u: Expression, t: Expression) -> tuple[Expression, Expression]:
     """M, and all that stands beside M f' on the left of M f' + rest = 0."""
     own = momenta(g)
     other = [k for k in range(causality(g.plain).order) if k not in own]
@@ -96,7 +95,7 @@ def _motion(g: Graph, q: SX, f: SX, u: SX, t: SX) -> tuple[SX, SX]:
     return casadi.substitute(M, x, at), casadi.substitute(rest, x, at)
 
 
-def _require_constant(g: Graph, matrix: SX, f: SX) -> None:
+def _require_constant(g: Graph, matrix: Expression, f: Expression) -> None:
     """Refuse what is no polynomial of second degree in the flows and first in the inputs: looked at for two samples of them."""
     if not casadi.depends_on(matrix, f):
         return

@@ -18,7 +18,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import Description, Element
 from eslabon.bonds.rewriting import Rewriting, free_name
 from eslabon.bonds.structural_ranks import detectors
-from eslabon.model.expressions import parameter, renamed
+from eslabon.model.parameter_expressions import parameter, renamed
 
 
 def hat(g: Graph) -> str:

@@ -11,7 +11,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, Bond, Description, Element
 from eslabon.bonds.written import element
 from eslabon.errors import ModelError, shown
-from eslabon.model.expressions import Number
+from eslabon.model.parameter_expressions import Number
 
 
 class Rewriting:

@@ -20,18 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi, is_symbolic
-from eslabon.algebra.spatial import motion_transform, skew
 from eslabon.bonds.drawing import Drawing, identifier, matrix_value, value
 from eslabon.bonds.items import FLOW_SINK
 from eslabon.errors import ModelError
-from eslabon.kinematics.tree import Placement, compose, coordinates, fixed, placements
+from eslabon.formulas.kinematics.tree import Placement, compose, coordinates, fixed, placements
 from eslabon.model import GROUND, Body, Joint, Model
 from eslabon.model.configuration import coordinate_names, coordinate_rates, velocity_names
-from eslabon.model.expressions import Number, parameter
+from eslabon.model.parameter_expressions import Number, parameter
 from eslabon.model.validation import TIME
+from eslabon.numerics.scalars import Expression, casadi, is_symbolic
+from eslabon.numerics.spatial import motion_transform, skew
 
-SX = Any
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
 RING = ((0, 1, 2), (1, 2, 0), (2, 0, 1))  # from one angular velocity to the next, by the third component of h
 GRAVITY = ("sources", "platform")
@@ -169,7 +168,7 @@ class TreeDrawing(Drawing):
             momentum[k] = casadi.SX.sym(name) if name else sum(parts, casadi.SX(0))
         self._rings(body.name, casadi.sparsify(momentum))
 
-    def _rings(self, body: str, momentum: SX) -> None:
+    def _rings(self, body: str, momentum: Expression) -> None:
         """Euler's junction structure."""
         alive = self.moving[body]
         for k, (a, b, c) in enumerate(RING):
@@ -214,23 +213,23 @@ class TreeDrawing(Drawing):
 
     # -- what acts on bodies ------------------------------------------------------------------------------------
 
-    def point_velocity(self, body: str, at: Sequence[Any]) -> SX:
+    def point_velocity(self, body: str, at: Sequence[Any]) -> Expression:
         """The 3 x 6 matrix from a body's twist to the velocity of one of its points in the ground's axes."""
         R = self.placed[body][0]
         c = casadi.vertcat(*at)
         return casadi.sparsify(casadi.horzcat(-R @ skew(casadi.SX(c)), R))
 
-    def seen(self, name: str, rows: Mapping[str, SX], out: Sequence[str]) -> list[str]:
+    def seen(self, name: str, rows: Mapping[str, Expression], out: Sequence[str]) -> list[str]:
         """Elements bonded to what matrices make of bodies' twists, a row for each; those that are bonded come back."""
         into = [self.junctions[body, k] for body in rows for k in self.moving[body]]
         return self.two_port("MTF", name, into, self._whole(rows).T, out)
 
-    def _whole(self, rows: Mapping[str, SX]) -> SX:
+    def _whole(self, rows: Mapping[str, Expression]) -> Expression:
         """The columns of what moves, side by side."""
         return casadi.sparsify(casadi.horzcat(*(own[:, self.moving[body]] for body, own in rows.items())))
 
     def act(
-        self, rows: Mapping[str, SX], names: Sequence[str], efforts: Sequence[Number | None], junction: str
+        self, rows: Mapping[str, Expression], names: Sequence[str], efforts: Sequence[Number | None], junction: str
     ) -> None:
         """A source of effort, or an input, for each row of what matrices make of bodies' twists."""
         used = sorted(set(self._whole(rows).sparsity().row()))
@@ -247,7 +246,7 @@ class TreeDrawing(Drawing):
         return self.moving[body]
 
 
-def _inertia(body: Body) -> SX:
+def _inertia(body: Body) -> Expression:
     """The 6x6 inertia about the origin of a body's frame."""
     c, mass = casadi.SX(casadi.vertcat(*body.com)), casadi.SX(body.mass)
     J = casadi.SX(body.inertia_matrix()) + mass * (casadi.dot(c, c) * casadi.SX.eye(3) - c @ c.T)

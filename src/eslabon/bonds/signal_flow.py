@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from eslabon.algebra.arrays import casadi
 from eslabon.bonds import laws
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
@@ -24,17 +23,17 @@ from eslabon.bonds.items import DETECTORS, EFFORT_SINK, FLOW_SINK, RESISTOR, STO
 from eslabon.bonds.junctions import OTHER, Derivation, Variable
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
-from eslabon.model.expressions import Expression
 from eslabon.model.memory import per_model
+from eslabon.model.parameter_expressions import ParameterExpression
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any
 Flow = Any  # a networkx.DiGraph of variables, whose edges have a `Step`
 
 
 class Step(NamedTuple):
     """The gain of an edge, factor s^power, and the element it leads through."""
 
-    factor: SX
+    factor: Expression
     power: int
     element: Element
 
@@ -46,7 +45,7 @@ class Route(NamedTuple):
     steps: tuple[Step, ...]
 
     @property
-    def factor(self) -> SX:
+    def factor(self) -> Expression:
         """The gain without its power of s."""
         made = casadi.SX(1)
         for step in self.steps:
@@ -88,7 +87,7 @@ class _Flow:
                 self._add_storage(x)
             elif x.kind == RESISTOR:
                 self._add_resistor(x)
-            elif isinstance(x.value, Expression) and x.is_source:
+            elif isinstance(x.value, ParameterExpression) and x.is_source:
                 self._add_modulation(x, x.value)
 
     def _add(self, cause: Variable, effect: Variable, step: Step) -> None:
@@ -98,7 +97,7 @@ class _Flow:
     def _value(self, expression: Any, own: Any = None) -> Any:
         if isinstance(expression, Traced):
             return expression.function(*(self._value(name) for name in expression.arguments))
-        if not isinstance(expression, Expression):
+        if not isinstance(expression, ParameterExpression):
             return expression
         own = own or {}
         return expression.evaluate({n: own[n] if n in own else self.derivation.symbol(n) for n in expression.names()})
@@ -137,7 +136,7 @@ class _Flow:
                 effect = (port.bond.name, OTHER[letters[j]])
                 self._add((other.bond.name, letters[k]), effect, Step(casadi.sparsify(slopes[j, k]), 0, x))
 
-    def _add_modulation(self, x: Element, value: Expression) -> None:
+    def _add_modulation(self, x: Element, value: ParameterExpression) -> None:
         """From the variables that a source is modulated by."""
         made = casadi.SX(self._value(value))
         (port,) = self.g.ports[x.name]
@@ -242,7 +241,7 @@ def at_most(g: Graph, found: Iterator[Route], limit: int, noun: str) -> list[Rou
 # Numbers -------------------------------------------------------------------------------------------------------------
 
 
-def factors(g: Graph, x: SX, u: SX, t: SX, preference: str) -> SX:
+def factors(g: Graph, x: Expression, u: Expression, t: Expression, preference: str) -> Expression:
     """The factors of all edges at a state, in the order of the edges."""
     e = Evaluation.of_state(g, x, u, t)
     made = [step.factor for _, _, step in signal_flow(g.plain, preference).edges(data="step")]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from eslabon.arguments import known_words
 from eslabon.bonds.items import PORT, SUBMODEL, Bond, Description, Element
 from eslabon.errors import ModelError, suggest
-from eslabon.model.expressions import Number, renamed
+from eslabon.model.parameter_expressions import Number, renamed
 
 LETTERS = "efpq"
 DEEPEST = 20  # submodels in one another

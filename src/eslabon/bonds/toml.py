@@ -32,7 +32,7 @@ from eslabon.arguments import known_words
 from eslabon.bonds.items import SUBMODEL, Bond, Description, Element, Traced
 from eslabon.bonds.written import description
 from eslabon.errors import EslabonError, ModelError, ReadError, shown, suggest
-from eslabon.model.expressions import Expression
+from eslabon.model.parameter_expressions import ParameterExpression
 
 TOP = ("name", "note", "parameters", "domains", "elements", "bonds", "models")
 LARGEST_FILE = 5_000_000  # bytes
@@ -196,4 +196,4 @@ def _inline(table: Mapping[str, Any]) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(x) for x in value]
-    return str(value) if isinstance(value, Expression) else value
+    return str(value) if isinstance(value, ParameterExpression) else value

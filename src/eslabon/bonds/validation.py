@@ -28,7 +28,7 @@ from eslabon.bonds.items import (
     Traced,
 )
 from eslabon.errors import ModelError, suggest
-from eslabon.model.expressions import Expression, leaves, substitute
+from eslabon.model.parameter_expressions import ParameterExpression, leaves, substitute
 
 SIGNALS = {"1": "flow", "0": "effort"}  # what an active bond takes from a junction
 
@@ -177,7 +177,7 @@ def signals(d: Description) -> dict[str, tuple[str, Bond]]:
 
 def _names(item: object) -> Iterator[str]:
     for leaf in leaves(item):
-        if isinstance(leaf, Expression):
+        if isinstance(leaf, ParameterExpression):
             yield from leaf.names()
 
 

@@ -28,7 +28,8 @@ from eslabon.bonds.items import (
     Traced,
 )
 from eslabon.errors import EslabonError, ModelError, shown
-from eslabon.model.expressions import Number, check_parameter_name, number
+from eslabon.model.parameter_expressions import Number, check_parameter_name, number
+from eslabon.numerics.scalars import casadi
 
 KEYS = ("kind", "value", "law", "inverse", "state", "domain", "model", "parameters")
 ARROWS = re.compile(r"(->|=>)")
@@ -161,8 +162,6 @@ def law(given: Any, name: str, key: str = "law") -> Law:
 
 def traced(function: Callable[[Any], Any], name: str) -> Traced:
     """A Python function of one number as a graph."""
-    import casadi
-
     from eslabon.compiler.program import read
 
     x = casadi.SX.sym("x")

@@ -30,7 +30,7 @@ from eslabon.cli.typed import (
     numbers,
     vector,
 )
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model.configuration import angles, coordinate_columns, coordinate_names
 from eslabon.plotting import save_figure
 from eslabon.sheets import Sheet

@@ -11,6 +11,8 @@ from functools import cache, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eslabon.numerics.scalars import casadi
+
 if TYPE_CHECKING:
     from eslabon.compiler.calls import Operator
 
@@ -21,7 +23,6 @@ _NUMBERS = count()  # for names: CasADi takes callbacks of one name for the same
 @cache
 def _callback_type() -> Any:
     """The class of callbacks, whose base is CasADi's."""
-    import casadi
 
     class Callback(casadi.Callback):
         def __init__(self, operator: Operator) -> None:
@@ -67,8 +68,6 @@ class _Callbacks:
         self._limit = 2 * RECENT
 
     def add(self, function: Any, callback: Any) -> None:
-        import casadi
-
         if len(self._kept) >= self._limit:
             self._kept = {key: kept for key, kept in self._kept.items() if kept.function.alive()}
             self._limit = 2 * max(len(self._kept), RECENT)
@@ -88,8 +87,6 @@ CALLBACKS = _Callbacks()
 @lru_cache(RECENT)
 def function_of(operator: Operator) -> Any:
     """An operator as a `casadi.Function`; equal ones are one function, as long as they are in use."""
-    import casadi
-
     callback = _callback_type()(operator)
     symbols = [casadi.MX.sym("x", callback.sparsity_in(k)) for k in range(callback.n_in())]
     made = casadi.Function(callback.name(), symbols, callback.call(symbols))

@@ -23,8 +23,8 @@ from typing import Any
 
 from eslabon.compiler.callbacks import function_of, operator_of
 from eslabon.errors import GraphError
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any  # casadi.SX
 Table = tuple[tuple[int, ...], ...]
 NO_DERIVATIVES = {"enable_forward": False, "enable_reverse": False, "enable_jacobian": False}
 SAME = {"allow_duplicate_io_names": True}  # as a parameter may be called like an input
@@ -43,20 +43,18 @@ class Operator(ABC):
         """The sparsities of inputs and outputs."""
 
     @abstractmethod
-    def expressions(self, *arguments: SX) -> list[SX]:
+    def expressions(self, *arguments: Expression) -> list[Expression]:
         """The outputs as plain expressions."""
 
     @cached_property
     def plain(self) -> Any:
         """The same as a `casadi.Function` without calls."""
-        import casadi
-
         symbols = [casadi.SX.sym("x", s) for s in self.structure()[0]]
         outputs = zip(self.expressions(*symbols), self.structure()[1], strict=True)
         return casadi.Function(self.name, symbols, [casadi.project(x, s) for x, s in outputs])
 
 
-def call(f: Any, *arguments: SX) -> Any:
+def call(f: Any, *arguments: Expression) -> Any:
     """The results of a `casadi.Function` for symbolic arguments, as nodes of the graph: one, or a tuple.
 
     >>> import casadi
@@ -71,20 +69,16 @@ def call(f: Any, *arguments: SX) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _called(f: Any, arguments: list[SX]) -> list[SX]:
-    import casadi
-
+def _called(f: Any, arguments: list[Expression]) -> list[Expression]:
     structure = [f.sparsity_out(k) for k in range(f.n_out())]
     if not any(s.nnz() for s in structure):
         return [casadi.SX(s) for s in structure]  # of nothing but zeros there is no node
-    made: list[SX] = f.call(arguments, False, True)
+    made: list[Expression] = f.call(arguments, False, True)
     return made
 
 
-def _fitted(f: Any, arguments: Sequence[SX]) -> list[SX]:
+def _fitted(f: Any, arguments: Sequence[Expression]) -> list[Expression]:
     """The arguments with the nonzeros that the function reads."""
-    import casadi
-
     if len(arguments) != f.n_in():
         raise GraphError(f"{f.name()} takes {f.n_in()} arguments, not {len(arguments)}.")
     given = [casadi.SX(a) for a in arguments]
@@ -94,7 +88,7 @@ def _fitted(f: Any, arguments: Sequence[SX]) -> list[SX]:
     return [casadi.project(a, f.sparsity_in(k)) for k, a in enumerate(given)]
 
 
-def operate(operator: Operator, *arguments: SX) -> Any:
+def operate(operator: Operator, *arguments: Expression) -> Any:
     """The results of an operator, as nodes of the graph."""
     return call(function_of(operator), *arguments)
 
@@ -110,8 +104,6 @@ def subroutine(name: str, formula: Callable[..., Any], *sizes: int | tuple[int, 
     >>> double(casadi.SX(3))
     SX(double(3,p){0})
     """
-    import casadi
-
     shapes = [(n, 1) if isinstance(n, int) else n for n in sizes]
     inputs = [casadi.SX.sym(f"{name}_{k}", *shape) for k, shape in enumerate(shapes)]
     found = formula(*inputs)
@@ -124,7 +116,7 @@ def subroutine(name: str, formula: Callable[..., Any], *sizes: int | tuple[int, 
     return lambda *arguments: call(f, *(arguments[k] for k in taken), *also)
 
 
-def apart(formula: Callable[..., SX], *arguments: SX) -> SX:
+def apart(formula: Callable[..., Expression], *arguments: Expression) -> Expression:
     """The value of a formula that differentiates by symbols of its own, for arguments that may have calls.
 
     >>> import casadi
@@ -133,18 +125,16 @@ def apart(formula: Callable[..., SX], *arguments: SX) -> SX:
     >>> apart(lambda y: casadi.jacobian(k * y, k), call(square, x))
     SX(square(x){0})
     """
-    import casadi
-
     given = [casadi.densify(casadi.SX(x)) for x in arguments]
     symbols = [casadi.SX.sym("x", *x.shape) for x in given]
-    made: list[SX] = casadi.substitute([formula(*symbols)], symbols, given)
+    made: list[Expression] = casadi.substitute([formula(*symbols)], symbols, given)
     return made[0]
 
 
 # Functions repeated for many columns ----------------------------------------------------------------------------------
 
 
-def repeat(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
+def repeat(f: Any, *arguments: tuple[Expression, Sequence[int]]) -> Any:
     """A function of columns, called for many of them: results[:, r] = f(A[:, i[r]], B[:, j[r]], ...).
 
     Each argument is a matrix and the list of its columns to take. In native code this is a loop over a table, as long as
@@ -160,14 +150,14 @@ def repeat(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
     return _over(f, [A for A, _ in arguments], _table(arguments), (None,) * len(arguments))
 
 
-def unrolled(f: Any, *arguments: tuple[SX, Sequence[int]]) -> Any:
+def unrolled(f: Any, *arguments: tuple[Expression, Sequence[int]]) -> Any:
     """The same as plain expressions, which leave out what is zero: for few columns."""
     made = Repeated(f, (), _table(arguments), (None,) * len(arguments)).expressions(*(A for A, _ in arguments))
     return made[0] if len(made) == 1 else tuple(made)
 
 
 def scan(
-    f: Any, *arguments: tuple[SX, Sequence[int]], back: Sequence[tuple[int, Sequence[int], SX]]
+    f: Any, *arguments: tuple[Expression, Sequence[int]], back: Sequence[tuple[int, Sequence[int], Expression]]
 ) -> Any:  # fmt: skip
     """A recursion: `repeat`, whose function takes, after its other arguments, outputs of earlier repetitions.
 
@@ -185,14 +175,12 @@ def scan(
     return _over(f, [A for A, _ in every], _table(every), (*(None for _ in arguments), *(o for o, _, _ in back)))
 
 
-def _table(arguments: Sequence[tuple[SX, Sequence[int]]]) -> Table:
+def _table(arguments: Sequence[tuple[Expression, Sequence[int]]]) -> Table:
     return tuple(zip(*([int(c) for c in i] for _, i in arguments), strict=True))
 
 
-def _over(f: Any, given: list[SX], columns: Table, back: tuple[int | None, ...]) -> Any:
+def _over(f: Any, given: list[Expression], columns: Table, back: tuple[int | None, ...]) -> Any:
     """A function called for many columns."""
-    import casadi
-
     matrices = [casadi.densify(casadi.SX(A)) for A in given]
     shapes = [f.size_in(k) for k in range(f.n_in())]
     if [(A.shape[0], 1) for A in matrices] != shapes or any(f.size_out(k)[1] != 1 for k in range(f.n_out())):
@@ -219,18 +207,14 @@ class Repeated(Operator):
     name = "repeat"
 
     def structure(self) -> tuple[list[Any], list[Any]]:
-        import casadi
-
         f = self.function
         inputs = [casadi.Sparsity.dense(f.size_in(k)[0], width) for k, width in enumerate(self.widths)]
         outputs = [casadi.repmat(f.sparsity_out(k), 1, len(self.columns)) for k in range(f.n_out())]
         return inputs, outputs
 
-    def expressions(self, *matrices: SX) -> list[SX]:
-        import casadi
-
+    def expressions(self, *matrices: Expression) -> list[Expression]:
         f = inlined(self.function)
-        made: list[list[SX]] = []
+        made: list[list[Expression]] = []
         for row in self.columns:
             chosen = [
                 made[-1 - c][o] if o is not None and c < 0 else A[:, c]
@@ -254,8 +238,6 @@ def inlined(x: Any, keep: type[Operator] | None = None) -> Any:
     >>> casadi.jacobian(inlined(call(square, call(square, x))), x)
     SX(((2.*sq(x))*(2.*x)))
     """
-    import casadi
-
     if isinstance(x, casadi.Function):
         return _Inliner(keep).function(x)
     listed = [casadi.SX(y) for y in x] if isinstance(x, list | tuple) else [casadi.SX(x)]
@@ -268,15 +250,13 @@ def _has_calls(f: Any) -> bool:
     return f.is_a("SXFunction") and bool(f.find_functions(0))
 
 
-def _results(plain: Any, f: Any, given: list[SX]) -> list[SX]:
+def _results(plain: Any, f: Any, given: list[Expression]) -> list[Expression]:
     """The results as expressions, with the structure that the function has: inlining may show more of them to be zero."""
-    import casadi
-
     made = plain.call(given, True, False)
     return [casadi.project(x, f.sparsity_out(k)) for k, x in enumerate(made)]
 
 
-def nonzeros(matrices: Sequence[SX]) -> list[SX]:
+def nonzeros(matrices: Sequence[Expression]) -> list[Any]:  # of CasADi's scalars, which are taken where matrices are
     """All nonzeros, one matrix after the other."""
     return [e for x in matrices if x.nnz() for e in x.nz[:].elements()]
 
@@ -290,8 +270,6 @@ class _Inliner:
         self._plain: dict[int, tuple[Any, Any]] = {}
 
     def function(self, f: Any) -> Any:
-        import casadi
-
         if not _has_calls(f):
             return f
         if hash(f) not in self._plain:
@@ -299,18 +277,16 @@ class _Inliner:
             self._plain[hash(f)] = f, plain
         return self._plain[hash(f)][1]
 
-    def outputs(self, f: Any) -> list[SX]:
-        """The outputs of an SX function as plain expressions of its own symbols.
+    def outputs(self, f: Any) -> list[Expression]:
+        """The outputs of an Expression function as plain expressions of its own symbols.
 
         Only what depends on a call is computed again; everything else is taken as it stands in the graph.
         """
-        import casadi
-
         stands, own = f.instructions_sx().elements(), [nonzeros([x]) for x in f.sx_in()]
         identity, inputs, outputs = f.instruction_id, f.instruction_input, f.instruction_output
-        value: dict[int, SX] = {}  # of a slot of the work vector now
+        value: dict[int, Expression] = {}  # of a slot of the work vector now
         anew: set[int] = set()  # slots that depend on a call
-        made: list[dict[int, SX]] = [{} for _ in range(f.n_out())]
+        made: list[dict[int, Expression]] = [{} for _ in range(f.n_out())]
         for k in range(f.n_instructions()):
             operation, source, target = identity(k), inputs(k), outputs(k)
             if operation == casadi.OP_OUTPUT:
@@ -334,10 +310,8 @@ class _Inliner:
             for k, x in enumerate(made)
         ]
 
-    def _inside(self, f: Any, values: list[SX]) -> list[SX]:
+    def _inside(self, f: Any, values: list[Expression]) -> list[Expression]:
         """The nonzeros of a function's results."""
-        import casadi
-
         taken = iter(values)
         given = [_filled(f.sparsity_in(k), taken) for k in range(f.n_in())]
         operator = operator_of(f)
@@ -349,8 +323,6 @@ class _Inliner:
         return nonzeros(_results(self.function(f), f, given))
 
 
-def _filled(sparsity: Any, values: Iterator[SX]) -> SX:
+def _filled(sparsity: Any, values: Iterator[Expression]) -> Expression:
     """A matrix of the next values."""
-    import casadi
-
     return casadi.SX(sparsity, casadi.vertcat(casadi.SX(0, 1), *(next(values) for _ in range(sparsity.nnz()))))

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 from eslabon.arguments import Floats
 from eslabon.compiler.source_digest import code_digest
 from eslabon.errors import ModelError, shown, suggest
+from eslabon.numerics.scalars import Expression
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-Expression = Any  # casadi.SX
 T = TypeVar("T")
 Bound = tuple[str, float]  # a comparison, such as "<=", and a limit
 

@@ -12,6 +12,7 @@ from eslabon.arguments import Floats
 from eslabon.compiler.calls import inlined
 from eslabon.compiler.function import GeneralCall, Signature
 from eslabon.compiler.store import warn_once
+from eslabon.numerics.scalars import casadi
 
 
 def warn() -> None:
@@ -61,8 +62,6 @@ class Evaluator:
 
     def _columns(self, k: int, array: Floats, states: int) -> Any:
         """All states of an input side by side."""
-        import casadi
-
         rows, width = self._f.size_in(k)
         if rows * width == 0:
             return casadi.DM(rows, width)

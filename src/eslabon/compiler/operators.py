@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.compiler.calls import Operator, operate
-
-SX = Any  # casadi.SX
+from eslabon.numerics.scalars import Expression, casadi
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,13 @@ class Rows:
     def size(self) -> int:
         return self.starts[-1]
 
-    def packed(self, A: SX) -> SX:
+    def packed(self, A: Expression) -> Expression:
         """The entries as one column."""
-        import casadi
-
         dense = casadi.densify(A)
         return casadi.vertcat(casadi.SX(0, 1), *(dense[i, list(row)].T for i, row in enumerate(self.columns) if row))
 
 
-def lower(M: SX) -> Rows:
+def lower(M: Expression) -> Rows:
     """The structure of a symmetric matrix's lower triangle, every diagonal entry there."""
     rows: list[list[int]] = [[] for _ in range(M.shape[0])]
     sparsity = M.sparsity()
@@ -63,7 +60,7 @@ def lower(M: SX) -> Rows:
     return Rows(tuple((*sorted(row), i) for i, row in enumerate(rows)), M.shape[0])
 
 
-def entries(A: SX) -> Rows:
+def entries(A: Expression) -> Rows:
     """The structure of any matrix."""
     rows: list[list[int]] = [[] for _ in range(A.shape[0])]
     sparsity = A.sparsity()
@@ -101,21 +98,17 @@ class MatrixOperator(Operator):
         return (4 if self.kind == "solve" else 2) * self.rows.size * self.columns
 
     def structure(self) -> tuple[list[Any], list[Any]]:
-        import casadi
-
         made = [casadi.Sparsity.dense(*shape) for shape in self.shapes]
         return made, made[-1:]
 
-    def expressions(self, *arguments: SX) -> list[SX]:
-        formulas: dict[str, Callable[..., SX]] = {"factor": _factor, "solve": _solve, "multiply": _multiply}
+    def expressions(self, *arguments: Expression) -> list[Expression]:
+        formulas: dict[str, Callable[..., Expression]] = {"factor": _factor, "solve": _solve, "multiply": _multiply}
         made = formulas[self.kind](self.rows, *arguments)
         return [-made if self.negative else made]
 
 
-def _factor(rows: Rows, M: SX) -> SX:
-    import casadi
-
-    packed: list[SX] = casadi.vertsplit(M)
+def _factor(rows: Rows, M: Expression) -> Expression:
+    packed: list[Expression] = casadi.vertsplit(M)
     for k in reversed(range(len(rows.columns))):
         start, *places = rows.starts[k], *rows.columns[k][:-1]
         column = packed[start : start + len(places)]
@@ -127,10 +120,8 @@ def _factor(rows: Rows, M: SX) -> SX:
     return casadi.vertcat(*packed)
 
 
-def _solve(rows: Rows, L: SX, B: SX) -> SX:
-    import casadi
-
-    x: list[SX] = casadi.vertsplit(B)
+def _solve(rows: Rows, L: Expression, B: Expression) -> Expression:
+    x: list[Expression] = casadi.vertsplit(B)
     for k in reversed(range(len(rows.columns))):
         for a, i in enumerate(rows.columns[k][:-1]):
             x[i] = x[i] - L[rows.starts[k] + a] * x[k]
@@ -141,9 +132,7 @@ def _solve(rows: Rows, L: SX, B: SX) -> SX:
     return casadi.vertcat(*x)
 
 
-def _multiply(rows: Rows, A: SX, B: SX, C: SX) -> SX:
-    import casadi
-
+def _multiply(rows: Rows, A: Expression, B: Expression, C: Expression) -> Expression:
     made = []
     for i, row in enumerate(rows.columns):
         x = C[i, :]
@@ -153,7 +142,7 @@ def _multiply(rows: Rows, A: SX, B: SX, C: SX) -> SX:
     return casadi.vertcat(*made)
 
 
-def factored(rows: Rows, M: SX) -> SX:
+def factored(rows: Rows, M: Expression) -> Expression:
     """The rows of L, the inverse of D's entry in the place of its diagonal, packed.
 
     >>> import casadi
@@ -164,7 +153,7 @@ def factored(rows: Rows, M: SX) -> SX:
     return operate(MatrixOperator("factor", rows), rows.packed(M))
 
 
-def solved(rows: Rows, L: SX, B: SX, negative: bool = False) -> SX:
+def solved(rows: Rows, L: Expression, B: Expression, negative: bool = False) -> Expression:
     """X with M X = B, or M X = -B: a sign for each entry of B would be code for each.
 
     >>> import casadi
@@ -175,7 +164,7 @@ def solved(rows: Rows, L: SX, B: SX, negative: bool = False) -> SX:
     return operate(MatrixOperator("solve", rows, B.shape[1], negative), L, B)
 
 
-def multiplied(rows: Rows, A: SX, B: SX, C: SX) -> SX:
+def multiplied(rows: Rows, A: Expression, B: Expression, C: Expression) -> Expression:
     """C - A B.
 
     >>> import casadi
@@ -186,7 +175,7 @@ def multiplied(rows: Rows, A: SX, B: SX, C: SX) -> SX:
     return operate(MatrixOperator("multiply", rows, B.shape[1]), rows.packed(A), B, C)
 
 
-def inverse_pivots(rows: Rows, L: SX) -> list[SX]:
+def inverse_pivots(rows: Rows, L: Expression) -> list[Expression]:
     """The inverse of every pivot."""
     return [L[end - 1] for end in rows.starts[1:]]
 
@@ -210,20 +199,16 @@ class Lookup(Operator):
     operations = 0
 
     def structure(self) -> tuple[list[Any], list[Any]]:
-        import casadi
-
         return [casadi.Sparsity.dense(1, 1)], [casadi.Sparsity.dense(len(self.values[0]), 1)]
 
-    def expressions(self, *arguments: SX) -> list[SX]:
-        import casadi
-
+    def expressions(self, *arguments: Expression) -> list[Expression]:
         passed: list[Any] = [arguments[0] >= i for i in range(1, len(self.values))]
         here = casadi.vertcat(*(a * (1 - b) for a, b in zip([1, *passed], [*passed, 0], strict=True)))
         table = casadi.sparsify(casadi.DM(np.array(self.values).T))
         return [casadi.densify(casadi.mtimes(table, here))]
 
 
-def row_of(table: np.ndarray[Any, Any], k: SX) -> SX:
+def row_of(table: np.ndarray[Any, Any], k: Expression) -> Expression:
     """The row of a number, as a column.
 
     >>> import casadi

@@ -1,6 +1,6 @@
-"""A CasADi SX function as a plain list of instructions: what every backend of this room reads.
+"""A CasADi Expression function as a plain list of instructions: what every backend of this room reads.
 
-CasADi stores an SX function as work-vector code in which slots are used again. Here each instruction has its own
+CasADi stores an Expression function as work-vector code in which slots are used again. Here each instruction has its own
 number and refers to earlier instructions by theirs, operations have names, and places of inputs and outputs are those
 of dense arrays in row order, the way NumPy users see them; CasADi itself keeps nonzeros in column order.
 """
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from eslabon.compiler.callbacks import operator_of
 from eslabon.compiler.calls import SAME, Repeated, inlined
 from eslabon.errors import GraphError as GraphError
+from eslabon.numerics.scalars import casadi
 
 Shape = tuple[int, ...]
 
@@ -133,8 +134,6 @@ def starts(shapes: Sequence[tuple[int, int]]) -> list[int]:
 @cache
 def _operation_names() -> dict[int, str]:
     """CasADi's names of operations, in lower case, which are ours too."""
-    import casadi
-
     return {getattr(casadi, n): n.removeprefix("OP_").lower() for n in dir(casadi) if n.startswith("OP_")}
 
 
@@ -184,7 +183,7 @@ class _Reader:
 
 
 class _Steps:
-    """The instructions of one SX function, each with a number of its own, and none twice, calls included.
+    """The instructions of one Expression function, each with a number of its own, and none twice, calls included.
 
     What a slot of CasADi's work vector holds is the number of an instruction, or -1 - r for result r of all calls, which
     becomes an instruction only where it is computed with.
@@ -314,7 +313,7 @@ def _repetition(call: int, f: Repeated, callee: Program) -> Repetition:
 
 
 def _expanded(f: Any) -> Any:
-    """An MX function rewritten in SX, where CasADi can."""
+    """An MX function rewritten in Expression, where CasADi can."""
     try:
         return f.expand()
     except RuntimeError as error:
@@ -323,8 +322,6 @@ def _expanded(f: Any) -> Any:
 
 def simplified(f: Any) -> Any:
     """The same function without calls, common subexpressions shared."""
-    import casadi
-
     f = inlined(f if f.is_a("SXFunction") else _expanded(f))
     symbols = f.sx_in()
     return casadi.Function(f.name(), symbols, casadi.cse(f.call(symbols)), f.name_in(), f.name_out(), SAME)

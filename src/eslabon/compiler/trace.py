@@ -12,6 +12,7 @@ from eslabon.compiler.calls import SAME, inlined
 from eslabon.compiler.formula import Argument, Owner, Request, remembered
 from eslabon.compiler.program import simplified
 from eslabon.errors import InputError
+from eslabon.numerics.scalars import casadi
 
 graphs_traced: Counter[str] = Counter()  # how many graphs this process has made, by the formula's name
 
@@ -21,8 +22,6 @@ def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
 
     Its calls are nodes (`compiler.calls`), and what is computed twice stands in it twice: `program.read` shares it.
     """
-    import casadi
-
     graphs_traced[request.formula.name] += 1
     formula, arguments = request.formula, request.inputs(owner)
     symbols = [_symbol(x) for x in arguments]
@@ -55,8 +54,6 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
 
     Its checks are left out: a graph has no numbers to look at.
     """
-    import casadi
-
     given, name = [], request.formula.name
     for x, argument in zip(values, request.inputs(m), strict=True):
         matrix = casadi.SX(casadi.vertcat(*x) if isinstance(x, list | tuple | np.ndarray) and np.ndim(x) == 1 else x)
@@ -98,8 +95,6 @@ def _listed(found: Any) -> list[Any]:
 
 
 def _symbol(x: Argument) -> Any:
-    import casadi
-
     return casadi.SX.sym(x.name, *(x.shape or (1,)))
 
 
@@ -107,8 +102,6 @@ def _derivatives(
     m: Owner, values: list[Any], request: Request, own: list[Any], parameters: Mapping[str, Any]
 ) -> list[Any]:
     """The derivatives, row by row of the values; by an input along its tangents, if it has some."""
-    import casadi
-
     values = [casadi.SX(x) for x in values]
 
     if (parameter := parameters.get(request.by or "")) is not None:

@@ -20,10 +20,10 @@ from eslabon.control.control_law import ControlLaw
 from eslabon.control.gains import matrix, numbers
 from eslabon.control.reference_motion import Reference
 from eslabon.control.reference_motion import reference as reference_of
-from eslabon.dynamics.applied import joint_resistance, motor_inertia, wrenches
-from eslabon.dynamics.trees import passive_regressor
 from eslabon.errors import ModelError
-from eslabon.formulations.lagrange import virtual_work
+from eslabon.formulas.applied_loads import joint_resistance, motor_inertia, wrenches
+from eslabon.formulas.constrained.trees import passive_regressor
+from eslabon.formulas.formulations.lagrange import virtual_work
 from eslabon.model import Model
 from eslabon.model.configuration import difference
 from eslabon.solvers.inertial_parameters import BaseParameters, base_parameters

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import loops, trees
 from eslabon.errors import ModelError
-from eslabon.formulations.constrained import Square, actuator_forces
-from eslabon.formulations.symbols import SX, zeros
-from eslabon.kinematics import closure
-from eslabon.kinematics.closure import Closure
+from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas.constrained.constraint_solvers import Square, actuator_forces
+from eslabon.formulas.kinematics import closure
+from eslabon.formulas.kinematics.closure import Closure
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, velocity_names
+from eslabon.numerics.scalars import Expression, casadi
 
 
 def commanded(m: Model) -> tuple[int, ...]:
@@ -53,18 +53,18 @@ def require_full(m: Model, what: str) -> None:
         )
 
 
-def _closure(m: Model, q: SX, v: SX | None) -> Closure:
+def _closure(m: Model, q: Expression, v: Expression | None) -> Closure:
     return closure.equations(m, q, v, structure(m.plain).partition.rows)
 
 
-def spread(m: Model, values: SX) -> SX:
+def spread(m: Model, values: Expression) -> Expression:
     """A column along all velocities, with the values at the commanded ones and zeros elsewhere."""
     made = zeros(m.nv)
     made[list(commanded(m)), :] = values
     return made
 
 
-def whole_velocities(m: Model, q: SX, own: SX) -> SX:
+def whole_velocities(m: Model, q: Expression, own: Expression) -> Expression:
     """All velocities of a motion that keeps the loops closed, from the commanded ones."""
     if not m.closed:
         return spread(m, own)
@@ -72,7 +72,7 @@ def whole_velocities(m: Model, q: SX, own: SX) -> SX:
     return _followed(m, J, own, -rate)
 
 
-def whole_accelerations(m: Model, q: SX, v: SX, own: SX) -> SX:
+def whole_accelerations(m: Model, q: Expression, v: Expression, own: Expression) -> Expression:
     """All accelerations of a motion that keeps the loops closed, from the commanded ones."""
     if not m.closed:
         return spread(m, own)
@@ -80,7 +80,7 @@ def whole_accelerations(m: Model, q: SX, v: SX, own: SX) -> SX:
     return _followed(m, J, own, gamma)
 
 
-def reference_accelerations(m: Model, q: SX, v: SX, w: SX, own: SX) -> SX:
+def reference_accelerations(m: Model, q: Expression, v: Expression, w: Expression, own: Expression) -> Expression:
     """The rate of all reference velocities w, along the true motion v: J w' = -(dJ/dt) w."""
     if not m.closed:
         return spread(m, own)
@@ -90,7 +90,7 @@ def reference_accelerations(m: Model, q: SX, v: SX, w: SX, own: SX) -> SX:
     return _followed(m, J, own, -casadi.substitute(casadi.densify(turning), held, w))
 
 
-def _followed(m: Model, J: SX, own: SX, right: SX) -> SX:
+def _followed(m: Model, J: Expression, own: Expression, right: Expression) -> Expression:
     """x with J x = right and its commanded entries given."""
     i, e = list(commanded(m)), list(structure(m.plain).partition.dependent)
     made = zeros(m.nv)
@@ -99,7 +99,7 @@ def _followed(m: Model, J: SX, own: SX, right: SX) -> SX:
     return made
 
 
-def velocity_coefficients(m: Model, q: SX) -> SX:
+def velocity_coefficients(m: Model, q: Expression) -> Expression:
     """N with v = N v_c: all velocities from the commanded ones, where nothing is driven in time."""
     i, e = list(commanded(m)), list(structure(m.plain).partition.dependent)
     N = zeros(m.nv, len(i))
@@ -110,14 +110,14 @@ def velocity_coefficients(m: Model, q: SX) -> SX:
     return N
 
 
-def forces_for(m: Model, q: SX, v: SX, a: SX) -> SX:
+def forces_for(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
     """The actuators' forces that give the commanded velocities the accelerations a, whatever the others do."""
     if fully_actuated(m):
         return actuators(m, q, trees.joint_forces(m, q, v, whole_accelerations(m, q, v, a), None, {}))
     return loops.hybrid_dynamics(m, q, v, spread(m, a), structure=structure(m.plain))[0]
 
 
-def actuators(m: Model, q: SX, needed: SX) -> SX:
+def actuators(m: Model, q: Expression, needed: Expression) -> Expression:
     """The actuators' forces that do the virtual work of forces along all velocities of the tree."""
     if not m.closed:
         return needed[list(m.actuated_velocities), :]

@@ -14,6 +14,7 @@ from eslabon.compiler.source_digest import code_digest
 from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model, as_model
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Law, Traced, columns, law_at
 
@@ -113,8 +114,6 @@ class ControlLaw(Traced):
         >>> print(law.c_source().header.splitlines()[-5])
         void pd_gravity_elbow(const double *t, const double *q, const double *v, double *tau);
         """
-        import casadi
-
         from eslabon.export.c_source import source
 
         size = self._traced.size  # or a sentence

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.control.covariances import covariance as covariance_of
@@ -24,6 +23,7 @@ from eslabon.errors import AssemblyError, InputError, ModelError, shown
 from eslabon.linear.measured import state_names
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
+from eslabon.numerics.scalars import casadi, joined
 from eslabon.simulate.memory import within
 from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits
@@ -112,8 +112,6 @@ class ExtendedKalmanFilter:
         self, law: Any, delay: float, limit: tuple[float, ...], t: Any, q: Any, v: Any, x: Any
     ) -> tuple[Any, Any]:
         """Forces, and what is believed at the next sample and at this one."""
-        import casadi
-
         from eslabon.control.extended_kalman_formulas import Belief, Filter
 
         m, size = self.m, self.design.size(self.m)
@@ -234,8 +232,6 @@ def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:
 
 
 def _column(tau: Any, m: Model) -> Any:
-    import casadi
-
     made = casadi.SX(casadi.vertcat(*np.ravel(tau)) if isinstance(tau, list | tuple | np.ndarray) else tau)
     if made.shape != (m.nu, 1):
         raise InputError(

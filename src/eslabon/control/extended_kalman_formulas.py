@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.measurements import displacement
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics.linearized import linear_model
-from eslabon.dynamics.outputs import Output
-from eslabon.formulations.constrained import Square
-from eslabon.formulations.symbols import SX, zeros
-from eslabon.kinematics.closure import Partition, equations
+from eslabon.formulas.constrained.constraint_solvers import Square
+from eslabon.formulas.derivatives.linearization import linear_model
+from eslabon.formulas.derivatives.measured_outputs import Output
+from eslabon.formulas.kinematics.closure import Partition, equations
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.simulate import motion_equations, step_formulas
 
 Rows = tuple[tuple[float, ...], ...]
@@ -67,15 +67,15 @@ class Design(NamedTuple):
 class Belief(NamedTuple):
     """A state, and the covariance of its error."""
 
-    q: SX
-    v: SX
-    P: SX
+    q: Expression
+    v: Expression
+    P: Expression
 
     @staticmethod
-    def of(m: Model, x: SX, n: int) -> Belief:
+    def of(m: Model, x: Expression, n: int) -> Belief:
         return Belief(x[: m.nq], x[m.nq : m.nq + m.nv], unpacked(x[m.nq + m.nv :], n))
 
-    def joined(self) -> SX:
+    def joined(self) -> Expression:
         return casadi.vertcat(self.q, self.v, packed(self.P))
 
 
@@ -86,7 +86,7 @@ class Filter:
         self.m, self.design = m, design
         self._made: dict[str, Any] = {}
 
-    def _call(self, formula: Callable[..., SX], *columns: SX) -> SX:
+    def _call(self, formula: Callable[..., Expression], *columns: Expression) -> Expression:
         """What a formula of columns gives, by a function that is made when it is first needed."""
         name = formula.__name__.strip("_")
         if name not in self._made:
@@ -95,14 +95,14 @@ class Filter:
 
     # -- the two steps ------------------------------------------------------------------------------------------------
 
-    def predict(self, belief: Belief, tau: SX, duration: float) -> Belief:
+    def predict(self, belief: Belief, tau: Expression, duration: float) -> Belief:
         """What is believed after a time under constant forces."""
         h = duration / self.design.steps
         for _ in range(self.design.steps):
             belief = self._step(belief, tau, h)
         return belief
 
-    def update(self, belief: Belief, q: SX, v: SX) -> Belief:
+    def update(self, belief: Belief, q: Expression, v: Expression) -> Belief:
         """What is believed after the outputs of a state (q, v) were measured."""
         C, R = self.design.constant_outputs, casadi.SX(casadi.DM(self.design.measurement))
         if C is None:
@@ -119,22 +119,22 @@ class Filter:
             shift = casadi.reshape(self._call(self._independent_map, belief.q), self.m.nv, n) @ shift
         return Belief(*self._closed(integrate(self.m, belief.q, shift), belief.v + dv), P)
 
-    def _step(self, belief: Belief, tau: SX, h: float) -> Belief:
+    def _step(self, belief: Belief, tau: Expression, h: float) -> Belief:
         m, n, x = self.m, self.design.n, casadi.vertcat(*belief[:2])
         rate = self._call(self._rates, x, tau)
         after = step_formulas.rk4(lambda k, x: self._call(self._rates, x, tau) if k else rate, x, h)
         middle = x + h / 2 * rate
         middle = casadi.vertcat(normalize(m, middle[: m.nq]), middle[m.nq :])
-        both: SX = casadi.reshape(self._call(self._linear_model, middle, tau), n, n + n)
+        both: Expression = casadi.reshape(self._call(self._linear_model, middle, tau), n, n + n)
         P = _spread(belief.P, both[:, :n], both[:, n:], h)
         return Belief(*self._closed(normalize(m, after[: m.nq]), after[m.nq :]), P)
 
     # -- what is called -----------------------------------------------------------------------------------------------
 
-    def _rates(self, x: SX, tau: SX) -> SX:
+    def _rates(self, x: Expression, tau: Expression) -> Expression:
         return motion_equations.rates(self.m, zeros(1), x, tau)
 
-    def _linear_model(self, x: SX, tau: SX) -> SX:
+    def _linear_model(self, x: Expression, tau: Expression) -> Expression:
         """A, and the intensity of process noise along the states."""
         m, n, through = self.m, self.design.n, self.design.through
         q, v = x[: m.nq], x[m.nq :]
@@ -145,13 +145,13 @@ class Filter:
         G = made.B if through == "forces" else casadi.vertcat(zeros(n // 2, n // 2), casadi.SX.eye(n // 2))
         return casadi.vec(casadi.horzcat(made.A, G @ W @ G.T))
 
-    def _output_matrix(self, x: SX) -> SX:
+    def _output_matrix(self, x: Expression) -> Expression:
         m, d = self.m, self.design
         q, v = x[: m.nq], x[m.nq :]
         made = linear_model(m, q, v, zeros(m.nu), d.partition, d.outputs, structure=structure(m.plain))
         return casadi.vec(made.C)
 
-    def _independent_map(self, q: SX) -> SX:
+    def _independent_map(self, q: Expression) -> Expression:
         """N of dq = N x: how all joints move with the independent ones."""
         i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
         N = zeros(self.m.nv, len(i))
@@ -160,7 +160,7 @@ class Filter:
         N[e, :] = -Square(J[:, e]).solve(J[:, i])
         return casadi.vec(N)
 
-    def _closing(self, q: SX) -> SX:
+    def _closing(self, q: Expression) -> Expression:
         """Newton's correction of the dependent coordinates."""
         e = list(self.design.partition.dependent)
         phi, J, _, _ = equations(self.m, q, None, self.design.partition.rows)
@@ -168,7 +168,7 @@ class Filter:
         shift[e, :] = -Square(J[:, e]).solve(phi)
         return integrate(self.m, q, shift)
 
-    def _following(self, q: SX, v: SX) -> SX:
+    def _following(self, q: Expression, v: Expression) -> Expression:
         """The velocities, the dependent ones as the loops ask for."""
         i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
         J = equations(self.m, q, None, self.design.partition.rows).J
@@ -176,7 +176,7 @@ class Filter:
         made[e, :] = -Square(J[:, e]).solve(J[:, i] @ v[i, :])
         return made
 
-    def _closed(self, q: SX, v: SX) -> tuple[SX, SX]:
+    def _closed(self, q: Expression, v: Expression) -> tuple[Expression, Expression]:
         """A state whose independent part is the given one and which keeps the loops closed."""
         if not self.m.closed:
             return q, v
@@ -185,7 +185,7 @@ class Filter:
         return q, self._call(self._following, q, v)
 
 
-def _spread(P: SX, A: SX, W: SX, h: float) -> SX:
+def _spread(P: Expression, A: Expression, W: Expression, h: float) -> Expression:
     """The covariance after a time: Phi P Phi^T and what noise adds, the integral of exp(A s) W exp(A^T s), by Simpson's rule."""
     half = casadi.SX.eye(A.shape[0])
     for k in reversed(range(1, TERMS + 1)):
@@ -195,7 +195,7 @@ def _spread(P: SX, A: SX, W: SX, h: float) -> SX:
     return predicted(P, whole, added)
 
 
-def recorded_step(m: Model, x: SX, u: SX, design: Design) -> SX:
+def recorded_step(m: Model, x: Expression, u: Expression, design: Design) -> Expression:
     """Beliefs before and after a measurement, from those at the measurement before: u are the forces since then, and what is
     measured now."""
     filtering, size, n = Filter(m, design), design.size(m), design.n
@@ -205,7 +205,7 @@ def recorded_step(m: Model, x: SX, u: SX, design: Design) -> SX:
     return casadi.densify(casadi.vertcat(before.joined(), after.joined()))
 
 
-def first_step(m: Model, x: SX, u: SX, design: Design) -> SX:
+def first_step(m: Model, x: Expression, u: Expression, design: Design) -> Expression:
     """The same at the first measurement, x being what is believed before it."""
     q, v = u[m.nu : m.nu + m.nq], u[m.nu + m.nq :]
     after = Filter(m, design).update(Belief.of(m, x, design.n), q, v)

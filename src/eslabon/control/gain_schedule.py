@@ -12,6 +12,7 @@ from eslabon.arguments import Floats, finite
 from eslabon.control.piecewise import piecewise
 from eslabon.control.reference_motion import ENDLESS, Reference
 from eslabon.errors import InputError
+from eslabon.numerics.scalars import casadi
 
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
@@ -53,8 +54,6 @@ def tabulated(f: Callable[[Floats], Floats], reference: Reference, times: ArrayL
 
 def scheduled(t: Floats, values: Floats) -> Callable[[Any], Any]:
     """A function of a symbolic time that interpolates values, (times, ...), and gives them in their shape."""
-    import casadi
-
     shape = values.shape[1:] if values.ndim == 3 else (values.shape[1], 1)
     if len(t) == 1:
         return lambda time: casadi.SX(values[0].reshape(shape))

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import is_symbolic, joined, times
 from eslabon.arguments import Floats, count, finite
 from eslabon.control.covariances import covariance as covariance_of
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
@@ -24,6 +23,7 @@ from eslabon.control.plant import Plant, gathered, number, plant_of
 from eslabon.control.ranks import kalman_rank
 from eslabon.displays import displayed
 from eslabon.errors import InputError
+from eslabon.numerics.scalars import is_symbolic, joined, times
 
 
 @explained("the Kalman filter")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import is_symbolic, matmul, transpose
+from eslabon.numerics.scalars import casadi, is_symbolic, matmul, transpose
 
 
 def corrected(P: Any, C: Any, V: Any) -> tuple[Any, Any]:
@@ -30,7 +30,7 @@ def predicted(P: Any, A: Any, W: Any) -> Any:
 def _solved(S: Any, b: Any) -> Any:
     """S^-1 b for a symmetric positive definite S."""
     if is_symbolic(S):
-        from eslabon.formulations.factor import factors
+        from eslabon.formulas.linear_solvers import factors
 
         return factors(S).solve(b)
     return np.linalg.solve(S, b)
@@ -41,8 +41,6 @@ def packed(P: Any) -> Any:
     n = P.shape[-1]
     rows, columns = _places(n)
     if is_symbolic(P):
-        import casadi
-
         return casadi.densify(casadi.vertcat(*(P[i, k] for i, k in zip(rows, columns, strict=True))))
     return P[..., rows, columns]
 
@@ -56,8 +54,6 @@ def unpacked(x: Any, n: int) -> Any:
     """
     rows, columns = _places(n)
     if is_symbolic(x):
-        import casadi
-
         matrix = casadi.SX.zeros(n, n)
         for place, (i, k) in enumerate(zip(rows, columns, strict=True)):
             matrix[i, k] = matrix[k, i] = x[place]

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eslabon.algebra.motions import position_of, rotation_of
-from eslabon.algebra.quaternions import rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError
+from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.formulas.inputs import Q, V
-from eslabon.kinematics.frames import pose, velocity
+from eslabon.formulas.kinematics.frames import pose, velocity
 from eslabon.linear.measured import measured
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
+from eslabon.numerics.rigid_motions import position_of, rotation_of
+from eslabon.numerics.rotations import quaternion_from_rotation
+from eslabon.numerics.scalars import casadi
 
 
 def sensors(m: Model, names: Any, independent: Sequence[int]) -> tuple[tuple[str, ...], tuple[Output, ...]]:
@@ -42,8 +43,6 @@ def displacement(m: Model, q: Any, v: Any, q0: Any, v0: Any, outputs: tuple[Outp
 
     Rotations of frames are rotation vectors in the axes of the ground, those of joints along their velocities.
     """
-    import casadi
-
     between: dict[tuple[str, str, int], Any] = {}
 
     def change(of: str, name: str, order: int) -> Any:

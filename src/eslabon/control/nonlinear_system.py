@@ -130,10 +130,10 @@ def independent_joints(m: Model) -> tuple[str, ...]:
 
 def independent_motion(m: Model, q: Any, own: Any, tau: Any, *, structure: Any) -> list[Any]:
     """Velocities and accelerations of all joints from the independent velocities and the actuators' forces."""
-    from eslabon.dynamics.loops import forward_dynamics
-    from eslabon.formulations.constrained import Square
-    from eslabon.formulations.symbols import zeros
-    from eslabon.kinematics.closure import equations
+    from eslabon.formulas.constrained.constraint_solvers import Square
+    from eslabon.formulas.constrained.loops import forward_dynamics
+    from eslabon.formulas.kinematics.closure import equations
+    from eslabon.formulas.kinematics.symbols import zeros
 
     p = structure.partition
     i, e = list(p.independent), list(p.dependent)

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import is_symbolic, times
 from eslabon.arguments import Floats, finite, floats, states
 from eslabon.control.numerical_failures import explained
 from eslabon.control.plant import Plant, number, plant_of
 from eslabon.control.pole_placement import place
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError, shown
+from eslabon.numerics.scalars import is_symbolic, times
 from eslabon.pages.notebook import attributes, folded, matrix
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats, finite, known_words, positive, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.control.control_law import ControlLaw
@@ -26,11 +25,12 @@ from eslabon.control.observers import Observer
 from eslabon.control.plant import held, transition
 from eslabon.control.stepwise_law import c_source, stepwise
 from eslabon.displays import displayed
-from eslabon.dynamics.outputs import Output
 from eslabon.errors import InputError, MissingDependencyError
+from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.numerics.scalars import casadi, joined
 from eslabon.simulate.memory import within
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
@@ -166,22 +166,16 @@ class OutputFeedback:
 
     def _forces(self, x: Any) -> tuple[Any, Any]:
         """The actuators' forces for an estimate, and their changes from those of the linear model."""
-        import casadi
-
         tau = within(casadi.SX(self.model.tau) - casadi.SX(self.gains) @ x, self.limit)
         return tau, tau - self.model.tau
 
     def _continuous(self, t: Any, q: Any, v: Any, z: Any) -> tuple[Any, Any]:
-        import casadi
-
         y = self._seen(q, v)
         x = self.observer.estimate(z, y)
         tau, u = self._forces(x)
         return tau, self.observer.advance(z, y, x, casadi.SX(self.model.B) @ u)
 
     def _stepwise(self, t: Any, q: Any, v: Any, state: Any) -> tuple[Any, Any]:
-        import casadi
-
         y, size, n = self._seen(q, v), self.observer.size, len(self.model.states)
         z, before = state[:size], state[size + n :]
         x = self.observer.estimate(z, y)

@@ -10,8 +10,8 @@ from eslabon.control.commanded_motion import actuators, commanded, require_full,
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.gains import matrix
 from eslabon.control.reference_motion import reference as reference_of
-from eslabon.dynamics.trees import joint_forces
-from eslabon.formulations.symbols import zeros
+from eslabon.formulas.constrained.trees import joint_forces
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
 from eslabon.model.configuration import difference
 

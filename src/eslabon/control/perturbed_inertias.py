@@ -11,7 +11,7 @@ from eslabon.arguments import MOST_SEED, Floats, count, positive
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError
 from eslabon.model import Body, Model, as_model
-from eslabon.model.expressions import parameter
+from eslabon.model.parameter_expressions import parameter
 
 
 @displayed(line=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.operators import row_of
+from eslabon.numerics.scalars import casadi
 
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
@@ -27,8 +28,6 @@ def piecewise(poly: PPoly, t: Any, derivatives: int = 0) -> list[Any]:
     >>> [[float(x) for x in f(at)] for at in (-1.0, 0.5, 2.0, 4.0)]
     [[0.0, 0.0], [0.5, 1.0], [2.0, 1.0], [3.0, 0.0]]
     """
-    import casadi
-
     knots: Floats = poly.x
     coefficients = poly.c.reshape(*poly.c.shape[:2], -1)  # (degree + 1, pieces, entries), highest power first
     within = casadi.fmin(casadi.fmax(t, knots[0]), knots[-1])

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import times as product
 from eslabon.arguments import Floats, finite, states
 from eslabon.control.plant import held, transition
 from eslabon.errors import InputError
+from eslabon.numerics.scalars import times as product
 
 if TYPE_CHECKING:
     from eslabon.control.kalman_filters import KalmanFilter

@@ -17,6 +17,7 @@ from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, shown
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import coordinate_velocities, difference, integrate, normalize
+from eslabon.numerics.scalars import casadi
 from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path
 
@@ -88,8 +89,6 @@ class Reference:
 
     def beside(self, t: Any, q: Any, v: Any) -> State:
         """What is to be followed at a symbolic time, for all joints: what the reference does not tell is as it is."""
-        import casadi
-
         given, m = self.motion(t), self.m
         if self.whole:
             return given
@@ -201,8 +200,6 @@ def _held(m: Model, configuration: Any) -> Reference:
     rest = np.zeros(m.nv if whole else m.nu)
 
     def symbols(t: Any) -> State:
-        import casadi
-
         return State(casadi.SX(q), casadi.SX(rest), casadi.SX(rest))
 
     def numbers(t: Floats) -> State:
@@ -212,8 +209,6 @@ def _held(m: Model, configuration: Any) -> Reference:
 
 
 def _of_function(m: Model, function: Callable[[Any], Any]) -> Reference:
-    import casadi
-
     from eslabon.compiler.program import read
 
     t = casadi.SX.sym("t")
@@ -332,7 +327,5 @@ def _of_orientations(m: Model, whole: bool, t: Floats, q: Floats, v: Floats, a: 
 
 def _rested(speeds: PPoly, t: Any) -> list[Any]:
     """Velocities and accelerations, both zero outside the span."""
-    import casadi
-
     v, a = piecewise(speeds, t, 1)
     return [casadi.logic_and(t >= float(speeds.x[0]), t <= float(speeds.x[-1])) * v, a]

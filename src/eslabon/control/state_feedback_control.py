@@ -12,6 +12,7 @@ from eslabon.control.control_law import ControlLaw
 from eslabon.errors import InputError, ModelError, SingularityError, shown
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, velocity_names
+from eslabon.numerics.scalars import casadi
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,8 +83,6 @@ def gain_matrix(K: Any, inputs: int, states: int) -> Floats:
 
 def displacement(m: Model, places: list[int], q: Any, v: Any, q0: Any, v0: Any) -> Any:
     """x: how far a state is from another, in independent coordinates and velocities; angles the short way round."""
-    import casadi
-
     return casadi.vertcat(difference(m, q, q0)[places, :], (v - v0)[places, :])
 
 

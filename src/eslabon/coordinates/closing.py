@@ -11,7 +11,7 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import AssemblyError
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.least_squares import descent, orthogonal_step
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
@@ -52,7 +52,7 @@ def closure_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> tuple[Float
 
 def _rigid_closure(m: Model, q: Floats, designs: Designs) -> tuple[Floats, Floats]:
     """The same where nothing is to be closed, or nothing moves."""
-    from eslabon.kinematics.closure import constraint
+    from eslabon.formulas.kinematics.closure import constraint
 
     lead = np.broadcast_shapes(np.shape(q)[:-1], designs.lead)
     phi = np.zeros((*lead, _rows(m)))

@@ -16,12 +16,13 @@ from eslabon.arguments import Floats, finite, mapping
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
-from eslabon.kinematics.closure import constraint
-from eslabon.kinematics.frames import chosen_frame, placement
+from eslabon.formulas.kinematics.closure import constraint
+from eslabon.formulas.kinematics.frames import chosen_frame, placement
 from eslabon.model import Model
 from eslabon.model.admissible import margin
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
+from eslabon.numerics.scalars import casadi
 
 M = TypeVar("M", bound=Model)
 
@@ -163,8 +164,6 @@ MARGINS = Formula("margins", margins, (), (Argument("margin", ()),), rare=True)
 @per_model
 def depended_on(m: Model, names: tuple[str, ...], frame: str | None = None) -> tuple[str, ...]:
     """Those of some parameters that closed loops, or the place of a frame, depend on; masses and inertias are none."""
-    import casadi
-
     q = casadi.SX.sym("q", m.nq)
 
     def places(m: Model) -> Any:
@@ -177,8 +176,6 @@ def depended_on(m: Model, names: tuple[str, ...], frame: str | None = None) -> t
 @per_model
 def limiting(m: Model, names: tuple[str, ...]) -> tuple[str, ...]:
     """Those of some parameters that limits of joints depend on."""
-    import casadi
-
     return symbols_in(
         m, names, lambda m: casadi.vertcat(*(x for j in m.joints for pair in j.limits or () for x in pair))
     )
@@ -186,8 +183,6 @@ def limiting(m: Model, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def symbols_in(m: Model, names: tuple[str, ...], expression: Callable[[Model], Any]) -> tuple[str, ...]:
     """Those of some parameters that an expression of the model depends on."""
-    import casadi
-
     values = {name: casadi.SX.sym(name) for name in names}
     made = casadi.SX(expression(m.with_symbols(values).with_time(casadi.SX.sym("t"))))
     return tuple(name for name, x in values.items() if made.numel() and casadi.depends_on(made, x))

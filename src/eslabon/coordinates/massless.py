@@ -14,7 +14,7 @@ from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import ModelError
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.closure import Partition, Structure
+from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.model import Model
 from eslabon.model.memory import per_model
 
@@ -25,7 +25,7 @@ LIGHT = 1e-7  # of the same: a motion that M resists so little is better held by
 
 def tree_masses(m: Model, q: Any) -> Any:
     """The mass matrix of the tree."""
-    from eslabon.dynamics.trees import mass_matrix
+    from eslabon.formulas.constrained.trees import mass_matrix
 
     return mass_matrix(m, q)
 

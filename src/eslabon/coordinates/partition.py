@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.pivoting import pivoted
 from eslabon.arguments import names as names_of
 from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError, suggest
-from eslabon.kinematics.closure import Partition, row_names
+from eslabon.formulas.kinematics.closure import Partition, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.memory import per_model
+from eslabon.numerics.pivoting import pivoted
 
 CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
 RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.errors import InputError, MissingDependencyError
 from eslabon.model import Model
+from eslabon.numerics.rotations import quaternion_from_rotation
 from eslabon.plotting import DARK, LIGHT, Theme
 from eslabon.scene import Part, Scene, SpringMark, body_poses, moved, scene_of
 

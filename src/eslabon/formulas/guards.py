@@ -14,6 +14,7 @@ from eslabon.formulas.inputs import Q
 from eslabon.model import Model
 from eslabon.model.admissible import margin
 from eslabon.model.configuration import lengths_of_quaternions
+from eslabon.numerics.scalars import casadi
 
 SHORTEST = 1e-12  # the least squared length of a quaternion that is an orientation
 
@@ -43,8 +44,6 @@ def _has_quaternions(m: Model, request: Request) -> bool:
 
 
 def _shortest(m: Model, request: Request, own: Sequence[Any]) -> Any:
-    import casadi
-
     q = own[request.formula.inputs.index(Q)]
     return casadi.mmin(casadi.vertcat(*lengths_of_quaternions(m, q).values()))
 

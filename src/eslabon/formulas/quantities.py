@@ -14,11 +14,12 @@ from typing import Any
 
 from eslabon.compiler.formula import NOTHING, Argument, Formula
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import closed_derivatives, derivatives, linearized, loops, trees
 from eslabon.errors import ModelError, shown, suggest
+from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas.derivatives import linearization, parameter_derivatives, state_derivatives
 from eslabon.formulas.guards import INPUT_GUARDS
 from eslabon.formulas.inputs import TAU, WRENCH, A, Q, V
-from eslabon.kinematics import closure, frames
+from eslabon.formulas.kinematics import closure, frames
 from eslabon.model import Model
 from eslabon.model.memory import per_model
 
@@ -123,17 +124,17 @@ QUANTITIES = _table(
     _formula(frames.position_hessian, (Q,), lambda m: (3, m.nv, m.nv), FRAME),
     _formula(
         trees.inverse_dynamics, (Q, V, A), _nu, FORMULATION, external=WRENCH,
-        derivative=derivatives.of_inverse_dynamics,
+        derivative=state_derivatives.of_inverse_dynamics,
     ),
     _formula(
         trees.forward_dynamics, (Q, V, TAU), _nv, FORMULATION, external=WRENCH, checks=MASS,
-        derivative=derivatives.of_forward_dynamics,
+        derivative=state_derivatives.of_forward_dynamics,
     ),
     _formula(
-        derivatives.tree_force_derivatives, (Q, V, A), FORCES_BY, name="inverse_dynamics_derivatives", external=WRENCH
+        state_derivatives.tree_force_derivatives, (Q, V, A), FORCES_BY, name="inverse_dynamics_derivatives", external=WRENCH
     ),
     _formula(
-        derivatives.acceleration_derivatives, (Q, V, TAU), ACCELERATIONS_BY, name="forward_dynamics_derivatives",
+        state_derivatives.acceleration_derivatives, (Q, V, TAU), ACCELERATIONS_BY, name="forward_dynamics_derivatives",
         external=WRENCH, checks=MASS,
     ),
     _formula(trees.mass_matrix, (Q,), _nv_by_nv),
@@ -144,8 +145,8 @@ QUANTITIES = _table(
     _formula(trees.reactions_under_forces, (Q, V, TAU), _joint_wrenches, FORMULATION, external=WRENCH, checks=MASS),
     _formula(loops.hybrid_dynamics, (Q, V, A), HYBRID, SOLVED, external=WRENCH, checks=CLOSURE),
     _formula(trees.regressor, (Q, V, A), lambda m: (m.nv, 10 * len(m.bodies))),
-    _formula(linearized.state_matrix, (Q, V, TAU), _state_matrix, PARTITION, external=WRENCH, checks=CLOSURE),
-    _formula(linearized.input_matrix, (Q, V, TAU), _input_matrix, PARTITION, external=WRENCH, checks=CLOSURE),
+    _formula(linearization.state_matrix, (Q, V, TAU), _state_matrix, PARTITION, external=WRENCH, checks=CLOSURE),
+    _formula(linearization.input_matrix, (Q, V, TAU), _input_matrix, PARTITION, external=WRENCH, checks=CLOSURE),
     _formula(closure.constraint, (Q,), lambda m: (constraints(m),), timed=True),
     _formula(closure.constraint_jacobian, (Q,), lambda m: (constraints(m), m.nv), timed=True),
 )  # fmt: skip
@@ -164,14 +165,14 @@ CLOSED = _table(
     _formula(loops.inverse_dynamics, (Q, V, A), _nu, WEIGHTED, external=WRENCH, checks=CLOSURE),
     _formula(
         loops.forward_dynamics, (Q, V, TAU), _nv, SOLVED, external=WRENCH, checks=CLOSURE,
-        derivative=derivatives.of_forward_dynamics,
+        derivative=state_derivatives.of_forward_dynamics,
     ),
     _formula(
-        derivatives.closed_force_derivatives, (Q, V, A), FORCES_BY, WEIGHTED, name="inverse_dynamics_derivatives",
+        state_derivatives.closed_force_derivatives, (Q, V, A), FORCES_BY, WEIGHTED, name="inverse_dynamics_derivatives",
         external=WRENCH, checks=CLOSURE,
     ),
     _formula(
-        derivatives.acceleration_derivatives, (Q, V, TAU), ACCELERATIONS_BY, PARTITION,
+        state_derivatives.acceleration_derivatives, (Q, V, TAU), ACCELERATIONS_BY, PARTITION,
         name="forward_dynamics_derivatives", external=WRENCH, checks=CLOSURE,
     ),
     _formula(loops.reactions, (Q, V, A), _wrenches, SOLVED, external=WRENCH, checks=CLOSURE),
@@ -218,7 +219,7 @@ def along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: 
 
 @per_model
 def _along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: Any) -> Formula:
-    function, checks = partial(closed_derivatives.along_closed, of=of), (CLOSURE[0], OPENING, CLOSURE[1])
+    function, checks = partial(parameter_derivatives.along_closed, of=of), (CLOSURE[0], OPENING, CLOSURE[1])
     return replace(
         of, name=f"{of.name}_along_closed", function=function, outputs=_by_several(of, parameter), prepare=structure_of,
         checks=checks, options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
@@ -233,7 +234,7 @@ def along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
 @per_model
 def _along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
     return replace(
-        of, name=f"{of.name}_along_frozen", function=partial(closed_derivatives.along_frozen, of=of),
+        of, name=f"{of.name}_along_frozen", function=partial(parameter_derivatives.along_frozen, of=of),
         outputs=_by_several(of, parameter), options={**of.options, "parameter": parameter}, derivative=None,
     )  # fmt: skip
 

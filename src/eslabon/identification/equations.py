@@ -11,24 +11,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import trees
-from eslabon.dynamics.applied import CREEP
-from eslabon.dynamics.loops import check_actuation
+from eslabon.formulas.applied_loads import CREEP
+from eslabon.formulas.constrained import trees
+from eslabon.formulas.constrained.constraint_solvers import Square
+from eslabon.formulas.constrained.loops import check_actuation
 from eslabon.formulas.inputs import TAU, A, Q, V
-from eslabon.formulations.constrained import Square
-from eslabon.formulations.factor import factors
-from eslabon.formulations.symbols import SX, zeros
+from eslabon.formulas.kinematics import closure
+from eslabon.formulas.kinematics.closure import Partition, Structure
+from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.linear_solvers import factors
 from eslabon.identification.parameters import NO_TERMS, Terms
-from eslabon.kinematics import closure
-from eslabon.kinematics.closure import Partition, Structure
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
+from eslabon.numerics.scalars import Expression, casadi
 
 
-def full_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms) -> SX:
+def full_regressor(m: Model, q: Expression, v: Expression, a: Expression, terms: Terms) -> Expression:
     """Y of all velocities: the bodies' columns, then v, tanh(v / CREEP), 1 and v' of the joints' terms."""
     signals = {"viscous": v, "coulomb": casadi.tanh(v / CREEP), "offset": casadi.SX.ones(m.nv), "motor_inertia": a}
     columns = []
@@ -39,7 +39,9 @@ def full_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms) -> SX:
     return casadi.horzcat(trees.regressor(m, q, v, a), *columns)
 
 
-def loop_motion(m: Model, q: SX, v: SX | None, p: Partition) -> tuple[SX, SX, SX]:
+def loop_motion(
+    m: Model, q: Expression, v: Expression | None, p: Partition
+) -> tuple[Expression, Expression, Expression]:
     """N and the drift of v = N v_i, v' = N v_i' + drift, and the reciprocal condition number squared."""
     i, e = list(p.independent), list(p.dependent)
     N, drift = casadi.SX(m.nv, len(i)), zeros(m.nv)
@@ -56,8 +58,15 @@ def loop_motion(m: Model, q: SX, v: SX | None, p: Partition) -> tuple[SX, SX, SX
 
 
 def linear_equations(
-    m: Model, q: SX, v: SX, a: SX, tau: SX, terms: Terms = NO_TERMS, *, structure: Structure
-) -> list[SX]:
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    tau: Expression,
+    terms: Terms = NO_TERMS,
+    *,
+    structure: Structure,
+) -> list[Expression]:
     """N^T Y, what the model leaves of the forces N^T (B tau - f), N^T B, and the reciprocal condition number squared."""
     N, _, condition = loop_motion(m, q, None, structure.partition)
     Y = full_regressor(m, q, v, a, terms)
@@ -66,7 +75,9 @@ def linear_equations(
     return [casadi.densify(x) for x in (N.T @ Y, N.T @ left, B, condition)]
 
 
-def actuator_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms = NO_TERMS, *, structure: Structure) -> SX:
+def actuator_regressor(
+    m: Model, q: Expression, v: Expression, a: Expression, terms: Terms = NO_TERMS, *, structure: Structure
+) -> Expression:
     """A matrix whose product with a change of the parameters is that of the actuators' forces for the motion: by virtual work
     N^T B u = N^T Y dtheta, of least norm where that leaves a choice."""
     Y, p, driven = full_regressor(m, q, v, a, terms), structure.partition, m.actuated_velocities
@@ -80,7 +91,9 @@ def actuator_regressor(m: Model, q: SX, v: SX, a: SX, terms: Terms = NO_TERMS, *
     return casadi.densify(work)
 
 
-def independent_motion(m: Model, q: SX, vi: SX, ai: SX, *, structure: Structure) -> list[SX]:
+def independent_motion(
+    m: Model, q: Expression, vi: Expression, ai: Expression, *, structure: Structure
+) -> list[Expression]:
     """All velocities and accelerations from the independent ones, and the reciprocal condition number squared."""
     p = structure.partition
     N, _, condition = loop_motion(m, q, None, p)
@@ -90,8 +103,15 @@ def independent_motion(m: Model, q: SX, vi: SX, ai: SX, *, structure: Structure)
 
 
 def excitation_gradient(
-    m: Model, q: SX, vi: SX, ai: SX, weight: SX, terms: Terms = NO_TERMS, *, structure: Structure
-) -> list[SX]:
+    m: Model,
+    q: Expression,
+    vi: Expression,
+    ai: Expression,
+    weight: Expression,
+    terms: Terms = NO_TERMS,
+    *,
+    structure: Structure,
+) -> list[Expression]:
     """N^T Y of a motion given by its independent velocities, and the derivatives of sum(weight N^T Y) by the independent
     coordinates, velocities and accelerations: along the loops dq = N dq_i."""
     p = structure.partition

@@ -254,7 +254,7 @@ def _impossible(m: Model) -> AssemblyError:
 
 def driven_joints(m: Model) -> tuple[str, ...]:
     """The joints of the independent velocities, each of which an actuator moves."""
-    from eslabon.dynamics.loops import check_actuation
+    from eslabon.formulas.constrained.loops import check_actuation
 
     check_actuation(m, structure(m).partition)
     places = independent(m)

@@ -13,7 +13,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.displays import displayed
-from eslabon.dynamics.applied import CREEP
+from eslabon.formulas.applied_loads import CREEP
 from eslabon.identification.equations import independent
 from eslabon.identification.estimation import Equations, Estimate
 from eslabon.identification.parameters import Terms

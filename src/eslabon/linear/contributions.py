@@ -12,12 +12,12 @@ import numpy as np
 from eslabon.arguments import Floats, instance, known_words
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.displays import displayed
-from eslabon.dynamics.sources import linear_contributions
 from eslabon.errors import InputError
+from eslabon.formulas.derivatives.body_contributions import linear_contributions
 from eslabon.formulas.guards import INPUT_GUARDS
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
+from eslabon.formulas.kinematics.closure import Partition
 from eslabon.formulas.quantities import CLOSURE, structure_of
-from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.plotting import legend, panel_title, panels, saved

@@ -13,8 +13,8 @@ from eslabon.arguments import finite, floats, mapping, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
-from eslabon.dynamics.applied import check_external
 from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.formulas.applied_loads import check_external
 from eslabon.formulas.quantities import quantity
 from eslabon.linear.steady_search import Steady
 from eslabon.model import Model

@@ -16,12 +16,12 @@ from eslabon.compiler.formula import Argument, Formula, requested
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition_at, partition_by
-from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, SingularityError, suggest
+from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.formulas.guards import INPUT_GUARDS
 from eslabon.formulas.inputs import TAU, WRENCH, A, Q, V
+from eslabon.formulas.kinematics.closure import Partition
 from eslabon.formulas.quantities import CLOSURE, MASS, structure_of
-from eslabon.kinematics.closure import Partition
 from eslabon.linear.linear_model import Layout, LinearModel
 from eslabon.linear.measured import actuator_names, measured, state_names
 from eslabon.model import Model, as_model
@@ -37,9 +37,9 @@ def _traced(name: str) -> Any:
     """A formula of `dynamics.linearized`, which loads CasADi: only when it is traced."""
 
     def formula(*arguments: Any, **options: Any) -> list[Any]:
-        from eslabon.dynamics import linearized
+        from eslabon.formulas.derivatives import linearization
 
-        made: list[Any] = getattr(linearized, name)(*arguments, **options)
+        made: list[Any] = getattr(linearization, name)(*arguments, **options)
         return made
 
     return formula
@@ -162,7 +162,7 @@ class _Call:
         if t is not None:
             self.parameters[TIME] = finite(t, "t")
         if self.external:
-            from eslabon.dynamics.applied import check_external
+            from eslabon.formulas.applied_loads import check_external
 
             check_external(m, tuple(self.external))
 

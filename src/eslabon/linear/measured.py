@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from eslabon.arguments import names as names_of
-from eslabon.dynamics.outputs import Output
 from eslabon.errors import ModelError, suggest
+from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.model import GROUND, Model
 from eslabon.model.configuration import velocity_names
 

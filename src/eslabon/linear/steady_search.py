@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.partition import RANK
-from eslabon.dynamics import steady
+from eslabon.formulas import steady
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
-from eslabon.kinematics.closure import row_names
+from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
 from eslabon.solvers.assembly.prescription import scales

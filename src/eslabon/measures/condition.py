@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from eslabon.arguments import Floats, choice, text
 from eslabon.errors import ModelError
-from eslabon.kinematics.frames import default_frame
+from eslabon.formulas.kinematics.frames import default_frame
 from eslabon.measures.along_motion import AlongMotion, mean_in_time
 from eslabon.measures.assembled_designs import States
 from eslabon.measures.measure import as_mechanism

@@ -101,7 +101,7 @@ class Motion:
 
     def _held(self) -> dict[str, Any]:
         if isinstance(self.given, FrameMotion):
-            from eslabon.kinematics.frames import chosen_frame
+            from eslabon.formulas.kinematics.frames import chosen_frame
 
             return {"along": "closed", "held": {chosen_frame(self.m, self.given.frame).name: self.given.part}}
         return {"along": "closed", "held": self.given.prescribed(self.m)[0]} if self.m.closed else {}

@@ -14,7 +14,7 @@ import numpy as np
 from eslabon.arguments import Floats, choice, count, finite, names, text
 from eslabon.coordinates.designs import depended_on, limiting
 from eslabon.errors import InputError, ModelError, shown
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.measures.assembled_designs import Completed, one_by_one
 from eslabon.measures.native_batches import Designs
 from eslabon.measures.prescribed_designs import completed_designs, followed_designs

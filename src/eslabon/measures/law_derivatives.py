@@ -12,6 +12,7 @@ from eslabon.compiler.calls import inlined
 from eslabon.linear.linear_model import LinearModel
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_rates
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate.traced_laws import columns
 
 
@@ -25,8 +26,6 @@ class LawDerivatives:
     @classmethod
     def of(cls, m: Mechanism, law: Any) -> LawDerivatives:
         """Of a law for a mechanism with the same joints."""
-        import casadi
-
         law.graph(m)  # or a sentence
         z0 = np.zeros(0) if law.state is None else np.atleast_1d(law.state)
         t, q, v, z = (casadi.SX.sym(name, size) for name, size in (("t", 1), ("q", m.nq), ("v", m.nv), ("z", len(z0))))

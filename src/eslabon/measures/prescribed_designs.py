@@ -9,7 +9,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.partition import redundancy_is_constant, retained_rows
-from eslabon.kinematics.closure import row_names
+from eslabon.formulas.kinematics.closure import row_names
 from eslabon.measures.assembled_designs import Completed
 from eslabon.measures.native_batches import Designs, chosen, number_of, threads
 from eslabon.mechanism import Mechanism

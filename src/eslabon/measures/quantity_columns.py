@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eslabon.compiler.formula import Formula
-from eslabon.kinematics.closure import row_names
+from eslabon.formulas.kinematics.closure import row_names
 from eslabon.measures.labels import FORCE, actuator_units
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import is_symbolic
 from eslabon.errors import ModelError
-from eslabon.model.expressions import leaves
 from eslabon.model.items import Body, Joint, Loop
 from eslabon.model.joints import LEAST
+from eslabon.model.parameter_expressions import leaves
+from eslabon.numerics.scalars import casadi, is_symbolic
 
 if TYPE_CHECKING:
     from eslabon.model.model import Model
@@ -81,8 +81,6 @@ def inadmissible(m: Model) -> Iterator[str]:
 
 def margin(m: Model) -> Any:
     """The least of all margins of a model with symbols, a CasADi scalar: zero or more where its parameters are admissible."""
-    import casadi
-
     # A home is where a mechanism starts from, and nothing in a call depends on it.
     joints = tuple(replace(joint, home=None) for joint in m.joints)
     items = (m.gravity, m.bodies, joints, m.loops, m.couplings, m.springs, m.wrenches, m.frames)
@@ -100,8 +98,6 @@ def _inertia_margins(body: Body) -> Iterator[Any]:
     """A symmetric matrix has no negative principal value where no coefficient of its characteristic polynomial is."""
     if not is_symbolic(*body.inertia):
         return
-    import casadi
-
     I = casadi.SX(body.inertia_matrix())
     size = casadi.sqrt(casadi.sumsqr(I))
     I = I / casadi.if_else(size > 0, size, 1.0) + ROUNDING * casadi.SX.eye(3)

@@ -10,13 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from eslabon.algebra.motions import check_pose
-from eslabon.algebra.rotations import rpy_from_rotation
-from eslabon.arguments import choice, known_words, text
+from eslabon.arguments import choice, known_words, text, unmasked
 from eslabon.errors import ModelError, RotationError, shown
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
-from eslabon.model.expressions import Expression, Number, check_parameter_name, number, parameter
 from eslabon.model.items import (
     ORIGIN,
     Body,
@@ -35,7 +32,10 @@ from eslabon.model.items import (
 )
 from eslabon.model.joints import KINDS, JointKind
 from eslabon.model.model import Model
+from eslabon.model.parameter_expressions import Number, ParameterExpression, check_parameter_name, number, parameter
 from eslabon.model.validation import check_name
+from eslabon.numerics.rigid_motions import check_pose
+from eslabon.numerics.rotations import rpy_from_rotation
 
 NAMED_AXES: dict[str, Triple] = {
     f"{sign}{letter}": tuple((-1.0 if sign == "-" else 1.0) * (k == i) + 0.0 for k in range(3))  # type: ignore[misc]
@@ -72,7 +72,7 @@ class Builder:
         }
         self._actuated: list[str] | None = None
 
-    def parameter(self, name: str, value: Any) -> Expression:
+    def parameter(self, name: str, value: Any) -> ParameterExpression:
         """A named number, or one defined by an expression of others; use what it returns, or its name in text.
 
         >>> import eslabon as es
@@ -317,7 +317,7 @@ def _sizes(kind: str, size: Any, what: str) -> tuple[Number, ...]:
     """The numbers of a shape; of a mesh one scale serves all directions."""
     known_words([kind], FORMS, f"{what}: there is no kind of shape")
     meaning, count = FORMS[kind]
-    if kind == "mesh" and (size is None or isinstance(size, str | int | float | Expression | np.number)):
+    if kind == "mesh" and (size is None or isinstance(size, str | int | float | ParameterExpression | np.number)):
         size = [1.0 if size is None else size] * 3
     if size is None:
         raise ModelError(f"{what}: a {kind} needs its size: {meaning}.")
@@ -353,6 +353,7 @@ def _ends(what: str, place: Callable[[Any, str], Pose], *ends: tuple[str, Any]) 
 
 def listed(values: Any) -> list[Any] | None:
     """The entries of a sequence in their order; None for what is not one."""
+    unmasked(values, "one of the values")
     if isinstance(values, str | bytes | bytearray | Mapping | Set):
         return None
     try:
@@ -399,7 +400,7 @@ def closure_kind(
             made[key] = number(value, f"{what}: {key}")
     if axis is not None:
         made.update(zip(known, _axes(axis, kind, len(known), what), strict=True))
-    if not chosen.axes_from_parameters and any(isinstance(x, Expression) for x in made.get("axis", ())):
+    if not chosen.axes_from_parameters and any(isinstance(x, ParameterExpression) for x in made.get("axis", ())):
         raise ModelError(
             f"{what}: the axis of a {kind} joint must be plain numbers, since its plane's directions follow from it."
         )
@@ -431,7 +432,7 @@ def an_axis(axis: Any, what: str) -> Triple:
 
 def numbers(values: Any, count: int, what: str) -> tuple[Number, ...]:
     """So many numbers from a sequence, or from one number where one is wanted."""
-    if isinstance(values, str | int | float | Expression | np.number) and count == 1:
+    if isinstance(values, str | int | float | ParameterExpression | np.number) and count == 1:
         values = [values]
     entries = listed(values)
     if entries is None:
@@ -509,7 +510,7 @@ def _per_velocity(value: Any, kind: JointKind, what: str) -> tuple[Number, ...] 
         raise ModelError(f"{what} makes no sense: the joint is fixed.")
     if what.endswith(("stiffness", "rest")) and not kind.plain:
         raise ModelError(f"{what} needs a joint whose coordinates are angles or lengths; this one is {kind.kind}.")
-    if isinstance(value, str | int | float | Expression | np.number):
+    if isinstance(value, str | int | float | ParameterExpression | np.number):
         value = [value] * kind.nv
     return numbers(value, kind.nv, what)
 
@@ -533,4 +534,7 @@ def _limits(limits: Any, kind: JointKind, what: str) -> tuple[tuple[Number, Numb
     def side(x: Any) -> Number:
         return float(x) if isinstance(x, float) and np.isinf(x) else number(x, what)
 
-    return tuple((side(lower), side(upper)) for lower, upper in pairs)
+    made = tuple((side(lower), side(upper)) for lower, upper in pairs)
+    if any(lower == np.inf or upper == -np.inf for lower, upper in made):
+        raise ModelError(f"{what} leave the joint no room; an open side is -inf below, inf above.")
+    return made

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import known_words, mapping, names, text
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.model.builder import Builder, listed, numbers, six_moments, triple
-from eslabon.model.expressions import Expression, leaves, number, renamed
 from eslabon.model.items import GROUND, ORIGIN, Body, Description, End, Frame, Joint, Mode, Pose, Shape
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
+from eslabon.model.parameter_expressions import ParameterExpression, leaves, number, renamed
 from eslabon.model.poses import compose, seen_from, welded
+from eslabon.numerics.rotations import rpy_from_rotation
 
 SECTIONS: Mapping[str, str] = {
     "body": "bodies", "joint": "joints", "loop": "loops", "coupling": "couplings", "spring": "springs",
@@ -238,14 +238,14 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
 
 def _coordinates(m: Model, j: Joint, value: Any) -> tuple[float, ...]:
     values = numbers(value, j.nq, f"the coordinates of '{j.name}'")
-    if any(isinstance(x, Expression) for x in values):
+    if any(isinstance(x, ParameterExpression) for x in values):
         raise ModelError(f"'{j.name}' is locked at plain numbers; it was given {shown(value)}.")
     return tuple(np.ravel(j.kind.normalize(np.array(values, dtype=float))).tolist())
 
 
 def _rigid(j: Joint, q: tuple[float, ...]) -> Joint:
     """A fixed joint in place of one at the coordinates q."""
-    if any(isinstance(x, Expression) for x in leaves(j.kind)):
+    if any(isinstance(x, ParameterExpression) for x in leaves(j.kind)):
         raise ModelError(f"joint '{j.name}' has an axis or pitch made of parameters; lock it with plain numbers there.")
     R, p = j.kind.transform(np.array(q))
     outer = Pose(triple(p, j.name), triple(rpy_from_rotation(R), j.name))

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from eslabon.algebra.arrays import dot
 from eslabon.arguments import names as names_of
 from eslabon.errors import ModelError, suggest
-from eslabon.model.expressions import Expression, call, leaves, parameter
 from eslabon.model.free_numbers import free_name
 from eslabon.model.items import Description, Joint, Loop, Pose
 from eslabon.model.model import Model
+from eslabon.model.parameter_expressions import ParameterExpression, call, leaves, parameter
 from eslabon.model.poses import compose
+from eslabon.numerics.scalars import dot
 
 PLAY, DIRECTION, POLAR = "play", "direction", "polar"
 
@@ -73,6 +73,6 @@ def _played(m: Model, name: str) -> Joint | Loop:
         raise ModelError(f"{what} is {item.kind.kind}; a clearance is that of a pin or ball: revolute, cylindrical, universal, spherical.")  # fmt: skip
     described: tuple[Joint | Loop, ...] = (*m.description.joints, *m.description.loops)
     written = next(x for x in described if x.name == name)
-    if len(item.kind.play()) == 2 and any(isinstance(x, Expression) for x in leaves(written.kind)):
+    if len(item.kind.play()) == 2 and any(isinstance(x, ParameterExpression) for x in leaves(written.kind)):
         raise ModelError(f"{what} has an axis made of parameters; give it a plain axis before it gets a clearance.")
     return item

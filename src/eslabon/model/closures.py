@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import Scalar
-from eslabon.algebra.quaternions import unit_axis
 from eslabon.model.constraints import (
     AXES,
     Aligned,
@@ -31,6 +29,8 @@ from eslabon.model.constraints import (
     SameOrientation,
     on_line,
 )
+from eslabon.numerics.quaternions import unit_axis
+from eslabon.numerics.scalars import Scalar
 
 X, Y, Z = AXES
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.arrays import Array, is_symbolic, joined, transpose
 from eslabon.displays import displayed
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
+from eslabon.numerics.scalars import Array, casadi, is_symbolic, joined, transpose
 
 
 def coordinates(m: Model, q: Array, joint: Joint) -> Array:
@@ -32,8 +32,6 @@ def velocities(m: Model, v: Array, joint: Joint) -> Array:
 def coordinate_rates(m: Model, q: Array) -> Array:
     """The matrix N(q) of dq/dt = N v, (..., nq, nv): the identity but for quaternions."""
     if is_symbolic(q):
-        import casadi
-
         own, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
         N = casadi.jacobian(coordinate_velocities(m, own, v), v)
         return casadi.substitute(N, own, casadi.densify(casadi.SX(q)))  # which may have calls, that have no derivatives
@@ -67,8 +65,6 @@ def difference(m: Model, q1: Array, q0: Array) -> Array:
 def displacement_rates(m: Model, v: Array) -> Array:
     """The matrix K of d(delta)/dt = delta v + K delta, for small displacements delta along the velocities, as a CasADi
     matrix: -ad of a body's twist where velocities are one, else zero."""
-    import casadi
-
     K = casadi.SX(m.nv, m.nv)
     for joint in m.joints:
         own = joint.kind.displacement_rate(velocities(m, v, joint))
@@ -93,8 +89,6 @@ def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
 def _jointwise(m: Model, method: str, *arguments: tuple[Array, Callable[..., Array]]) -> Array:
     """What each joint's kind makes of its own part of every argument, joined in the order of the joints."""
     if is_symbolic(*(x for x, _ in arguments)):
-        import casadi
-
         arguments = tuple((casadi.SX(x), part) for x, part in arguments)
     else:
         arguments = tuple((np.asarray(x, dtype=float), part) for x, part in arguments)

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from eslabon.algebra.arrays import (
+from eslabon.arguments import has_symbols
+from eslabon.numerics.scalars import (
     Array,
     Scalar,
     atan2,
@@ -27,7 +28,6 @@ from eslabon.algebra.arrays import (
     vector,
     where,
 )
-from eslabon.arguments import has_symbols
 
 Vector = tuple[Scalar, ...]  # three components
 Covector = tuple[Vector, Vector]  # moment, force

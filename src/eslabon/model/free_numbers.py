@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.model.changes import with_payload
-from eslabon.model.expressions import Expression, check_parameter_name, parameter
 from eslabon.model.items import GROUND, Body, Coupling, Description, Frame, Joint, Loop, Spring, Wrench
 from eslabon.model.memory import Table, per_model
 from eslabon.model.model import Model
+from eslabon.model.parameter_expressions import ParameterExpression, check_parameter_name, parameter
 from eslabon.model.units import inferred_units
 
 XYZ, ANGLES, SIX = "xyz", ("roll", "pitch", "yaw"), ("xx", "yy", "zz", "xy", "xz", "yz")
@@ -154,7 +154,7 @@ def _loaded(m: Model, path: str) -> bool:
     """Whether the body of a frame has its payload already as a parameter."""
     body = m.frame(path.removesuffix(PAYLOAD)).body
     mass = next((b.mass for b in m.description.bodies if b.name == body), 0.0)
-    return isinstance(mass, Expression) and free_name(path) in mass.names()
+    return isinstance(mass, ParameterExpression) and free_name(path) in mass.names()
 
 
 def place_of(m: Model, path: str) -> Place:
@@ -197,7 +197,7 @@ def with_free(m: Model, paths: Iterable[str]) -> Description:
 def _with_own(m: Model, d: Description, path: str) -> Description:
     """A number that is a parameter, unless it is one already."""
     place, name = place_of(m, path), free_name(path)
-    if isinstance(place.value, Expression):
+    if isinstance(place.value, ParameterExpression):
         made_of = sorted({*place.value.names()})
         if name in made_of:
             return d
@@ -212,7 +212,7 @@ def _with_deviation(m: Model, d: Description, path: str) -> Description:
     """A number, whatever it follows from, and a parameter more that is zero."""
     place, name = place_of(m, path.removesuffix(DEVIATION)), free_name(path)
     today = _at(d, place.steps)
-    if isinstance(today, Expression) and name in today.names():
+    if isinstance(today, ParameterExpression) and name in today.names():
         return d
     return with_number(d, place.steps, name, 0.0, today + parameter(name))
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import Array, matrix, vector
-from eslabon.algebra.rotations import rotation_from_rpy
 from eslabon.displays import displayed
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import JointKind
+from eslabon.numerics.rotations import rotation_from_rpy
+from eslabon.numerics.scalars import Array, matrix, vector
 
 GROUND = "ground"
 
-Number = Any  # float, Expression or casadi.SX
+Number = Any  # float, ParameterExpression or casadi.SX
 Triple = tuple[Number, Number, Number]
 ORIGIN: Triple = (0.0, 0.0, 0.0)
 

@@ -17,36 +17,6 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from eslabon.algebra.arrays import (
-    Array,
-    Scalar,
-    block,
-    cross,
-    dot,
-    floor,
-    is_symbolic,
-    joined,
-    matmul,
-    matrix,
-    norm,
-    parts,
-    require,
-    times,
-    transpose,
-    vector,
-)
-from eslabon.algebra.motions import motion_exp, position_of, shift_log
-from eslabon.algebra.quaternions import (
-    quaternion_conjugate,
-    quaternion_from_rotation_vector,
-    quaternion_product,
-    quaternion_rate,
-    rotation_vector_from_quaternion,
-    unit_axis,
-)
-from eslabon.algebra.rotations import rotation_about, rotation_from_quaternion
-from eslabon.algebra.spatial import halves, skew
-from eslabon.algebra.steps import traced_once
 from eslabon.model.constraints import (
     AXES,
     ZERO,
@@ -65,6 +35,36 @@ from eslabon.model.constraints import (
     perpendicular,
     turned_back,
 )
+from eslabon.numerics.quaternions import (
+    quaternion_conjugate,
+    quaternion_from_rotation_vector,
+    quaternion_product,
+    quaternion_rate,
+    rotation_vector_from_quaternion,
+    unit_axis,
+)
+from eslabon.numerics.rigid_motions import motion_exp, position_of, shift_log
+from eslabon.numerics.rotations import rotation_about, rotation_from_quaternion
+from eslabon.numerics.scalars import (
+    Array,
+    Scalar,
+    block,
+    cross,
+    dot,
+    floor,
+    is_symbolic,
+    joined,
+    matmul,
+    matrix,
+    norm,
+    parts,
+    require,
+    times,
+    transpose,
+    vector,
+)
+from eslabon.numerics.spatial import halves, skew
+from eslabon.numerics.traced_steps import traced_once
 
 T = TypeVar("T")
 X, Y, Z = AXES

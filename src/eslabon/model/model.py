@@ -15,7 +15,6 @@ from eslabon.arguments import UNHASHABLE, floats, instance, known_words, mapping
 from eslabon.arguments import names as words
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown, suggest
 from eslabon.model.admissible import check_numbers, suspicions
-from eslabon.model.expressions import Expression, dependency_order, number, substitute
 from eslabon.model.items import (
     GROUND,
     Body,
@@ -30,7 +29,9 @@ from eslabon.model.items import (
     Wrench,
 )
 from eslabon.model.memory import Table
+from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, number, substitute
 from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
+from eslabon.numerics.scalars import casadi
 
 
 class Model:
@@ -233,7 +234,7 @@ class Model:
         >>> es.load("elbow").parameters["a1"]
         1.0
         """
-        return Table({n: x for n, x in self.description.parameters if not isinstance(x, Expression)})
+        return Table({n: x for n, x in self.description.parameters if not isinstance(x, ParameterExpression)})
 
     @cached_property
     def _values(self) -> dict[str, Any]:
@@ -258,7 +259,7 @@ class Model:
             raise ModelError(f"{self.name}: the time is no parameter; give it to a call, as t={shown(values[TIME])}.")
         changed = {name: number(x, f"parameter '{name}'") for name, x in values.items()}
         for name, x in changed.items():
-            if isinstance(x, Expression):
+            if isinstance(x, ParameterExpression):
                 raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {shown(values[name])}.")
         parameters = tuple((n, changed.get(n, x)) for n, x in self.description.parameters)
         return type(self)(replace(self.description, parameters=parameters))
@@ -390,7 +391,7 @@ class Model:
         for name in words(names, "names"):
             if name == TIME and self.rheonomic:
                 continue
-            if isinstance(definitions.get(name), Expression):
+            if isinstance(definitions.get(name), ParameterExpression):
                 raise ModelError(
                     f"{self.name}: parameter '{name}' is defined as '{definitions[name]}'; change what it is made of."
                 )
@@ -664,7 +665,7 @@ class Model:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
             return NotImplemented
-        return self.description == other.description and self._symbols == other._symbols
+        return self.description == other.description and _are_same(self._symbols, other._symbols)
 
     def __hash__(self) -> int:
         return self._hash
@@ -713,6 +714,14 @@ def as_model(m: Any, name: str = "m") -> Model:
 def _variant(base: Model, values: Mapping[str, float]) -> Model:
     """A variant from another process."""
     return base.variant(**values)
+
+
+def _are_same(symbols: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether the same names have the same symbols or numbers."""
+    deep = 2  # levels of an expression that are compared, and not only its nodes
+    return symbols.keys() == others.keys() and all(
+        casadi.is_equal(casadi.SX(x), casadi.SX(others[name]), deep) for name, x in symbols.items()
+    )
 
 
 def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import dot
-from eslabon.algebra.rotations import rpy_from_rotation
-from eslabon.model.expressions import Expression, Number, call
 from eslabon.model.items import ORIGIN, Body, Pose, Triple
+from eslabon.model.parameter_expressions import Number, ParameterExpression, call
+from eslabon.numerics.rotations import rpy_from_rotation
+from eslabon.numerics.scalars import dot
 
 Rows = Sequence[Sequence[Number]]
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # the entries of an inertia
@@ -75,7 +75,7 @@ def _rotation(rpy: Triple) -> Rows:
 
 def _rpy(R: Rows) -> Triple:
     """The angles of a rotation. Roll follows from the yaw that was found, so that it is right where yaw is lost too."""
-    if not any(isinstance(x, Expression) for row in R for x in row):
+    if not any(isinstance(x, ParameterExpression) for row in R for x in row):
         roll, pitch, yaw = rpy_from_rotation(np.array(R)).tolist()
         return roll, pitch, yaw
     (r11, r12, r13), (r21, r22, r23), (r31, _, _) = R

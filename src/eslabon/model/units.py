@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.expressions import Expression
+from eslabon.model.parameter_expressions import ParameterExpression
 
 Dimensions = tuple[float, float, float, float]  # exponents of kg, m, s and rad
 NONE: Dimensions = (0.0, 0.0, 0.0, 0.0)
@@ -100,17 +100,21 @@ BARE, SCALED, PRODUCTS = range(3)
 def inferred_units(numbers: Iterable[tuple[Any, str]], definitions: Mapping[str, Any]) -> dict[str, str | None]:
     """The unit of each parameter from the numbers of a description, each with its unit: None where it cannot be told.
 
-    >>> from eslabon.model.expressions import number
+    >>> from eslabon.model.parameter_expressions import number
     >>> inferred_units([(number("m*L**2/3"), "kg m²"), (number("L/2"), "m")], {"m": 1.0, "L": 2.0, "k": 3.0})
     {'m': 'kg', 'L': 'm', 'k': None}
     """
-    targets = [(x, unit_of(unit).dimensions) for x, unit in numbers if isinstance(x, Expression)]
+    targets = [(x, unit_of(unit).dimensions) for x, unit in numbers if isinstance(x, ParameterExpression)]
     known: dict[str, Dimensions] = {}
     for level in (BARE, SCALED, PRODUCTS):
         grown = True
         while grown:
             said: dict[str, set[Dimensions]] = {}
-            more = [(definitions[name], known[name]) for name in known if isinstance(definitions.get(name), Expression)]
+            more = [
+                (definitions[name], known[name])
+                for name in known
+                if isinstance(definitions.get(name), ParameterExpression)
+            ]
             for expression, dimensions in (*targets, *more):
                 for name, what in _told(expression, dimensions, known, level):
                     said.setdefault(name, set()).add(what)
@@ -122,7 +126,7 @@ def inferred_units(numbers: Iterable[tuple[Any, str]], definitions: Mapping[str,
 
 def _told(x: Any, wanted: Dimensions, known: Mapping[str, Dimensions], level: int) -> Iterator[tuple[str, Dimensions]]:
     """What an expression of a unit says of the units of its parameters."""
-    if not isinstance(x, Expression):
+    if not isinstance(x, ParameterExpression):
         return
     first, *others = x.arguments
     second = others[0] if others else 1.0
@@ -154,7 +158,7 @@ def _told(x: Any, wanted: Dimensions, known: Mapping[str, Dimensions], level: in
 
 def _dimensions(x: Any, known: Mapping[str, Dimensions]) -> Dimensions | None:
     """The dimensions of an expression, if they can be told."""
-    if not isinstance(x, Expression):
+    if not isinstance(x, ParameterExpression):
         return NONE if _pure(x) else None
     inner = [_dimensions(a, known) for a in x.arguments if not isinstance(a, str)]
     match x.operation:
@@ -163,7 +167,7 @@ def _dimensions(x: Any, known: Mapping[str, Dimensions]) -> Dimensions | None:
         case "neg" | "abs":
             return inner[0]
         case "+" | "-":
-            return next((d for d, a in zip(inner, x.arguments, strict=True) if d is not None and isinstance(a, Expression)), None)  # fmt: skip
+            return next((d for d, a in zip(inner, x.arguments, strict=True) if d is not None and isinstance(a, ParameterExpression)), None)  # fmt: skip
         case "*" | "/":
             left, right = inner
             return None if left is None or right is None else _sum(left, right, 1.0 if x.operation == "*" else -1.0)

@@ -11,8 +11,8 @@ from typing import Any
 from unicodedata import category
 
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.expressions import Expression, check_parameter_name, dependency_order, leaves
 from eslabon.model.items import GROUND, Coupling, Description, Joint, Loop
+from eslabon.model.parameter_expressions import ParameterExpression, check_parameter_name, dependency_order, leaves
 
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
@@ -28,9 +28,9 @@ def uses_time(d: Description) -> bool:
     return any(TIME in x.names() for item in (*d.loops, *d.couplings) for x in _timed(item))
 
 
-def _timed(item: Any) -> Iterator[Expression]:
+def _timed(item: Any) -> Iterator[ParameterExpression]:
     """The expressions that may depend on the time: not where the frames of a loop are, which belongs to bodies."""
-    return (x for x in leaves(item.kind if isinstance(item, Loop) else item) if isinstance(x, Expression))
+    return (x for x in leaves(item.kind if isinstance(item, Loop) else item) if isinstance(x, ParameterExpression))
 
 
 def check_structure(d: Description) -> Description:
@@ -87,7 +87,7 @@ def _parameters(d: Description) -> Iterator[str]:
     complete = True
     for owner in (d.gravity, *(value for _, value in d.parameters), *(item for kind in items for item in kind)):
         for expression in leaves(owner):
-            for name in expression.names() if isinstance(expression, Expression) else ():
+            for name in expression.names() if isinstance(expression, ParameterExpression) else ():
                 if name in known or (name == TIME and _may_vary(owner, expression)):
                     continue
                 complete = False

@@ -11,9 +11,10 @@ import numpy as np
 
 from eslabon.arguments import MOST_SEED, Floats, count, finite, flag, positive
 from eslabon.errors import EslabonError, InputError, ModelError, shown
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
+from eslabon.numerics.scalars import casadi
 from eslabon.optimize.curve_assignment import Assignment, assigned
 from eslabon.optimize.description_domain import domains
 from eslabon.optimize.design_problem import APART, CLOSED, SAME, rows_of
@@ -168,8 +169,6 @@ class CurveProblem(SoughtParameters):
     @cached_property
     def position(self) -> Any:
         """The frame's place as a CasADi function of p and q."""
-        import casadi
-
         e = self.equations
         place = self.m.pose(e.q, self.frame, parameters=e.parameters)[: self.points.shape[1], 3]
         return casadi.Function("position", [e.p, e.q], [place])
@@ -178,8 +177,6 @@ class CurveProblem(SoughtParameters):
 
     @cached_property
     def program(self) -> NonlinearProgram:
-        import casadi
-
         made, e, k = NonlinearProgram(f"coupler curve of {self.m.name}", "design"), self.equations, len(self.points)
         begin = np.clip(self.described, *self.bounds)
         p = made.variable("parameters", begin, *self.bounds)
@@ -206,8 +203,6 @@ class CurveProblem(SoughtParameters):
 
     def _close(self, program: NonlinearProgram, name: str, p: Any, q: Any, angles: Any, first: Any) -> Any:
         """Loops closed at angles of the crank, on one branch: that of the first point, whose determinant is returned."""
-        import casadi
-
         e, n, m = self.equations, q.shape[1], self.m
         volume = casadi.vertcat(casadi.SX(0, 1), *e.signs()[:1])
         f = casadi.Function("closed", e.inputs, casadi.cse([e.residual[0], e.lengths, volume]))
@@ -232,8 +227,6 @@ class CurveProblem(SoughtParameters):
         return np.maximum(np.abs(J).max(axis=1), 1e-9)
 
     def _demand(self, program: NonlinearProgram, p: Any, q: Any) -> None:
-        import casadi
-
         e, k = self.equations, len(self.points)
         state = DesignState(self.m, e.q, e.v, e.a, e.parameters, {})
         for demand in self.demands:
@@ -369,8 +362,6 @@ class CurveProblem(SoughtParameters):
         return Checks([*made, *self._measured_demands(m, at)])
 
     def _measured_demands(self, m: Mechanism, q: Floats) -> list[Check]:
-        import casadi
-
         e, made = self.equations, []
         p = np.array([m.parameters[name] for name in self.names])
         for demand in self.demands:

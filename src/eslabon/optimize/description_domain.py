@@ -13,7 +13,7 @@ import numpy as np
 
 from eslabon.mechanism import Mechanism
 from eslabon.model.admissible import requirements
-from eslabon.model.expressions import Expression, dependency_order, leaves
+from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, leaves
 
 INSIDE = 1e-6  # as near as arguments come to where a function has no derivative
 DOMAINS = {
@@ -46,7 +46,7 @@ def domains(m: Mechanism, symbols: Mapping[str, Any]) -> Iterator[Domain]:
             values[name] = definitions[name].evaluate(values)
     every = (*leaves(m.description), *definitions.values())
     found = {
-        (str(x), node): None for x in every if isinstance(x, Expression) for node in _limited(x)
+        (str(x), node): None for x in every if isinstance(x, ParameterExpression) for node in _limited(x)
     }  # each once, in order
     for text, node in found:
         argument = _value(node.arguments[0], values)
@@ -57,14 +57,14 @@ def domains(m: Mechanism, symbols: Mapping[str, Any]) -> Iterator[Domain]:
             yield Domain(f"what {owner} must not have below zero", margin, 0.0, np.inf)
 
 
-def _limited(x: Expression) -> Iterator[Expression]:
+def _limited(x: ParameterExpression) -> Iterator[ParameterExpression]:
     """The parts of an expression that are functions of a limited domain."""
     if x.operation in DOMAINS:
         yield x
     for argument in x.arguments:
-        if isinstance(argument, Expression):
+        if isinstance(argument, ParameterExpression):
             yield from _limited(argument)
 
 
 def _value(x: Any, values: Mapping[str, Any]) -> Any:
-    return x.evaluate(values) if isinstance(x, Expression) else x
+    return x.evaluate(values) if isinstance(x, ParameterExpression) else x

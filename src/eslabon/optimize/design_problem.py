@@ -13,6 +13,7 @@ from eslabon.arguments import Floats
 from eslabon.errors import EslabonError, ModelError, shown
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
+from eslabon.numerics.scalars import casadi
 from eslabon.optimize.description_domain import domains
 from eslabon.optimize.design_quantities import Demand, DesignState, Quantity, said_by
 from eslabon.optimize.instant_equations import InstantEquations
@@ -76,8 +77,6 @@ class DesignProblem(SoughtParameters):
     @cached_property
     def state(self) -> tuple[DesignState, list[Any]]:
         """The state that functions are traced with, and the symbols p, q, v, a, data."""
-        import casadi
-
         if self.given is not None:
             e = self.equations
             return DesignState(self.m, e.q, e.v, e.a, e.parameters, {}), e.inputs
@@ -100,8 +99,6 @@ class DesignProblem(SoughtParameters):
 
     def is_still(self, rows: Any) -> bool:
         """Whether rows depend on parameters alone."""
-        import casadi
-
         moving = casadi.depends_on(rows, casadi.vertcat(*self.state[1][1:4]))
         if moving and self.given is None:
             raise ModelError(
@@ -114,8 +111,6 @@ class DesignProblem(SoughtParameters):
     @cached_property
     def program(self) -> NonlinearProgram:
         """The nonlinear program, with the described mechanism as its start."""
-        import casadi
-
         made = NonlinearProgram(f"design of {self.m.name}", "design")
         lower, upper = self.bounds
         p = made.variable("parameters", self.begin, lower, upper)
@@ -167,8 +162,6 @@ class DesignProblem(SoughtParameters):
 
     def _motion(self, program: NonlinearProgram) -> list[Any]:
         """q, v and a of all instants: variables with their equations, or numbers where no parameter moves them."""
-        import casadi
-
         q, v, a = self._begun[1]
         e = self.equations
         if not e.moved:
@@ -198,8 +191,6 @@ class DesignProblem(SoughtParameters):
 
     def _keep_branch(self, program: NonlinearProgram, f: Any, side: Any, states: tuple[Floats, ...]) -> None:
         """Determinants keep the signs that they have in the described mechanism, along the whole motion."""
-        import casadi
-
         columns = [np.repeat(self._begun[0][:, None], len(self.t), axis=1), *(x.T for x in states), self.data.T]
         values = np.asarray(f.map(len(self.t))(*columns)[-1])
         sign = np.sign(values[:, :1])
@@ -234,8 +225,6 @@ class DesignProblem(SoughtParameters):
 
     def numbers(self, quantity: Quantity, p: Floats, states: tuple[Floats, Floats, Floats]) -> Floats:
         """The rows of a quantity at all instants, (instants, rows), by the graph."""
-        import casadi
-
         state, inputs = self.state
         f = casadi.Function("rows", inputs, [self.rows(quantity, state)])
         columns = [np.repeat(p[:, None], len(self.t), axis=1), *(x.T for x in states), self.data.T]
@@ -269,8 +258,6 @@ class DesignProblem(SoughtParameters):
 
     def measured(self, m: Mechanism, guess: Any) -> tuple[Floats, tuple[Floats, ...], list[Floats]]:
         """A mechanism by the plain verbs, at more instants: the times, its states, and the rows of each quantity (instants, rows)."""
-        import casadi
-
         state, inputs = self.state
         if self.given is None:
             t, states = self.t, (np.zeros((1, m.nq)), np.zeros((1, m.nv)), np.zeros((1, m.nv)))
@@ -321,8 +308,6 @@ class DesignProblem(SoughtParameters):
 
 def rows_of(quantity: Quantity, state: DesignState) -> Any:
     """The rows of a quantity that is a function, as a column."""
-    import casadi
-
     assert quantity.rows is not None
     try:
         with warnings.catch_warnings():

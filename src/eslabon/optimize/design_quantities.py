@@ -17,6 +17,7 @@ import numpy as np
 from eslabon.arguments import Floats, choice, mapping
 from eslabon.errors import InputError, ModelError, shown, suggest
 from eslabon.mechanism import Mechanism
+from eslabon.numerics.scalars import casadi
 from eslabon.optimize.nonlinear_program import NonlinearProgram
 
 SUMMARIES = ("mean", "peak", "rms", "integral")
@@ -106,8 +107,6 @@ class Quantity:
 
     def expression(self, program: NonlinearProgram, rows: Any, t: Floats, begun: float) -> Any:
         """The summary of rows `(rows, instants)` in a program; `begun` is about what it is at the start, inside."""
-        import casadi
-
         size = max(abs(begun), 1e-12)
         if self.summary == "peak":
             most = program.variable(f"peak of {self.name}", begun, scale=size)
@@ -129,8 +128,6 @@ class Quantity:
 
     def within(self, program: NonlinearProgram, rows: Any, most: Any, size: float) -> None:
         """No row is to exceed a bound."""
-        import casadi
-
         both = casadi.vertcat(rows, -rows) if self.absolute else rows
         program.constrain(self.name, casadi.vec(most - both), 0.0, np.inf, scale=size)
 
@@ -165,8 +162,6 @@ def _torques(state: DesignState) -> Any:
 
 def _forces_squared(state: DesignState) -> Any:
     """The squared size of the force that each joint transmits."""
-    import casadi
-
     return casadi.sum2(state.reactions[:, 3:] ** 2)
 
 
@@ -175,8 +170,6 @@ def _power(state: DesignState) -> Any:
 
 
 def _mass(state: DesignState) -> Any:
-    import casadi
-
     return casadi.SX(sum(b.mass for b in state.m.with_symbols(state.parameters).bodies))
 
 

@@ -16,9 +16,10 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.coordinates.partition import partition
 from eslabon.errors import ModelError
-from eslabon.kinematics.closure import equations
+from eslabon.formulas.kinematics.closure import equations
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_rates, integrate, lengths_of_quaternions, normalize
+from eslabon.numerics.scalars import casadi
 from eslabon.optimize.prescribed_motion import Prescribed
 from eslabon.solvers.singularities import PARTS, reachable_twists
 
@@ -36,8 +37,6 @@ class InstantEquations:
     """
 
     def __init__(self, m: Mechanism, names: Sequence[str], given: Prescribed) -> None:
-        import casadi
-
         self.m, self.names, self.given = m, tuple(names), given
         self.p = casadi.SX.sym("p", len(self.names))
         self.parameters = dict(zip(self.names, casadi.vertsplit(self.p), strict=True)) if self.names else {}
@@ -67,8 +66,6 @@ class InstantEquations:
     @property
     def moved(self) -> bool:
         """Whether the motion of the joints depends on the parameters at all."""
-        import casadi
-
         return bool(casadi.depends_on(casadi.vertcat(*self.residual), self.p))
 
     def signs(self) -> list[Any]:
@@ -83,8 +80,6 @@ class InstantEquations:
 
     def serial_conditioning(self, frame: str, part: str) -> Any:
         """`conditioning` of the way from the independent velocities to a frame's translation or rotation."""
-        import casadi
-
         span = reachable_twists(self.m, frame, part)
         if span.basis.shape[1] != span.rank:
             raise ModelError(
@@ -167,8 +162,6 @@ def conditioning(G: Any) -> Any:
     With the singular values between the extreme ones at their geometric mean it is k + 1/k, where k is the condition number
     by the extreme ones, and otherwise more: so it is at most c + 1/c only if 1/k is at least c. For n = 2 that is exact.
     """
-    import casadi
-
     n = G.shape[0]
     inverse = casadi.inv_minor(G) if n <= SMALL else casadi.inv(G)
     return casadi.sqrt(casadi.trace(G) * casadi.trace(inverse)) - n + 2
@@ -177,8 +170,6 @@ def conditioning(G: Any) -> Any:
 def _signed_volume(A: Any) -> Any:
     """The determinant over the lengths of the columns, which are the lever arms of joints: of a four-bar the sine of its transmission
     angle. Rows, which are directions, vanish where links are all across them, as they are when two come into line."""
-    import casadi
-
     volume = casadi.det(A)
     for k in range(A.shape[1]):
         volume = volume / casadi.sqrt(casadi.sumsqr(A[:, k]) + 1e-300)

@@ -14,12 +14,13 @@ from eslabon.arguments import Floats
 from eslabon.compiler.calls import inlined
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
-from eslabon.dynamics import loops, trees
 from eslabon.errors import InputError, ModelError, shown, suggest
-from eslabon.formulations.constrained import Square
-from eslabon.kinematics import closure
+from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas.constrained.constraint_solvers import Square
+from eslabon.formulas.kinematics import closure
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import lengths_of_quaternions
+from eslabon.numerics.scalars import casadi
 from eslabon.optimize.design_quantities import DesignState, said_by
 from eslabon.optimize.motion_limits import (
     ACCELERATION,
@@ -75,8 +76,6 @@ def instant(
 ) -> Instant:
     """The functions of an instant; `power` is a usual one, of which the absolute value is rounded off, and `conditioned` says whether
     the program is to keep away from singular configurations: second derivatives of that cost as much as all others."""
-    import casadi
-
     m, sym, function = own.m, casadi.SX.sym, _function
     q, v, a, tau = sym("q", m.nq), sym("v", m.nv), sym("a", m.nv), sym("tau", m.nu)
     jerk, condition = sym("jerk", len(own.coordinates)), sym("conditioning")
@@ -120,8 +119,6 @@ def _in_program(own: Driven, row: Row, conditioned: bool) -> bool:
 
 def _in_unit_time(own: Driven, whole: Any) -> Any:
     """The same function of the column z."""
-    import casadi
-
     m, n = own.m, len(own.coordinates)
     sizes = (n, n, n, n, m.nq - n, m.nv - n, m.nv - n, whole.size1_in(3), 1)
     parts = [casadi.SX.sym(f"z{k}", size) for k, size in enumerate(sizes)]
@@ -138,8 +135,6 @@ def _in_unit_time(own: Driven, whole: Any) -> Any:
 
 
 def _function(name: str, inputs: list[Any], outputs: list[Any]) -> Any:
-    import casadi
-
     return casadi.Function(name, inputs, casadi.cse([casadi.densify(x) for x in inlined(outputs)]))
 
 
@@ -161,8 +156,6 @@ class Loops:
     @property
     def conditioning(self) -> Any:
         """The reciprocal condition number of the loops, in parts of that of an ordinary configuration."""
-        import casadi
-
         condition = Square(self.J[:, list(self.partition.dependent)]).condition
         usual = float(casadi.Function("usual", [self.q], [condition])(generic(self.m)))
         return casadi.sqrt(condition / usual)
@@ -179,8 +172,6 @@ class Loops:
 
     def left(self, reactions: Any) -> Any:
         """What the equations leave."""
-        import casadi
-
         lengths = [x - 1 for x in lengths_of_quaternions(self.m, self.q).values()]
         balance = (
             (self.needed - self.J.T @ reactions)[list(self.partition.dependent), :] if self.square else casadi.SX(0, 1)
@@ -189,8 +180,6 @@ class Loops:
 
     def terms(self) -> list[Any]:
         """The reactions, and the size of the terms of each equation."""
-        import casadi
-
         e = list(self.partition.dependent)
         J, v, a, f = self.J[:, e], self.v[e, :], self.a[e, :], self.needed[e, :]
         balance = f if self.square else casadi.SX(0, 1)
@@ -201,8 +190,6 @@ class Loops:
 
 def _integrand(objective: str | Callable[..., Any], state: DesignState, jerk: Any, rounded: float) -> Any:
     """What is integrated over the time."""
-    import casadi
-
     if callable(objective):
         made = _traced(objective, state, "the objective")
         if made.numel() != 1:
@@ -218,8 +205,6 @@ def _integrand(objective: str | Callable[..., Any], state: DesignState, jerk: An
 
 def _traced(function: Callable[..., Any], state: DesignState, what: str) -> Any:
     """What a function of users' gives for symbols, as a column."""
-    import casadi
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
@@ -245,8 +230,6 @@ def objective_of(objective: Any) -> str | Callable[..., Any]:
 
 def mapped(function: Any, *arrays: Floats) -> list[Floats]:
     """A function of an instant at many, (..., n) each: rows in, rows out."""
-    import casadi
-
     lead = arrays[0].shape[:-1]
     columns = [casadi.DM(x.reshape(-1, x.shape[-1]).T) for x in arrays]
     count = columns[0].shape[1]

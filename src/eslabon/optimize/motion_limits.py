@@ -100,7 +100,7 @@ class Driven:
 def driven(m: Model) -> Driven:
     """The joints of the independent velocities; refused where no actuator moves one, or where they are no plain numbers."""
     from eslabon.coordinates.massless import structure
-    from eslabon.dynamics.loops import check_actuation
+    from eslabon.formulas.constrained.loops import check_actuation
 
     if m.rheonomic:
         raise ModelError(

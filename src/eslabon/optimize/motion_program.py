@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.numerics.scalars import casadi
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_limits import Row
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
@@ -75,8 +76,6 @@ class Task:
     def _restless(self, own: Places, C: Any) -> Any:
         """The mean square of the driven accelerations in a unit of time, in parts of what each coordinate travels: of motions that
         take the same time the calmest is sought, for joints that do not matter are not to be thrown about."""
-        import casadi
-
         weighted = np.sqrt(own.weight)[:, None] * self.basis.matrices(own.s)[2]
         return casadi.sumsqr(_sparse(weighted) @ C @ casadi.diag(casadi.DM(1 / reach(self.points))))
 
@@ -125,8 +124,6 @@ class Task:
 
     def _smooth(self, program: NonlinearProgram, C: list[Any], T: Any, begun: MotionSpline) -> None:
         """Where two stretches meet, velocity, acceleration and jerk are the same."""
-        import casadi
-
         first, last = (self.basis.matrices(np.array([s]))[:, 0] for s in (0.0, 1.0))
         for k in range(self.stretches - 1):
             for order in range(1, min(SMOOTH, self.basis.degree - 1) + 1):
@@ -139,8 +136,6 @@ class Task:
         self, program: NonlinearProgram, k: int, own: Places, C: Any, T: Any, guess: Guess, drawn_in: float
     ) -> Any:
         """The limits and the closure at the places of a stretch; its part of the objective."""
-        import casadi
-
         at, count = self.at, len(own.s)
         driven = [_sparse(B) @ C for B in self.basis.matrices(own.s)]
         sought = [program.variable(f"{name} {k + 1}", x, scale=_spread(x)) for name, x in self._of_loops(guess, k)]
@@ -175,12 +170,8 @@ def _spread(x: Floats) -> Floats:
 
 
 def _sum(T: Any) -> Any:
-    import casadi
-
     return casadi.sum1(T)
 
 
 def _sparse(B: Floats) -> Any:
-    import casadi
-
     return casadi.sparsify(casadi.DM(np.where(np.abs(B) > 1e-12 * np.abs(B).max(), B, 0.0)))

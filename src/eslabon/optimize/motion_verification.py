@@ -12,8 +12,9 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.coordinates.massless import structure
 from eslabon.displays import displayed
-from eslabon.dynamics import loops, trees
+from eslabon.formulas.constrained import loops, trees
 from eslabon.mechanism import Mechanism
+from eslabon.numerics.scalars import casadi
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_limits import POSITION
 from eslabon.optimize.motion_program import Places
@@ -201,8 +202,6 @@ def unconfirmed(m: Mechanism, own: Seen, end: Floats, another: Any) -> str | Non
 
 def by_another_formulation(m: Mechanism) -> Any:
     """The forces of a motion by another formulation, as a CasADi function."""
-    import casadi
-
     q, v, a = (casadi.SX.sym(name, k) for name, k in (("q", m.nq), ("v", m.nv), ("a", m.nv)))
     if m.closed:
         tau = loops.inverse_dynamics(m, q, v, a, ANOTHER, "multipliers", structure=structure(m))[0]

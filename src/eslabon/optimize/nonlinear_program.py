@@ -6,7 +6,7 @@
     program.minimize(objective)
     found = program.solve([{"L2": 0.05}, {"L2": 0.07}], verify=...)  # the best start that the verification accepts
 
-Expressions are MX: a `casadi.Function` of an SX graph, mapped over the samples of a motion, is in it once, however many samples
+Expressions are MX: a `casadi.Function` of an Expression graph, mapped over the samples of a motion, is in it once, however many samples
 there are. First and second derivatives are CasADi's, exact. Variables are scaled by their own size, constraints by theirs, so that
 metres and newtons count alike. Every start is recorded with the solver's own words.
 """
@@ -26,6 +26,7 @@ import numpy as np
 from eslabon.arguments import MOST_SEED, Floats, choice, count, finite, floats, known_words, positive
 from eslabon.displays import displayed
 from eslabon.errors import InputError, OptimizationError
+from eslabon.numerics.scalars import casadi
 from eslabon.optimize.repeated_function import Block, Repeated, derivatives, substituted
 from eslabon.progress import Progress
 
@@ -175,8 +176,6 @@ class NonlinearProgram:
 
         Bounds and scale broadcast to it; left out, the scale is the width of finite bounds, else the start's size or one.
         """
-        import casadi
-
         if name in self.variables:
             raise InputError(f"{self.title} has a variable {name!r} already.")
         begun = finite(start, name)
@@ -197,8 +196,6 @@ class NonlinearProgram:
     def constrain(self, name: str, expression: Any, lower: Any = 0.0, upper: Any = 0.0, scale: Any = 1.0) -> None:
         """Demand lower <= expression <= upper, entry by entry (equality where both are the same); `scale` is what of it counts as
         one. Bounds may be infinite."""
-        import casadi
-
         column = casadi.vec(expression)
         lower, upper, size = (np.broadcast_to(np.ravel(floats(x, f"a bound of {name}")), column.numel()) for x in (lower, upper, scale))  # fmt: skip
         if not (lower <= upper).all():
@@ -211,8 +208,6 @@ class NonlinearProgram:
     def repeated(self, function: Repeated, inputs: Any) -> Any:
         """The outputs of a function at many instants, a column each, of columns of inputs that are affine in the variables; for
         objectives and constraints that are affine in it. So derivatives are those of one instant, repeated."""
-        import casadi
-
         symbol = casadi.MX.sym(f"block_{len(self.blocks) + 1}", function.outputs, inputs.shape[1])
         self.blocks.append(Block(function, inputs, symbol))
         return symbol
@@ -225,8 +220,6 @@ class NonlinearProgram:
 
     def functions(self) -> tuple[Any, Any]:
         """CasADi functions of the scaled variables: (objective, constraints), both scaled, and their gradients."""
-        import casadi
-
         x, f, g = self._expanded()
         return (
             casadi.Function("values", [x], [f, g], ["x"], ["f", "g"]),
@@ -249,8 +242,6 @@ class NonlinearProgram:
         return made
 
     def _scaled(self) -> tuple[Any, Any, Any]:
-        import casadi
-
         x = casadi.vertcat(*(v.symbol for v in self.variables.values()))
         g = [c.expression / casadi.DM(c.scale) for c in self.constraints]
         return x, casadi.MX(self.objective) / self.objective_scale, casadi.vertcat(casadi.MX(0, 1), *g)
@@ -288,8 +279,6 @@ class NonlinearProgram:
             "ipopt.hessian_approximation": HESSIANS[choice(hessian, "hessian", HESSIANS)]}  # fmt: skip
         made: list[Start] = []
         with Progress(self.title, progress) as bar, _interrupts() as interrupted:
-            import casadi
-
             watch = _watch(x.numel(), g.numel(), interrupted, lambda: bar.update(len(made) / max(len(starts), 1)))
             bar.update(0.0, "derivatives")
             exact = derivatives(*self._scaled(), self.blocks) if self.blocks else {}
@@ -400,8 +389,6 @@ def _interrupts() -> Iterator[list[int]]:
 
 def _watch(nx: int, ng: int, interrupted: list[int], tell: Callable[[], None]) -> Any:
     """What IPOPT calls after each iteration: it stops once Ctrl-C was pressed."""
-    import casadi
-
     sizes = {"x": nx, "f": 1, "g": ng, "lam_x": nx, "lam_g": ng, "lam_p": 0}
 
     class Watch(casadi.Callback):

@@ -12,9 +12,9 @@ from eslabon.arguments import MOST_SEED, Floats, count, flag, positive
 from eslabon.errors import EslabonError, InputError, ModelError, shown
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_columns
-from eslabon.model.expressions import Expression, number
 from eslabon.model.free_numbers import parameter_units
 from eslabon.model.numbers_with_units import number_in_si, ordered, range_in_si
+from eslabon.model.parameter_expressions import ParameterExpression, number
 from eslabon.optimize.design_problem import FINER, DesignProblem
 from eslabon.optimize.design_quantities import demands_of, quantity_of
 from eslabon.optimize.optimum import Checks, Optimum
@@ -116,7 +116,7 @@ def _end(x: Any, what: str, unit: str | None) -> float:
     """A number, one with a unit, or an expression as files have it, "40*mm"."""
     if isinstance(x, str) and "*" in x:
         made = number(x, what)
-        if isinstance(made, Expression):
+        if isinstance(made, ParameterExpression):
             raise InputError(f"{what} has the end {shown(x)}; it is to be a number, or a text such as '40 mm'.")
         return float(made)
     return number_in_si(x, what, unit)

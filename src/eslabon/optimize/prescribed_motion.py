@@ -11,9 +11,10 @@ import numpy as np
 from eslabon.arguments import Floats, choice
 from eslabon.coordinates.partition import partition
 from eslabon.errors import InputError, ModelError, shown
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_names
+from eslabon.numerics.scalars import casadi
 from eslabon.paths import JointPath
 
 PARTS = {"pose": slice(0, 6), "orientation": slice(0, 3), "position": slice(3, 6)}  # of a frame's twist
@@ -102,8 +103,6 @@ class OfFrame:
     def equations(
         self, m: Mechanism, parameters: Mapping[str, Any], q: Any, v: Any, a: Any, data: Any
     ) -> tuple[Any, Any, Any]:
-        import casadi
-
         rows = list(self.rows)
         pose = m.pose(q, self.frame, parameters=parameters)
         turned: Any = pose[:3, :3] @ casadi.reshape(data[:9], 3, 3)  # R R_d^T, for CasADi fills columns

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from eslabon.numerics.scalars import casadi
+
 
 class Repeated:
-    """An SX function of a column z with one column of outputs, with its derivatives by z."""
+    """An Expression function of a column z with one column of outputs, with its derivatives by z."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -30,16 +32,12 @@ class Repeated:
     @cached_property
     def jacobian(self) -> Any:
         """d(outputs)/dz."""
-        import casadi
-
         z = casadi.SX.sym("z", self.inputs)
         return casadi.Function("jacobian", [z], casadi.cse([casadi.jacobian(self.function(z), z)]))
 
     @cached_property
     def hessian(self) -> Any:
         """The second derivatives of the sum of multipliers times outputs."""
-        import casadi
-
         z, multipliers = casadi.SX.sym("z", self.inputs), casadi.SX.sym("multipliers", self.outputs)
         H = casadi.hessian(casadi.dot(multipliers, self.function(z)), z)[0]
         return casadi.Function("hessian", [z, multipliers], casadi.cse([H]))
@@ -64,8 +62,6 @@ class Block(NamedTuple):
 
 def substituted(x: Any, f: Any, g: Any, blocks: Sequence[Block]) -> tuple[Any, Any]:
     """Objective and constraints with the outputs in place of their symbols."""
-    import casadi
-
     outer = casadi.Function("outer", [x, *(b.symbol for b in blocks)], [f, g])
     made = outer.call([x, *(b.values() for b in blocks)], True, False)
     return made[0], made[1]
@@ -73,8 +69,6 @@ def substituted(x: Any, f: Any, g: Any, blocks: Sequence[Block]) -> tuple[Any, A
 
 def derivatives(x: Any, f: Any, g: Any, blocks: Sequence[Block]) -> dict[str, Any]:
     """The functions that `nlpsol` takes for derivatives, of objective and constraints that have symbols of blocks in them."""
-    import casadi
-
     sym = casadi.MX.sym
     X, none, weight, multipliers = sym("x", x.numel()), sym("p", 0), sym("lam_f"), sym("lam_g", g.numel())
     Y = [sym("Y", *b.symbol.shape) for b in blocks]
@@ -103,8 +97,6 @@ def derivatives(x: Any, f: Any, g: Any, blocks: Sequence[Block]) -> dict[str, An
 
 def _chain(x: Any, X: Any, b: Block) -> tuple[Any, Any]:
     """S, and the inputs S X + z0 in columns."""
-    import casadi
-
     flat = casadi.vec(b.inputs)
     at = casadi.Function("inputs", [x], [casadi.jacobian(flat, x), flat])
     S, first = at(casadi.DM.zeros(x.numel()))
@@ -114,7 +106,5 @@ def _chain(x: Any, X: Any, b: Block) -> tuple[Any, Any]:
 
 def _diagonal(b: Block, stacked: Any, square: bool = False) -> Any:
     """The blocks of all instants, which stand side by side, on the diagonal."""
-    import casadi
-
     one = b.repeated.hessian.sparsity_out(0) if square else b.repeated.jacobian.sparsity_out(0)
     return casadi.sparsity_cast(stacked, casadi.diagcat(*[one] * b.instants))

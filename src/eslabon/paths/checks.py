@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra import check_rotation
 from eslabon.arguments import LARGEST, floats
 from eslabon.errors import EslabonError, InputError, shown
+from eslabon.numerics import check_rotation
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import cos, sin, sqrt
 from eslabon.arguments import flag, floats
 from eslabon.errors import shown
+from eslabon.numerics.scalars import casadi, cos, sin, sqrt
 from eslabon.paths import checks
 from eslabon.paths.checks import SAME, Floats, PathError
 from eslabon.paths.curve import HIGHEST_ORDER, Curve
@@ -218,8 +218,6 @@ def curve(
 
 def _traced(function: Components) -> tuple[Sampled, ...]:
     """A formula and its four derivatives, by CasADi's automatic differentiation."""
-    import casadi
-
     u = casadi.SX.sym("u")
     try:
         with warnings.catch_warnings():

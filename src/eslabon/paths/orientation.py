@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra import rotation_about, rotation_from_invariants
 from eslabon.displays import displayed
 from eslabon.errors import suggest
+from eslabon.numerics import rotation_about, rotation_from_invariants
 from eslabon.paths import checks
 from eslabon.paths.checks import Floats, PathError
 from eslabon.paths.curve import (
@@ -71,7 +71,7 @@ class Orientation:
     def turned(self, rotation: ArrayLike) -> Orientation:
         """The orientation of a tool that stands on this frame, turned by a fixed rotation: R(s) times it.
 
-        >>> from eslabon.algebra import rotation_y
+        >>> from eslabon.numerics import rotation_y
         >>> from eslabon.paths import line
         >>> tool = minimal(line([0, 0, 0], [1, 0, 0])).turned(rotation_y(np.pi / 2))
         >>> tool(0.5).rotation[:, 2]  # the tool's z along the line
@@ -119,7 +119,7 @@ def turning(orientations: ArrayLike, knots: ArrayLike | None = None) -> Orientat
     knots : array_like, n
         The parameters at which they are met, increasing, scaled to 0 ... 1; evenly spaced if left out.
 
-    >>> from eslabon.algebra import rotation_z
+    >>> from eslabon.numerics import rotation_z
     >>> turning([np.eye(3), rotation_z(1.0)])(0.25).rate.round(12)
     array([0., 0., 1.])
     """

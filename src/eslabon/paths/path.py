@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra import check_pose
 from eslabon.displays import displayed
+from eslabon.numerics import check_pose
 from eslabon.paths.checks import SAME, Floats, PathError, numbers
 from eslabon.paths.curve import Curve
 from eslabon.paths.curves import line, point, spline
@@ -178,7 +178,7 @@ def pose_path(poses: ArrayLike, law: Law, degree: int = 5) -> Path:
     degree : int
         The degree of the spline of positions, 5 or 3.
 
-    >>> from eslabon.algebra import pose, rotation_z
+    >>> from eslabon.numerics import pose, rotation_z
     >>> from eslabon.paths import quintic
     >>> path = pose_path([np.eye(4), pose(rotation_z(1.0), [2, 0, 0])], quintic(1.0))
     >>> path.twist(0.5)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eslabon.algebra.quaternions import quaternion_about, quaternion_product, quaternion_rotate
-from eslabon.algebra.rotations import rotation_from_quaternion
 from eslabon.errors import ModelError
-from eslabon.kinematics.frames import chosen_frame
-from eslabon.kinematics.tree import chain, fixed
+from eslabon.formulas.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.tree import chain, fixed
 from eslabon.model import Model
+from eslabon.numerics.quaternions import quaternion_about, quaternion_product, quaternion_rotate
+from eslabon.numerics.rotations import rotation_from_quaternion
 
 Vector = np.ndarray
 

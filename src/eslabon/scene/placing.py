@@ -17,8 +17,8 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 def _poses(m: Model, q: Any) -> Any:
     """The 4x4 poses of the ground and all bodies, one below the other (Yime, eq. 3)."""
-    from eslabon.algebra.arrays import block, matrix, parts
-    from eslabon.kinematics.tree import placements
+    from eslabon.formulas.kinematics.tree import placements
+    from eslabon.numerics.scalars import block, matrix, parts
 
     placed = placements(m, q)
     rows = []

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import joined
 from eslabon.arguments import Floats
 from eslabon.errors import EslabonError
+from eslabon.numerics.scalars import joined
 from eslabon.simulate import motion_equations, step_formulas
 from eslabon.simulate.called import Called, asked, fitted
 from eslabon.simulate.control import Control, Table

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi, is_symbolic, joined, where
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
+from eslabon.numerics.scalars import casadi, is_symbolic, joined, where
 from eslabon.simulate.noise import Sizes, split
 
 Speech = Callable[[Any], tuple[Any, Any]]  # from a law's states to forces and the next states

@@ -11,23 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import inlined, subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
-from eslabon.dynamics import loops, trees
-from eslabon.dynamics.derivatives import forward_dynamics_derivatives
-from eslabon.dynamics.trees import actuation, forward_dynamics, joint_forces, mass_matrix
+from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas.constrained.trees import actuation, forward_dynamics, joint_forces, mass_matrix
+from eslabon.formulas.derivatives.state_derivatives import forward_dynamics_derivatives
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
-from eslabon.formulations.factor import factors
-from eslabon.formulations.symbols import SX, zeros
+from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.simulate import projection
 from eslabon.simulate.memory import within
 from eslabon.simulate.stops import Stop, stop_energy, stop_forces
 
-External = Mapping[str, SX] | None
+External = Mapping[str, Expression] | None
 Stops = tuple[Stop, ...]
 
 
@@ -37,9 +37,9 @@ def size(m: Model, law: Any = None, sampling: Any = None, **_: Any) -> tuple[int
 
 
 def accelerations(
-    m: Model, t: SX, q: SX, v: SX, tau: SX, external: External = None, formulation: str | None = None,
+    m: Model, t: Expression, q: Expression, v: Expression, tau: Expression, external: External = None, formulation: str | None = None,
     constraints: str | None = None, stops: Stops = (),
-) -> SX:  # fmt: skip
+) -> Expression:  # fmt: skip
     """Forward dynamics, of a tree or with loops, regularized where the constraints are dependent.
 
     Elimination needs other independent coordinates on the way (`System.rates`); what it gives are the same accelerations.
@@ -55,8 +55,8 @@ def accelerations(
 
 
 def rates(
-    m: Model, t: SX, x: SX, tau: SX, law: Any = None, limit: tuple[float, ...] = (), **options: Any
-) -> SX:  # fmt: skip
+    m: Model, t: Expression, x: Expression, tau: Expression, law: Any = None, limit: tuple[float, ...] = (), **options: Any
+) -> Expression:  # fmt: skip
     """dx/dt = (N v, accelerations, rates of the law's states)."""
     q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     given, own = (0, own) if law is None else law(t, q, v, own)
@@ -64,7 +64,7 @@ def rates(
     return casadi.vertcat(coordinate_rates(m, q) @ v, accelerations(m, t, q, v, forces, **options), own)
 
 
-def manifold_rates(m: Model, t: SX, x: SX, tau: SX, **options: Any) -> SX:
+def manifold_rates(m: Model, t: Expression, x: Expression, tau: Expression, **options: Any) -> Expression:
     """dx/dt at the state that x is projected to: f(P(x)).
 
     On the constraint manifold this is dx/dt itself. Beside it, where f grows without end what is there of constraint
@@ -76,9 +76,9 @@ def manifold_rates(m: Model, t: SX, x: SX, tau: SX, **options: Any) -> SX:
 
 
 def rates_jacobian(
-    m: Model, t: SX, x: SX, tau: SX, law: Any = None, limit: tuple[float, ...] = (), external: External = None,
+    m: Model, t: Expression, x: Expression, tau: Expression, law: Any = None, limit: tuple[float, ...] = (), external: External = None,
     stops: Stops = (),
-) -> SX:  # fmt: skip
+) -> Expression:  # fmt: skip
     """The derivative of dx/dt by x, for implicit methods, whose iterations do not need that of the projection.
 
     The accelerations' own are those of `dynamics.derivatives`, along the velocities; with dq/dt = N v a change of q is
@@ -101,17 +101,19 @@ def rates_jacobian(
     return casadi.vertcat(around[0], by_state + by_forces, around[1])
 
 
-def momenta(m: Model, q: SX, v: SX) -> SX:
+def momenta(m: Model, q: Expression, v: Expression) -> Expression:
     """p = M v."""
     return mass_matrix(m, q) @ v
 
 
-def momentum_velocities(m: Model, q: SX, p: SX) -> SX:
+def momentum_velocities(m: Model, q: Expression, p: Expression) -> Expression:
     """v with M v = p."""
     return factors(mass_matrix(m, q)).solve(p)
 
 
-def momentum_rates(m: Model, q: SX, v: SX, tau: SX, external: External = None, stops: Stops = ()) -> SX:
+def momentum_rates(
+    m: Model, q: Expression, v: Expression, tau: Expression, external: External = None, stops: Stops = ()
+) -> Expression:
     """dp/dt = forces + (dM/dt) v - (joint forces that hold the accelerations at zero).
 
     Where velocities are rates of coordinates this is -dH/dq plus the applied forces: Hamilton's equation.
@@ -121,14 +123,14 @@ def momentum_rates(m: Model, q: SX, v: SX, tau: SX, external: External = None, s
     return force + change - joint_forces(m, q, v, zeros(m.nv), None, external or {})
 
 
-def energy(m: Model, q: SX, v: SX, stops: Stops = ()) -> SX:
+def energy(m: Model, q: Expression, v: Expression, stops: Stops = ()) -> Expression:
     """Kinetic and potential energy; the latter counts what the stops' springs hold."""
     return trees.energy(m, q, v) + casadi.vertcat(0, stop_energy(m, q, stops))
 
 
 def coupling_forces(
-    m: Model, t: SX, q: SX, v: SX, tau: SX, external: External = None, formulation: str | None = None, stops: Stops = ()
-) -> SX:  # fmt: skip
+    m: Model, t: Expression, q: Expression, v: Expression, tau: Expression, external: External = None, formulation: str | None = None, stops: Stops = ()
+) -> Expression:  # fmt: skip
     """The force that each coupling exerts on its joint: of a driven one, that of its drive."""
     known, push = structure(m.plain), stop_forces(m, q, v, stops)
     return loops.coupling_forces_under_forces(

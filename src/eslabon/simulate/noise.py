@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.arrays import is_symbolic
 from eslabon.arguments import Floats
+from eslabon.numerics.scalars import is_symbolic
 
 BLOCK, NUMBERS = 64, 2**20  # samples that are drawn at once, and the numbers these are at most
 

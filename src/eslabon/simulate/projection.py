@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
@@ -21,13 +20,14 @@ from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.massless import row_sizes, stiffening
 from eslabon.coordinates.partition import partition, redundancy_is_constant, retained_rows
-from eslabon.dynamics.trees import mass_matrix
-from eslabon.formulations.factor import factors
-from eslabon.formulations.symbols import SX, symmetric
-from eslabon.kinematics.closure import equations, row_names
+from eslabon.formulas.constrained.trees import mass_matrix
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.symbols import symmetric
+from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.model.validation import TIME
+from eslabon.numerics.scalars import Expression, casadi
 
 REGULAR = 1e-12  # of J M^-1 J^T, on its diagonal: where less than that is left, at a singularity, momentum decides
 REDUNDANT = (
@@ -42,7 +42,7 @@ def regularization(m: Model) -> tuple[float, ...]:
     return tuple(share * sizes[k] for k in retained_rows(m.plain))
 
 
-def projected(m: Model, x: SX, corrections: int = CORRECTIONS) -> SX:
+def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expression:
     """The state on the constraint manifold next to a symbolic one that is near it; quaternions of unit length.
 
     Positions keep Phi(q, t) = 0 and velocities J v + Phi_t = 0 at the model's time. What stands behind them stays. The factors
@@ -53,7 +53,7 @@ def projected(m: Model, x: SX, corrections: int = CORRECTIONS) -> SX:
     if not m.closed:
         return casadi.vertcat(q, v, others)
 
-    def closed(q: SX, t: SX) -> list[SX]:
+    def closed(q: Expression, t: Expression) -> list[Expression]:
         phi, J, _, rate = equations(m.with_time(t), q, None, retained_rows(m.plain))
         return [phi, J, rate]
 
@@ -70,7 +70,7 @@ def projected(m: Model, x: SX, corrections: int = CORRECTIONS) -> SX:
     return casadi.vertcat(q, v, others)
 
 
-def _least_change(m: Model, q: SX, J: SX) -> Callable[[SX], SX]:
+def _least_change(m: Model, q: Expression, J: Expression) -> Callable[[Expression], Expression]:
     """The least step of the velocities, in the metric of M, that makes a given change of the constraints."""
     tree = factors(mass_matrix(m, q) + stiffening(m.plain) * (J.T @ J))
     across = tree.inward(J.T)
@@ -79,7 +79,7 @@ def _least_change(m: Model, q: SX, J: SX) -> Callable[[SX], SX]:
     return lambda change: tree.outward(tree.scaled(across @ solver.solve(change)))
 
 
-def violations(m: Model, x: SX) -> list[SX]:
+def violations(m: Model, x: Expression) -> list[Expression]:
     """The largest of Phi and the largest of J v + Phi_t."""
     phi, J, _, rate = equations(m, x[: m.nq], None, tuple(range(len(row_names(m)))))
     return [casadi.norm_inf(casadi.densify(y)) for y in (phi, J @ x[m.nq :] + rate)]

@@ -15,13 +15,14 @@ from eslabon.coordinates.closing import ROUND_OFF
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of, symbols_in
 from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
-from eslabon.dynamics.applied import check_external
-from eslabon.dynamics.trees import FORMULATIONS
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError, shown
-from eslabon.formulations.constrained import METHODS
-from eslabon.kinematics.closure import Partition
+from eslabon.formulas.applied_loads import check_external
+from eslabon.formulas.constrained.constraint_solvers import METHODS
+from eslabon.formulas.constrained.trees import FORMULATIONS
+from eslabon.formulas.kinematics.closure import Partition
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate import adaptive, step_formulas
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.called import Called, frozen
@@ -190,8 +191,6 @@ def effort_limits(m: Model, saturate: Any, designs: Designs = DESCRIBED) -> tupl
 
 def _efforts(m: Model) -> Any:
     """The effort limits of actuated joints as a column."""
-    import casadi
-
     return casadi.vertcat(*(x for name in m.actuated for x in m.joint(name).effort_limit or ()))
 
 

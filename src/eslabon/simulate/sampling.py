@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import joined
 from eslabon.arguments import MOST_SEED, Floats, count, finite, floats, positive
 from eslabon.displays import displayed
 from eslabon.errors import InputError, shown
 from eslabon.model import Model
+from eslabon.numerics.scalars import joined
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Memory, Sampling
 from eslabon.simulate.noise import Noise, Sizes

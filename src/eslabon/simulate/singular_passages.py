@@ -7,18 +7,18 @@ import math
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition
-from eslabon.formulations.factor import factors
-from eslabon.formulations.symbols import SX, symmetric
-from eslabon.kinematics.closure import equations
+from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.symbols import symmetric
+from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.simulate.projection import at_time
 
 NEAR = 0.3  # rad or m between two states at which the constraints can be compared
@@ -28,14 +28,14 @@ FARTHEST = 100.0  # what moves farther from step to step diverges
 BLOCK = 256  # steps that are looked at together
 
 
-def turn(m: Model, before: SX, after: SX) -> SX:
+def turn(m: Model, before: Expression, after: Expression) -> Expression:
     """Less than zero if the loops may have lost a constraint for an instant between two configurations.
 
     Rows that span those of J, each orthogonal to the others, are L^-T J by the pivots of J J^T. The one whose pivot goes
     through zero is turned over: its scalar product with itself after the step is negative. Of configurations far apart nothing is known.
     """
 
-    def rows(q: SX, t: SX) -> SX:
+    def rows(q: Expression, t: Expression) -> Expression:
         J = equations(m.with_time(t), q, None, partition(m.plain).rows).J
         return factors(symmetric(J @ J.T)).inward(J)
 

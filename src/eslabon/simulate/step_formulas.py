@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from eslabon.algebra.arrays import casadi
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import TAU, WRENCH
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate import motion_equations
 from eslabon.simulate.control import Control, Table
 from eslabon.simulate.memory import Memory, Sampling, within

@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import close
 from eslabon.coordinates.designs import DESCRIBED, Designs, depended_on, symbols_in
 from eslabon.displays import displayed
-from eslabon.dynamics.trees import mass_matrix
 from eslabon.errors import InputError, shown
+from eslabon.formulas.constrained.trees import mass_matrix
+from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.quantities import quantity
-from eslabon.formulations.symbols import SX, zeros
 from eslabon.model import Model
 from eslabon.model.configuration import limits
+from eslabon.numerics.scalars import Expression, casadi
 
 SWING = 0.3  # rad, by which the spring of a stop swings in a step
 STEP = 1e-3  # s, where a run has no step of its own
@@ -95,7 +95,7 @@ def stops_of(m: Model, given: Any, step: float | None, designs: Designs = DESCRI
 def _refuse_inertias(m: Model, names: tuple[str, ...], k: Floats, c: Floats) -> None:
     """Refuse to choose one stiffness for designs whose inertia at home is another in each."""
 
-    def shown_at_home(m: Model) -> SX:
+    def shown_at_home(m: Model) -> Expression:
         homes = [casadi.SX(x) for j in m.joints for x in j.home or ()]
         return casadi.vertcat(*homes, casadi.vec(casadi.SX(mass_matrix(m, casadi.SX.sym("q", m.nq)))))
 
@@ -125,7 +125,7 @@ def _by_velocity(m: Model, name: str, given: ArrayLike | None, default: Floats) 
     return np.broadcast_to(values, m.nv)
 
 
-def _beyond(m: Model, q: SX, stop: Stop) -> list[tuple[int, SX]]:
+def _beyond(m: Model, q: Expression, stop: Stop) -> list[tuple[int, Expression]]:
     """By how much a coordinate is beyond its limits, and which way that is; less than zero where it is not."""
     joint = next(j for j in m.joints if m.coordinates[j.name].start <= stop.coordinate < m.coordinates[j.name].stop)
     lower, upper = (joint.limits or ())[stop.coordinate - m.coordinates[joint.name].start]
@@ -133,7 +133,7 @@ def _beyond(m: Model, q: SX, stop: Stop) -> list[tuple[int, SX]]:
     return [(sign, sign * (q[stop.coordinate] - end)) for sign, end in ends]
 
 
-def stop_forces(m: Model, q: SX, v: SX, stops: tuple[Stop, ...]) -> SX:
+def stop_forces(m: Model, q: Expression, v: Expression, stops: tuple[Stop, ...]) -> Expression:
     """What stops push with, along the velocities."""
     force = zeros(m.nv)
     for stop in stops:
@@ -143,6 +143,6 @@ def stop_forces(m: Model, q: SX, v: SX, stops: tuple[Stop, ...]) -> SX:
     return force
 
 
-def stop_energy(m: Model, q: SX, stops: tuple[Stop, ...]) -> SX:
+def stop_energy(m: Model, q: Expression, stops: tuple[Stop, ...]) -> Expression:
     """What the springs of stops hold."""
     return sum((s.stiffness / 2 * casadi.fmax(0, p) ** 2 for s in stops for _, p in _beyond(m, q, s)), casadi.SX(0))

@@ -14,8 +14,8 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula, requested
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError
+from eslabon.formulas.kinematics.closure import Partition
 from eslabon.formulas.quantities import QUANTITIES, quantity
-from eslabon.kinematics.closure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.model.validation import TIME

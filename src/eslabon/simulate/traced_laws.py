@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.algebra.arrays import casadi
 from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
@@ -23,6 +22,7 @@ from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, shown
 from eslabon.formulas.inputs import Q, V
 from eslabon.model import Model, as_model
+from eslabon.numerics.scalars import casadi
 from eslabon.simulate.called import frozen, pair
 
 

@@ -21,11 +21,11 @@ from eslabon.compiler.function import Function
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
-from eslabon.dynamics.loops import equations_of_all_rows
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
+from eslabon.formulas.constrained.loops import equations_of_all_rows
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
+from eslabon.formulas.kinematics.closure import HeldMotion, Partition
 from eslabon.formulas.quantities import OPENED, POOR, constraints
-from eslabon.kinematics.closure import HeldMotion, Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.solvers.held_motion import held_at

@@ -9,6 +9,7 @@ import numpy as np
 
 from eslabon.model import Joint, Model
 from eslabon.model.configuration import coordinate_velocities, normalize
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.ranges import TURN
 
 LEAST_DAMPING = 1e-13  # keeps the factorisation regular at singular configurations; too small to slow the others
@@ -28,8 +29,6 @@ def damped_step(
     m: Model, q: Any, r: Any, J: Any, damping: Any, lower: Any, upper: Any, moving: Sequence[int]
 ) -> Stepped:  # fmt: skip
     """(J^T J + mu 1) s = -J^T r over the velocities `moving` that no limit holds; no joint turns more than a radian."""
-    import casadi
-
     limited = [joint for joint in m.joints if joint.limits is not None and lower is not None]
     moving, error = list(moving), casadi.sumsqr(r)
     v, pivots = casadi.SX.zeros(m.nv), casadi.SX.ones(1)
@@ -49,8 +48,6 @@ def damped_step(
 
 def _released(m: Model, limited: list[Joint], q: Any, gradient: Any, lower: Any, upper: Any) -> Any:
     """For each velocity 0 where the joint stands at a limit and would have to go beyond it, else 1."""
-    import casadi
-
     free = casadi.SX.ones(m.nv)
     for joint in limited:
         for i, k in zip(range(m.nv)[m.velocities[joint.name]], range(m.nq)[m.coordinates[joint.name]], strict=True):
@@ -64,32 +61,24 @@ class Damped:
     """The factors of J^T J + mu 1, or of J J^T + mu 1 where that is smaller."""
 
     def __init__(self, J: Any, mu: Any) -> None:
-        import casadi
-
         self.J, self.tall = casadi.sparsify(J), J.shape[1] <= J.shape[0]
         A = casadi.mtimes(self.J.T, self.J) if self.tall else casadi.mtimes(self.J, self.J.T)
         self.pivots, *self._factors = casadi.ldl(A + mu * casadi.SX.eye(min(J.shape)), False)
 
     def solve(self, b: Any) -> Any:
         """(J^T J + mu 1)^-1 J^T b, the same as J^T (J J^T + mu 1)^-1 b."""
-        import casadi
-
         if self.tall:
             return casadi.ldl_solve(casadi.mtimes(self.J.T, b), self.pivots, *self._factors)
         return casadi.mtimes(self.J.T, casadi.ldl_solve(b, self.pivots, *self._factors))
 
     def solve_exactly(self, b: Any) -> Any:
         """J^+ b: a second step takes back what the damping changes."""
-        import casadi
-
         x = self.solve(b)
         return x + self.solve(b - casadi.mtimes(self.J, x))
 
 
 def _within(joint: Joint, new: Any, low: Any, high: Any) -> Any:
     """New coordinates brought back by a whole turn where that leads within the limits, else to the limit."""
-    import casadi
-
     whole = np.array([TURN if c.periodic else 0.0 for c in joint.kind.coordinates])
     new = casadi.if_else(casadi.logic_and(new > high, new - whole >= low), new - whole, new)
     new = casadi.if_else(casadi.logic_and(new < low, new + whole <= high), new + whole, new)

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.spatial import wrench_to_parent
 from eslabon.arguments import floats as as_floats
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import rank
 from eslabon.errors import ModelError
-from eslabon.kinematics.tree import fixed, on_body, placements, relative
+from eslabon.formulas.kinematics.tree import fixed, on_body, placements, relative
 from eslabon.model import Model, Pose
+from eslabon.numerics.spatial import wrench_to_parent
 from eslabon.solvers.singularities import check_closed
 
 Floats = np.ndarray

@@ -15,8 +15,8 @@ from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import around, partition, partition_at, partition_by, pivots, rank, velocities_of
 from eslabon.errors import ModelError, shown, suggest
+from eslabon.formulas.kinematics.closure import HeldMotion, row_names
 from eslabon.formulas.quantities import quantity
-from eslabon.kinematics.closure import HeldMotion, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model

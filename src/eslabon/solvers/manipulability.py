@@ -15,8 +15,8 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
-from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.plotting import saved

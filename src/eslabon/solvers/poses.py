@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon.algebra.motions import check_pose
-from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import floats
 from eslabon.errors import InputError
+from eslabon.numerics.rigid_motions import check_pose
+from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
 
 Floats = NDArray[np.float64]
 EXACT = 1e-14  # of R R^T against 1: a rotation to its last digits

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.kinematics.tree import chain
+from eslabon.formulas.kinematics.tree import chain
 from eslabon.model import Frame, Model
 from eslabon.model.configuration import (
     angles,

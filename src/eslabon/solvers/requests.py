@@ -188,7 +188,7 @@ def _found(made: Configurations, options: Mapping[str, Any]) -> Floats:
 
 def _is_redundant(m: Model, frame: str | None) -> bool:
     """Whether more than six velocities move a frame."""
-    from eslabon.kinematics.frames import chosen_frame
-    from eslabon.kinematics.tree import chain
+    from eslabon.formulas.kinematics.frames import chosen_frame
+    from eslabon.formulas.kinematics.tree import chain
 
     return sum(j.nv for j in chain(m, chosen_frame(m, frame).body)) > 6

@@ -30,8 +30,8 @@ from eslabon.coordinates.partition import (
 )
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
-from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model

@@ -16,8 +16,8 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.partition import partition
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
-from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Joint, Model
 from eslabon.pages import table
 from eslabon.pages.notebook import drawn

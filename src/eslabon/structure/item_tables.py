@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import PurePath
 from typing import Any
 
-from eslabon.model import Expression, Joint, Model, Pose
+from eslabon.model import Joint, Model, ParameterExpression, Pose
 from eslabon.model.builder import NAMED_AXES
 from eslabon.model.constraints import ClosureKind
 from eslabon.sheets import Sheet, shown
@@ -21,7 +21,7 @@ def sheets(m: Model) -> Iterator[Sheet]:
     places = ("at [m]", "rpy [deg]", "second at [m]", "second rpy [deg]")
     made = (
         Sheet("parameters", ("name", "value", "defined as"),
-            [(n, m._values[n], str(x) if isinstance(x, Expression) else "") for n, x in m.description.parameters]),
+            [(n, m._values[n], str(x) if isinstance(x, ParameterExpression) else "") for n, x in m.description.parameters]),
         Sheet("bodies", ("name", "mass [kg]", "centre of mass [m]", "inertia [kg m²]"),
             [(b.name, b.mass, b.com, b.inertia if any(b.inertia[3:]) else b.inertia[:3]) for b in m.bodies],
             optional=("centre of mass [m]", "inertia [kg m²]")),

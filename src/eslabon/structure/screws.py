@@ -15,7 +15,7 @@ import numpy as np
 
 from eslabon.coordinates.closing import close
 from eslabon.errors import AssemblyError
-from eslabon.kinematics.tree import Placement, on_body, placements, relative
+from eslabon.formulas.kinematics.tree import Placement, on_body, placements, relative
 from eslabon.model import GROUND, Loop, Model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model

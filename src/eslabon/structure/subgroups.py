@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from eslabon.algebra import bracket, hat, vee
 from eslabon.displays import displayed
+from eslabon.numerics import bracket, hat, vee
 
 Vector = tuple[float, float, float]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from eslabon.arguments import finite, known_words, names, text
 from eslabon.errors import InputError, ModelError, shown, suggest
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.language import checked
 from eslabon.mechanism import Mechanism
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from eslabon.errors import EslabonError, ModelWarning, ReadError, shown
+from eslabon.files import read_file
+from eslabon.files.findings import QUOTED, Finding, Findings
+from eslabon.files.meshes import Packages, meshes
 from eslabon.mechanism import Mechanism
-from eslabon.model import Description, Expression, Model
+from eslabon.model import Description, Model, ParameterExpression
 from eslabon.model.admissible import inadmissible
-from eslabon.model.expressions import leaves
+from eslabon.model.parameter_expressions import leaves
 from eslabon.model.validation import violations
-from eslabon.read import read_file
-from eslabon.read.findings import QUOTED, Finding, Findings
-from eslabon.read.urdf_meshes import Packages, meshes
 
 ITEMS = ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "modes", "shapes")
 CLOSED = 1e-6  # metres or radians
@@ -29,7 +29,7 @@ def check(path: str | Path, packages: Packages = None) -> list[Finding]:
 
     Mistakes of the text come first, then those of the mechanism: names, references, the tree, numbers no body has. The line
     is that of the item, or of its key or element, where it can be told. Meshes of a URDF are looked for in `packages` too
-    (`eslabon.read.urdf_meshes`).
+    (`eslabon.files.meshes`).
 
     >>> import eslabon as es
     >>> from pathlib import Path
@@ -122,7 +122,7 @@ def _evaluable(d: Description) -> Description:
 
 def _names(item: Any) -> set[str]:
     """The parameters that an item is made of."""
-    return {name for x in leaves(item) if isinstance(x, Expression) for name in x.names()}
+    return {name for x in leaves(item) if isinstance(x, ParameterExpression) for name in x.names()}
 
 
 def _wrong(d: Description, complete: bool) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _odd(d: Description) -> Iterator[str]:
     m = Mechanism(d)
     yield from m.suspicions
     items = (d.gravity, d.parameters, *(getattr(d, kind) for kind in ITEMS))
-    used = {name for x in leaves(items) if isinstance(x, Expression) for name in x.names()}
+    used = {name for x in leaves(items) if isinstance(x, ParameterExpression) for name in x.names()}
     yield from (f"parameter '{name}' is used nowhere." for name, _ in d.parameters if name not in used)
     if not m.nv:
         yield "nothing moves: all joints are fixed."

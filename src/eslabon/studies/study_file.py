@@ -22,7 +22,7 @@ from typing import Any
 from eslabon.arguments import known_words
 from eslabon.atomic_files import write
 from eslabon.errors import ReadError, shown
-from eslabon.read import names_library
+from eslabon.files import names_library
 from eslabon.studies.sweep_request import FILES, beside, checked_table
 
 KEYS = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.errors import EquilibriumError, EslabonError
-from eslabon.kinematics.frames import default_frame
+from eslabon.formulas.kinematics.frames import default_frame
 from eslabon.mechanism import Mechanism
 from eslabon.studies.choices import Choices, configuration, instant
 from eslabon.studies.movement import Movement, movement

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import Floats
+from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.scene import scene_of
 
 if TYPE_CHECKING:

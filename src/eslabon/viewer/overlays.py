@@ -103,7 +103,7 @@ class Overlays:
 
 
 def _turn(pose: Floats) -> Floats:
-    from eslabon.algebra.rotations import quaternion_from_rotation
+    from eslabon.numerics.rotations import quaternion_from_rotation
 
     return np.asarray(quaternion_from_rotation(pose[:3, :3]))
 

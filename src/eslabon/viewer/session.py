@@ -17,7 +17,7 @@ from eslabon.arguments import Floats, states, text
 from eslabon.coordinates.closing import residuals_at
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE
 from eslabon.errors import EslabonError, InputError, ModelError, shown, suggest
-from eslabon.kinematics.frames import default_frame, moving_bodies
+from eslabon.formulas.kinematics.frames import default_frame, moving_bodies
 from eslabon.model import GROUND, Model
 from eslabon.model.configuration import coordinate_columns, difference, limits
 from eslabon.model.memory import per_model

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import casadi
 import numpy as np
 
 import eslabon as es
-from eslabon.formulations.quaternion import matrices
+from eslabon.formulas.formulations.quaternion import matrices
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import PAPER, Row, Section
 from eslabon.reproductions.recursions import by_quaternions, forward
 from eslabon.reproductions.verdicts import greatest, statement
@@ -108,7 +108,7 @@ def dynamics() -> Section:
     many = f"worst of {len(CHAINS)} chains"
     rows = [statement(what, against, many, worst[key]) for key, (what, against) in says.items()]
     text = (
-        "The paper leaves the direct computation of D and C for n bodies open (L307-311). `formulations.quaternion` does it: "
+        "The paper leaves the direct computation of D and C for n bodies open (L307-311). `formulas.formulations.quaternion` does it: "
         "Christoffel's C from exact derivatives of quaternion Jacobians, prismatic joints included. Random chains RRR "
         "and RPR in space, against formulations derived in other ways. Relative errors."
     )

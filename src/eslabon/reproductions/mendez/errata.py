@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import casadi
 import numpy as np
 
 import eslabon as es
-from eslabon.algebra import (
+from eslabon.export.operation_counts import count
+from eslabon.language import phrase
+from eslabon.mechanism import Floats
+from eslabon.numerics import (
     quaternion_about,
     quaternion_conjugate,
     quaternion_from_vector,
@@ -20,9 +22,7 @@ from eslabon.algebra import (
     rotation_from_quaternion,
     vector_part,
 )
-from eslabon.export.operation_counts import count
-from eslabon.language import phrase
-from eslabon.mechanism import Floats
+from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import Exhibit, Row, Section
 from eslabon.reproductions.mendez.chains import apart, random_chain
 from eslabon.reproductions.verdicts import erratum, statement

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
-
 import eslabon as es
 from eslabon.export.equations import equations
-from eslabon.formulations.quaternion import matrices
+from eslabon.formulas.formulations.quaternion import matrices
+from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import PAPER, Row, Section
 from eslabon.reproductions.verdicts import formula, statement
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import casadi
 import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.bond_graph import BondGraph
 from eslabon.language import phrase
+from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import FORMS, THESIS, Section
 from eslabon.reproductions.morales.junction_structures import symbolic
 from eslabon.reproductions.morales.matrices import block, letters

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import casadi
 import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.bond_graph import BondGraph
 from eslabon.bond_graph.linear import LinearGraph
 from eslabon.language import phrase
+from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.verdicts import figures as figures_of

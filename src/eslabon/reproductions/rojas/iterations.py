@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import eslabon as es
-from eslabon.algebra.rotations import vect
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.numerics.rotations import vect
 from eslabon.reproductions.comparison import THESIS, Exhibit, Section
 from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.rojas import loops, straight_line

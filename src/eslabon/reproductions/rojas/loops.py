@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import casadi
 import numpy as np
 
 import eslabon as es
-from eslabon.kinematics.closure import constraint
+from eslabon.formulas.kinematics.closure import constraint
 from eslabon.mechanism import Floats
+from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement
 from eslabon.solvers.inverse import inverse_kinematics

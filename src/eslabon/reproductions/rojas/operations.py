@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import casadi
 import numpy as np
 
 import eslabon as es
 from eslabon.export.operation_counts import count
 from eslabon.language import Verbatim, phrase
+from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import Exhibit, Row, Section
 from eslabon.reproductions.verdicts import number, statement
 

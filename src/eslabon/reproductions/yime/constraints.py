@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from eslabon.algebra import adjoint, rotation_about
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.numerics import adjoint, rotation_about
 from eslabon.reproductions.comparison import FORMS, Row, Section
 from eslabon.reproductions.verdicts import erratum, greatest
 

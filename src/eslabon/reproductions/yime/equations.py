@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 import eslabon as es
-from eslabon.algebra import adjoint, bracket, cobracket, pose, pose_inverse
-from eslabon.algebra.spatial import Inertia
 from eslabon.mechanism import Floats
 from eslabon.model import GROUND
+from eslabon.numerics import adjoint, bracket, cobracket, pose, pose_inverse
+from eslabon.numerics.spatial import Inertia
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from eslabon.coordinates.closing import CLOSED, close_each, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import partition
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
-from eslabon.kinematics.closure import row_names
+from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
 from eslabon.solvers.assembly.closing_formulas import NearClosure, residual, solve_closure

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.quaternions import rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
@@ -19,14 +17,17 @@ from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition, redundancy_is_constant
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.closure import equations, row_names
-from eslabon.kinematics.frames import chosen_frame, jacobian, placement
-from eslabon.kinematics.tree import relative
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.frames import chosen_frame, jacobian, placement
+from eslabon.formulas.kinematics.tree import relative
 from eslabon.least_squares import descent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
 from eslabon.model.memory import per_model
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
+from eslabon.numerics.rotations import quaternion_from_rotation
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
 from eslabon.solvers.ranges import SLACK, Ranges
@@ -49,8 +50,6 @@ SINGULAR_PIVOT = 1e-12  # a pivot at which there is no tangent
 def closing_step(m: Model, q: Any, damping: Any, pose: Any, lower: Any, upper: Any, given: Prescription) -> list[Any]:
     """The next q; the error |Phi|^2 of this one, the largest motion of the step, and the least pivot of the normal
     equations against their largest, which is the square of a reciprocal condition number."""
-    import casadi
-
     phi, J, *_ = equations(m, q, None, tuple(range(len(row_names(m)))))
     if given.frame is not None:
         wanted = pose[:3, :3], pose[:3, 3]
@@ -62,8 +61,6 @@ def closing_step(m: Model, q: Any, damping: Any, pose: Any, lower: Any, upper: A
 
 
 def _largest(m: Model, v: Any) -> Any:
-    import casadi
-
     return casadi.mmax(casadi.fabs(v * casadi.DM(scales(m.plain)))) if m.nv else casadi.SX(0)
 
 
@@ -71,8 +68,6 @@ def predicted(m: Model, q: Any, dx: Any, given: Prescription, opened: Any = 0.0)
     """The configuration that the tangent leads to when what is prescribed moves by dx, and the largest motion on the way.
     The tangent is J_free v_free = -J_fixed dx, or [J; J_frame] v = [0; dx], of minimum norm; with another design it also
     makes up for what this has opened the loops by."""
-    import casadi
-
     fixed, free = given.velocities(m), given.free(m)
     v, J = casadi.SX.zeros(m.nv), _held(m, q, given)
     if given.frame is None:
@@ -87,8 +82,6 @@ def predicted(m: Model, q: Any, dx: Any, given: Prescription, opened: Any = 0.0)
 
 def _held(m: Model, q: Any, given: Prescription, rows: tuple[int, ...] | None = None) -> Any:
     """The Jacobian of the loops, of some rows or of all, and of the frame whose pose is prescribed."""
-    import casadi
-
     J = equations(m, q, None, tuple(range(len(row_names(m)))) if rows is None else rows)[1]
     return J if given.frame is None else casadi.vertcat(J, jacobian(m, q, given.frame, axes="aligned"))
 
@@ -101,8 +94,6 @@ def changed(m: Model, q: Any, after: Model, to: Any, given: Prescription) -> Any
     part has positive pivots, (1 - t) 1 + t B is regular for t from 0 to 1; the least pivot is given. Where degrees of
     freedom stay open, B = A(to) A(q)^+ of the independent rows says the same.
     """
-    import casadi
-
     free, found = given.free(m), determinacy(m.plain, given)
     open_rows = found.open and given.frame is None and redundancy_is_constant(m.plain)
     if not free or (found.open and not open_rows):
@@ -142,8 +133,6 @@ def advance_design(
 
 def _to_pose(m: Model, q: Any, pose: Any, given: Prescription) -> Any:
     """The displacement of the prescribed frame from a configuration to a pose."""
-    import casadi
-
     R, p = placement(m, q, chosen_frame(m, given.frame))
     turn = quaternion_from_rotation(casadi.mtimes(pose[:3, :3], R.T))
     return casadi.vertcat(rotation_vector_from_quaternion(turn), pose[:3, 3] - p)
@@ -153,8 +142,6 @@ def _corrected(
     earlier: Model, m: Model, knot: Any, q: Any, motion: Any, x: Any, whole: Any, given: Prescription
 ) -> list[Any]:
     """What `advance` gives, from the configuration that the tangent predicts."""
-    import casadi
-
     if given.frame is None:
         q[given.coordinates(m)] = x
     exact = _newton(m, given)
@@ -179,7 +166,6 @@ def _corrected(
 
 def _newton(m: Model, given: Prescription) -> Any:
     """An undamped step without limits, as a function that native code contains once: q, motion, pivot."""
-    import casadi
 
     def step(q: Any, pose: Any) -> list[Any]:
         following, _, motion, pivot = closing_step(m, q, 0.0, pose, None, None, given)
@@ -191,8 +177,6 @@ def _newton(m: Model, given: Prescription) -> Any:
 def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescription) -> list[Any]:
     """The closed configuration for prescribed values near those of a closed one, and whether there is no more to say: one
     advance within a ball leads there, not by a singular configuration, and within the limits."""
-    import casadi
-
     q = normalize(m, q)
     dx = x - q[given.coordinates(m)] if given.frame is None else _to_pose(m, q, x, given)
     after, good, _, pivot, change = advance(m, q, x, dx, casadi.SX(1), given)

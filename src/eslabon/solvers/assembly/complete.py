@@ -14,8 +14,9 @@ from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, SingularityError, tell_of_singularity
 from eslabon.formulas.inputs import Q, V
-from eslabon.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.model import Model
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.closing_formulas import SINGULAR_PIVOT, displacement_shape
 from eslabon.solvers.assembly.prescription import Prescription, by_joints, determinacy
@@ -103,9 +104,7 @@ def _refuse_passive(m: Model, given: Prescription) -> None:
 
 def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[Any]:
     """v, a of all joints, what is left of the velocity and acceleration equations, and the least pivot (Yime, 30-36)."""
-    import casadi
-
-    from eslabon.formulations.constrained import Square
+    from eslabon.formulas.constrained.constraint_solvers import Square
 
     fixed, free = given.velocities(m), given.free(m)
     v = casadi.SX.sym("v", m.nv)

@@ -18,10 +18,11 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
 from eslabon.formulas.inputs import Q, V
-from eslabon.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import PASSIVE
 from eslabon.solvers.assembly.prescription import by_joints, scales
@@ -173,8 +174,6 @@ def _rates(
 
 def closure_rates(m: Model, q: Any, v: Any) -> list[Any]:
     """J, gamma and Phi_t of all rows."""
-    import casadi
-
     return [casadi.densify(x) for x in equations(m, q, v, tuple(range(len(row_names(m)))))[1:]]
 
 

@@ -10,7 +10,7 @@ from eslabon.arguments import flag
 from eslabon.coordinates.closing import CLOSED
 from eslabon.coordinates.partition import partition
 from eslabon.errors import AssemblyError, ModelError
-from eslabon.kinematics.tree import on_body, placements
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
 from eslabon.solvers.assembly.assemble import Assembly, refuse

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.algebra.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, names, states, text
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
@@ -16,11 +14,14 @@ from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import generic, rank
 from eslabon.errors import ModelError
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
-from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
+from eslabon.numerics.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
+from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.poses import checked_poses
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -123,8 +124,6 @@ def sizes(m: Model, designs: Designs) -> Floats:
 
 def symbolic_size(m: Model) -> Any:
     """The same as a graph."""
-    import casadi
-
     lengths = [casadi.norm_2(casadi.densify(casadi.vertcat(*(casadi.SX(x) for x in p)))) for p in _places(m)]
     longest = casadi.mmax(casadi.vertcat(0.0, *lengths))
     return casadi.if_else(longest > 0, longest, 1.0)

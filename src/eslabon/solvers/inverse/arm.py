@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from eslabon.arguments import floats, text
 from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import InverseKinematicsError, ModelError
+from eslabon.formulas.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.tree import chain
 from eslabon.formulas.quantities import quantity
-from eslabon.kinematics.frames import chosen_frame
-from eslabon.kinematics.tree import chain
 from eslabon.model.builder import an_axis
 from eslabon.model.memory import per_model
 from eslabon.solvers.inverse.search_formulas import MISSED, NEAR_SOLUTION, SEARCH_STEPS, moving_velocities

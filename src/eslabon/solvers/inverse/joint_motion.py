@@ -16,8 +16,8 @@ from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_WORDS, InputError, ModelError, tell_of_singularity
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
-from eslabon.kinematics.frames import chosen_frame
 from eslabon.model.configuration import coordinate_columns, coordinate_names, velocity_columns, velocity_names
 from eslabon.pages.notebook import attributes, in_groups
 from eslabon.plotting import InTime, by_unit, saved, time_figure

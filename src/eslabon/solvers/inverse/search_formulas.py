@@ -9,10 +9,11 @@ import numpy as np
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.tree import chain
+from eslabon.formulas.kinematics.tree import chain
 from eslabon.least_squares import DAMPING, LOOK
 from eslabon.model import Model
 from eslabon.model.configuration import normalize, periodic
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.damped_step import damped_step
 from eslabon.solvers.inverse.tasks import Task
 from eslabon.solvers.poses import EXACT
@@ -28,8 +29,6 @@ def search_steps(
     m: Model, q: Any, best: Any, error: Any, x: Any, damping: Any, goal: Any, lower: Any, upper: Any, task: Task
 ) -> list[Any]:
     """`LOOK` damped steps: where they lead, the best configuration met and its error, and how many began above the goal."""
-    import casadi
-
     step, taken = _step(m, task), casadi.SX(0)
     for _ in range(LOOK):
         taken += error > goal
@@ -42,7 +41,6 @@ def search_steps(
 
 def _step(m: Model, task: Task) -> Any:
     """One step as a function that native code contains once."""
-    import casadi
 
     def step(q: Any, x: Any, damping: Any, lower: Any, upper: Any) -> list[Any]:
         r, J = task.residual(m, q, x), task.jacobian(m, q)
@@ -62,8 +60,6 @@ def near_solution(
 ) -> list[Any]:
     """The configuration that a few steps from a near one lead to, what it misses, the steps, and whether there is no more
     to say: the pose is one, the frame is there, and the joints are within their limits without a whole turn."""
-    import casadi
-
     q, R, p = normalize(m, q), pose[:3, :3], pose[:3, 3]
     x = task.of_placement(R, p)
     _, best, error, taken = search_steps(m, q, q, casadi.SX(np.inf), x, DAMPING, goal, lower, upper, task)

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon.algebra.arrays import matmul
-from eslabon.algebra.motions import hat
-from eslabon.algebra.quaternions import rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation, vect
 from eslabon.arguments import floats
 from eslabon.errors import InverseKinematicsError
-from eslabon.kinematics.frames import jacobian, placement
+from eslabon.formulas.kinematics.frames import jacobian, placement
 from eslabon.model import Model
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
+from eslabon.numerics.rigid_motions import hat
+from eslabon.numerics.rotations import quaternion_from_rotation, vect
+from eslabon.numerics.scalars import casadi, matmul
 
 Floats = NDArray[np.float64]
 
@@ -55,29 +55,21 @@ class WholePose:
 
     def residual(self, m: Model, q: Any, x: Any) -> Any:
         """How far a configuration is from the target x, in symbols."""
-        import casadi
-
         P, p = placement(m, q, m.frame(self.frame))
         E = matmul(P, x[:9].reshape((3, 3)))  # column by column, as CasADi fills it, this is R^T
         return casadi.vertcat(rotation_vector_from_quaternion(quaternion_from_rotation(E)), (p - x[9:]) / self.reach)
 
     def jacobian(self, m: Model, q: Any) -> Any:
         """The matrix J with residual' = J v at the target, in symbols; J^T residual is the exact gradient."""
-        import casadi
-
         J = jacobian(m, q, self.frame, axes="aligned")
         return casadi.vertcat(J[:3, :], J[3:, :] / self.reach)
 
     def of_placement(self, R: Any, p: Any) -> Any:
         """The same in symbols."""
-        import casadi
-
         return casadi.vertcat(casadi.vec(R.T), p)
 
     def missed(self, residual: Any) -> tuple[Any, Any]:
         """What is missing to the target in metres and radians, in symbols."""
-        import casadi
-
         return casadi.norm_2(residual[3:]) * self.reach, casadi.norm_2(residual[:3])
 
     def equations(self, pose: Floats, x: Floats) -> tuple[Floats, Floats]:
@@ -136,21 +128,15 @@ class Points:
         return (self.of_placement(*placement(m, q, m.frame(self.frame))) - x) / self.reach
 
     def jacobian(self, m: Model, q: Any) -> Any:
-        import casadi
-
         P, _ = placement(m, q, m.frame(self.frame))
         J = jacobian(m, q, self.frame, axes="aligned")
         rows = [J[3:, :] - matmul(hat(matmul(P, casadi.DM(r))), J[:3, :]) for r in self.points]
         return casadi.vertcat(*rows) / self.reach
 
     def of_placement(self, R: Any, p: Any) -> Any:
-        import casadi
-
         return casadi.vertcat(*(p + matmul(R, casadi.DM(r)) for r in self.points))
 
     def missed(self, residual: Any) -> tuple[Any, Any]:
-        import casadi
-
         gaps = casadi.reshape(residual, 3, len(self.points))
         return casadi.sqrt(casadi.mmax(casadi.sum1(gaps**2).T)) * self.reach, casadi.SX(0)
 

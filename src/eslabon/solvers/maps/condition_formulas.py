@@ -12,9 +12,10 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.function import pool
 from eslabon.coordinates.partition import RANK, partition, redundancy_is_constant
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.closure import equations
-from eslabon.kinematics.frames import jacobian
+from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.frames import jacobian
 from eslabon.model import Model
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.assembly.prescription import size
 from eslabon.solvers.maps.small_matrices import LARGEST, extreme_singular_values, triangular
 from eslabon.solvers.singularities import PARTS, conditions, passive_velocities, reachable_twists
@@ -52,8 +53,6 @@ def driving(m: Model, frame: str, part: str) -> Driving:
 def map_conditions(m: Model, q: Any, unit: Any, basis: Any, driving: Driving) -> list[Any]:
     """See `Judged`. The motions that follow from the driven ones are N = -K^-1 J_driven with K the passive columns of the closure
     Jacobian, whose factors give its determinant's sign, too. A large K is given in place of its reciprocal condition number."""
-    import casadi
-
     twists = casadi.densify(jacobian(m, q, driving.frame, axes="aligned"))
     twists = casadi.vertcat(twists[:3, :], twists[3:, :] / unit)[list(range(6))[PARTS[driving.part]], :]
     parallel, sign, moved = casadi.SX(1), casadi.SX(1), twists[:, list(driving.driven)]
@@ -74,8 +73,6 @@ def map_conditions(m: Model, q: Any, unit: Any, basis: Any, driving: Driving) ->
 
 
 def _ratio(least: Any, most: Any) -> Any:
-    import casadi
-
     return casadi.if_else(most > RANK, least / most, 0)
 
 

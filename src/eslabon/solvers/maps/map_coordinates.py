@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.rotations import rpy_from_rotation
 from eslabon.arguments import Floats, count, finite, known_words, mapping
 from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import InputError, ModelError, shown
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
-from eslabon.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, coordinate_names
+from eslabon.numerics.rotations import rpy_from_rotation
 from eslabon.solvers.assembly.prescription import home
 from eslabon.solvers.singularities import reachable_twists
 from eslabon.solvers.targets.target import plane

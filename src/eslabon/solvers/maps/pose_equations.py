@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.algebra.rotations import rotation_from_rpy
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
@@ -19,12 +18,14 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.partition import around, partition, redundancy_is_constant
 from eslabon.errors import ModelError
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.closure import equations, row_names
-from eslabon.kinematics.frames import placement
-from eslabon.kinematics.tree import on_body, placements
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.frames import placement
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, coordinate_velocities, normalize
 from eslabon.model.memory import per_model
+from eslabon.numerics.rotations import rotation_from_rpy
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.assembly.prescription import scales, size
 from eslabon.solvers.maps.map_coordinates import POSE, POSITION, TURNS, Asked, MapGrid, values_at
 from eslabon.solvers.maps.small_matrices import triangular
@@ -49,8 +50,6 @@ class Blocks(NamedTuple):
 
 def prescribed_rows(m: Model, q: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
     """Rows that vanish where all is as prescribed, and rows that vanish there, too, but not half a turn away."""
-    import casadi
-
     value = dict(zip(asked.pose, casadi.vertsplit(x), strict=False))
     rows, also = [], []
     if asked.pose:
@@ -71,8 +70,6 @@ def prescribed_rows(m: Model, q: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
 
 def system(m: Model, q: Any, x: Any, asked: Asked) -> tuple[Any, Any, Any]:
     """Residuals of the loops and of what is prescribed, their Jacobian A by the velocities, and what must vanish besides."""
-    import casadi
-
     r, also = prescribed_rows(m, q, x, asked)
     phi, J, *_ = equations(m, q, None, tuple(range(len(row_names(m)))))
     slope = casadi.mtimes(casadi.jacobian(r, q), coordinate_rates(m, q))
@@ -81,8 +78,6 @@ def system(m: Model, q: Any, x: Any, asked: Asked) -> tuple[Any, Any, Any]:
 
 def slopes(m: Model, q: Any, x: Any, asked: Asked) -> list[Any]:
     """A of all rows, and the derivative of what is prescribed by its values."""
-    import casadi
-
     _, A, _ = system(m, q, x, asked)
     return [casadi.densify(A), casadi.densify(casadi.jacobian(prescribed_rows(m, q, x, asked)[0], x))]
 
@@ -93,8 +88,6 @@ def newton(m: Model, q: Any, x: Any, asked: Asked, blocks: Blocks) -> list[Any]:
 
     After a last step of size s the error is of the order of its square.
     """
-    import casadi
-
     step = subroutine("map_step", lambda q, x: _step(m, q, x, asked, blocks), m.nq, x.shape[0])
     scale, total = casadi.DM(scales(m.plain)), casadi.SX.zeros(m.nv)
     first = left = last = code = casadi.SX(0)
@@ -107,8 +100,6 @@ def newton(m: Model, q: Any, x: Any, asked: Asked, blocks: Blocks) -> list[Any]:
 
 def _step(m: Model, q: Any, x: Any, asked: Asked, blocks: Blocks) -> list[Any]:
     """The next configuration, the velocities that lead there, what is missing here, and the signs of the blocks here."""
-    import casadi
-
     r, A, also = system(m, q, x, asked)
     left = _largest(casadi.vertcat(r, also))
     v, code = casadi.SX.zeros(m.nv), casadi.SX(0)
@@ -123,16 +114,12 @@ def _step(m: Model, q: Any, x: Any, asked: Asked, blocks: Blocks) -> list[Any]:
 
 
 def _largest(x: Any) -> Any:
-    import casadi
-
     return casadi.mmax(casadi.fabs(casadi.densify(x)))
 
 
 def features(m: Model, q: Any) -> Any:
     """What two configurations have in common that are the same but for passive motions: the actuated joints' coordinates, and
     where all joints and loops stand."""
-    import casadi
-
     placed, turning = placements(m, q), Ranges.of(m.plain).turning
     driven = [k for name in m.actuated for k in range(m.nq)[m.coordinates[name]]]
     rows = [y for k in driven for y in ([casadi.cos(q[k]), casadi.sin(q[k])] if turning[k] else [q[k]])]

@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import subroutine
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any  # casadi.SX
 TINY = 1e-300
 UNROLLED = 6  # columns, up to which a sweep of rotations is written out; beyond, a rotation is code of its own
 LARGEST = 10  # columns, beyond which LAPACK is as fast
@@ -21,14 +21,12 @@ LARGEST = 10  # columns, beyond which LAPACK is as fast
 class Triangular(NamedTuple):
     """R of A = Q R, with what becomes of right-hand sides, Q^T B, and the sign of det A of a square A."""
 
-    R: SX
-    right: SX
-    sign: SX
+    R: Expression
+    right: Expression
+    sign: Expression
 
-    def solution(self) -> SX:
+    def solution(self) -> Expression:
         """X with A X = B, of a square A: by back substitution."""
-        import casadi
-
         n, rows = self.R.shape[1], [casadi.SX()] * self.R.shape[1]
         for i in reversed(range(n)):
             known = sum((self.R[i, j] * rows[j] for j in range(i + 1, n)), casadi.SX(1, self.right.shape[1]))
@@ -36,7 +34,7 @@ class Triangular(NamedTuple):
         return casadi.vertcat(*rows)
 
 
-def triangular(A: SX, B: SX | None = None) -> Triangular:
+def triangular(A: Expression, B: Expression | None = None) -> Triangular:
     """By Householder's reflections, of a matrix at least as high as wide.
 
     >>> import casadi
@@ -44,8 +42,6 @@ def triangular(A: SX, B: SX | None = None) -> Triangular:
     >>> casadi.DM(found.sign), casadi.DM(found.solution())
     (DM(-1), DM([-1, 2]))
     """
-    import casadi
-
     m, n = A.shape
     A, B = casadi.densify(A), casadi.densify(casadi.SX(m, 0) if B is None else B)
     columns = [A[:, j] for j in range(n)] + [B[:, j] for j in range(B.shape[1])]
@@ -68,15 +64,13 @@ def triangular(A: SX, B: SX | None = None) -> Triangular:
     return Triangular(R, right, sign)
 
 
-def extreme_singular_values(A: SX) -> tuple[SX, SX]:
+def extreme_singular_values(A: Expression) -> tuple[Expression, Expression]:
     """The least and the largest singular value of a matrix of full rank in general.
 
     >>> import casadi
     >>> [round(float(casadi.evalf(x)), 9) for x in extreme_singular_values(casadi.SX([[3.0, 0.0], [4.0, 5.0]]))]
     [2.236067977, 6.708203932]
     """
-    import casadi
-
     R = triangular(A if A.shape[0] >= A.shape[1] else A.T).R
     n = R.shape[1]
     turned = _sweep(n)
@@ -97,11 +91,9 @@ def _sweeps(n: int) -> int:
 
 def _sweep(n: int) -> Any:
     """Every pair of columns made orthogonal once."""
-    import casadi
-
     apart = subroutine("rotation", lambda a, b: casadi.vertcat(*_rotated(a, b)), n, n)
 
-    def swept(columns: SX) -> SX:
+    def swept(columns: Expression) -> Expression:
         own = [columns[n * j : n * (j + 1)] for j in range(n)]
         for i, j in combinations(range(n), 2):
             both = _rotated(own[i], own[j]) if n <= UNROLLED else casadi.vertsplit(apart(own[i], own[j]), n)
@@ -111,10 +103,8 @@ def _sweep(n: int) -> Any:
     return subroutine("sweep", swept, n * n)
 
 
-def _rotated(a: SX, b: SX) -> tuple[SX, SX]:
+def _rotated(a: Expression, b: Expression) -> tuple[Expression, Expression]:
     """Two columns turned in their plane until they are orthogonal."""
-    import casadi
-
     apart, common = casadi.sumsqr(b) - casadi.sumsqr(a), 2 * casadi.dot(a, b)
     tangent = common / (casadi.fabs(apart) + casadi.sqrt(apart**2 + common**2) + TINY)
     tangent = casadi.if_else(apart >= 0, tangent, -tangent)

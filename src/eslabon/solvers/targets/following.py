@@ -20,7 +20,7 @@ from eslabon.errors import (
     shown,
     tell_of_singularity,
 )
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, coordinate_velocities, normalize
 from eslabon.solvers.assembly import assemble

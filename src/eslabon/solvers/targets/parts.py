@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eslabon.algebra.arrays import casadi
-from eslabon.algebra.quaternions import rotation_vector_from_quaternion
-from eslabon.algebra.rotations import quaternion_from_rotation
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
+from eslabon.numerics.rotations import quaternion_from_rotation
+from eslabon.numerics.scalars import Expression, casadi
 
-SX = Any  # casadi.SX
 Vector = tuple[float, float, float]
 ROWS = ("rx", "ry", "rz", "x", "y", "z")  # of a pose: turns about the ground's axes, then the position
 
@@ -48,15 +47,15 @@ class Part:
         """How many rows the rate has."""
         return self.error_rows
 
-    def error(self, R: SX, p: SX, x: SX) -> SX:
+    def error(self, R: Expression, p: Expression, x: Expression) -> Expression:
         """Rows that vanish where the frame (R, p) is as the value x asks."""
         raise TypeError(f"{type(self).__name__} has no error")
 
-    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+    def missed(self, R: Expression, p: Expression, x: Expression) -> tuple[Expression, Expression]:
         """What is missing, in metres and radians."""
         raise TypeError(f"{type(self).__name__} misses nothing")
 
-    def rate(self, R: SX) -> SX:
+    def rate(self, R: Expression) -> Expression:
         """C with d(value)/dt = C V."""
         raise TypeError(f"{type(self).__name__} has no rate")
 
@@ -71,13 +70,13 @@ class Position(Part):
     def error_rows(self) -> int:
         return 3
 
-    def error(self, R: SX, p: SX, x: SX) -> SX:
+    def error(self, R: Expression, p: Expression, x: Expression) -> Expression:
         return (p - x) / self.unit
 
-    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+    def missed(self, R: Expression, p: Expression, x: Expression) -> tuple[Expression, Expression]:
         return _norm(p - x), casadi.SX(0)
 
-    def rate(self, R: SX) -> SX:
+    def rate(self, R: Expression) -> Expression:
         return _half(LINEAR)
 
 
@@ -91,13 +90,13 @@ class Orientation(Part):
     def error_rows(self) -> int:
         return 3
 
-    def error(self, R: SX, p: SX, x: SX) -> SX:
+    def error(self, R: Expression, p: Expression, x: Expression) -> Expression:
         return _turn(R, x)
 
-    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+    def missed(self, R: Expression, p: Expression, x: Expression) -> tuple[Expression, Expression]:
         return casadi.SX(0), _norm(_turn(R, x))
 
-    def rate(self, R: SX) -> SX:
+    def rate(self, R: Expression) -> Expression:
         return _half(ANGULAR)
 
 
@@ -112,16 +111,16 @@ class Axis(Part):
     def error_rows(self) -> int:
         return 3
 
-    def error(self, R: SX, p: SX, x: SX) -> SX:
+    def error(self, R: Expression, p: Expression, x: Expression) -> Expression:
         return self._tip(R) - x
 
-    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+    def missed(self, R: Expression, p: Expression, x: Expression) -> tuple[Expression, Expression]:
         return casadi.SX(0), 2.0 * casadi.asin(casadi.fmin(1.0, _norm(self._tip(R) - x) / 2.0))
 
-    def rate(self, R: SX) -> SX:
+    def rate(self, R: Expression) -> Expression:
         return -casadi.skew(self._tip(R)) @ _half(ANGULAR)
 
-    def _tip(self, R: SX) -> SX:
+    def _tip(self, R: Expression) -> Expression:
         return R @ casadi.DM(list(self.axis))
 
 
@@ -137,13 +136,13 @@ class InPlane(Part):
     def error_rows(self) -> int:
         return 2
 
-    def error(self, R: SX, p: SX, x: SX) -> SX:
+    def error(self, R: Expression, p: Expression, x: Expression) -> Expression:
         return (_directions(self.first, self.second) @ p - x) / self.unit
 
-    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+    def missed(self, R: Expression, p: Expression, x: Expression) -> tuple[Expression, Expression]:
         return _norm(_directions(self.first, self.second) @ p - x), casadi.SX(0)
 
-    def rate(self, R: SX) -> SX:
+    def rate(self, R: Expression) -> Expression:
         return _directions(self.first, self.second) @ _half(LINEAR)
 
 
@@ -163,18 +162,18 @@ class AngleInPlane(Part):
     def rate_rows(self) -> int:
         return 1
 
-    def error(self, R: SX, p: SX, x: SX) -> SX:
+    def error(self, R: Expression, p: Expression, x: Expression) -> Expression:
         return self._seen(R) - casadi.vertcat(casadi.cos(x), casadi.sin(x))
 
-    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+    def missed(self, R: Expression, p: Expression, x: Expression) -> tuple[Expression, Expression]:
         c, s = casadi.vertsplit(self._seen(R))
         off = casadi.atan2(s, c) - x
         return casadi.SX(0), casadi.fabs(casadi.atan2(casadi.sin(off), casadi.cos(off)))
 
-    def rate(self, R: SX) -> SX:
+    def rate(self, R: Expression) -> Expression:
         return _directions(tuple(np.cross(self.first, self.second))) @ _half(ANGULAR)
 
-    def _seen(self, R: SX) -> SX:
+    def _seen(self, R: Expression) -> Expression:
         return _directions(self.first, self.second) @ (R @ casadi.DM(list(self.first)))
 
 
@@ -189,28 +188,28 @@ class Rows(Part):
     def error_rows(self) -> int:
         return len(self.rows)
 
-    def error(self, R: SX, p: SX, x: SX) -> SX:
+    def error(self, R: Expression, p: Expression, x: Expression) -> Expression:
         return self._off(R, p, x, self.unit)
 
-    def missed(self, R: SX, p: SX, x: SX) -> tuple[SX, SX]:
+    def missed(self, R: Expression, p: Expression, x: Expression) -> tuple[Expression, Expression]:
         off = self._off(R, p, x, 1.0)
         turns = [k for k, row in enumerate(self.rows) if row < 3]
         return _norm(off[[k for k in range(len(self.rows)) if k not in turns]]), _norm(off[turns])
 
-    def rate(self, R: SX) -> SX:
-        return casadi.DM.eye(6)[list(self.rows), :]
+    def rate(self, R: Expression) -> Expression:
+        return casadi.SX.eye(6)[list(self.rows), :]
 
-    def _off(self, R: SX, p: SX, x: SX, unit: float) -> SX:
+    def _off(self, R: Expression, p: Expression, x: Expression, unit: float) -> Expression:
         return casadi.vertcat(_turn(R, x[:9]), (p - x[9:]) / unit)[list(self.rows)]
 
 
-def _turn(R: SX, x: SX) -> SX:
+def _turn(R: Expression, x: Expression) -> Expression:
     """The rotation vector of what turns the rotation x, given row by row, into R."""
     E = R @ x.reshape((3, 3))  # column by column, as CasADi fills it, this is the transpose
     return rotation_vector_from_quaternion(quaternion_from_rotation(E))
 
 
-def _norm(x: SX) -> SX:
+def _norm(x: Expression) -> Expression:
     return casadi.norm_2(casadi.densify(x)) if x.numel() else casadi.SX(0)
 
 

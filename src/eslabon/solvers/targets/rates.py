@@ -18,10 +18,11 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.formulas.inputs import Q, V
-from eslabon.kinematics.closure import equations, row_names
-from eslabon.kinematics.frames import jacobian, placement
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.frames import jacobian, placement
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.assembly.prescription import scales
 from eslabon.solvers.targets.parts import Part
 
@@ -94,8 +95,6 @@ def rates_of_twists(
 
 def _rows(m: Model, q: Any, parts: Parts) -> Any:
     """C of all parts."""
-    import casadi
-
     rows = []
     for part in parts:
         R, _ = placement(m, q, m.frame(part.frame))
@@ -105,16 +104,12 @@ def _rows(m: Model, q: Any, parts: Parts) -> Any:
 
 def asked(m: Model, q: Any, parts: Parts) -> list[Any]:
     """[C; J] and Phi_t."""
-    import casadi
-
     _, J, _, rate = equations(m, q, None, tuple(range(len(row_names(m)))))
     return [casadi.densify(casadi.vertcat(_rows(m, q, parts), J)), casadi.densify(rate)]
 
 
 def drift(m: Model, q: Any, v: Any, parts: Parts) -> list[Any]:
     """C' v and gamma."""
-    import casadi
-
     gamma = equations(m, q, v, tuple(range(len(row_names(m))))).gamma
     change = casadi.jtimes(_rows(m, q, parts) @ v, q, coordinate_rates(m, q) @ v)
     return [casadi.densify(change), casadi.densify(gamma)]
@@ -122,8 +117,6 @@ def drift(m: Model, q: Any, v: Any, parts: Parts) -> list[Any]:
 
 def turning(m: Model, q: Any, v: Any, mu: Any, parts: Parts) -> list[Any]:
     """(dA/dt)^T mu for A = [C; J]."""
-    import casadi
-
     J = equations(m, q, None, tuple(range(len(row_names(m))))).J
     A = casadi.vertcat(_rows(m, q, parts), J)
     return [casadi.densify(casadi.jtimes(A.T @ mu, q, coordinate_rates(m, q) @ v))]
@@ -131,8 +124,6 @@ def turning(m: Model, q: Any, v: Any, mu: Any, parts: Parts) -> list[Any]:
 
 def of_twists(m: Model, q: Any, twist: Any, acceleration: Any, parts: Parts) -> list[Any]:
     """C_V V and its rate for a frame that turns with V."""
-    import casadi
-
     first, second = [], []
     for part in parts:
         R, turned = placement(m, q, m.frame(part.frame))[0], casadi.SX.sym("R", 3, 3)

@@ -26,10 +26,11 @@ from eslabon.errors import (
     tell_of_singularity,
 )
 from eslabon.formulas.inputs import Q
-from eslabon.kinematics.closure import equations, row_names
-from eslabon.kinematics.frames import placement
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.frames import placement
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, difference, integrate, normalize
+from eslabon.numerics.scalars import casadi
 from eslabon.solvers.assembly.prescription import scales, start
 from eslabon.solvers.batches import flattened, leading
 from eslabon.solvers.configurations import Configurations
@@ -372,8 +373,6 @@ class _Terms(NamedTuple):
 
 def errors(m: Model, q: Any, x: Any, parts: tuple[Any, ...]) -> Any:
     """The weighted errors of all parts."""
-    import casadi
-
     rows, place = [], 0
     placed = {name: placement(m, q, m.frame(name)) for name in dict.fromkeys(part.frame for part in parts)}
     for part in parts:
@@ -385,8 +384,6 @@ def errors(m: Model, q: Any, x: Any, parts: tuple[Any, ...]) -> Any:
 
 def terms(m: Model, q: Any, x: Any, shift: Any, parts: tuple[Any, ...]) -> list[Any]:
     """What a step is made of; multipliers are those that leave the least of the gradient."""
-    import casadi
-
     rates = coordinate_rates(m, q)
     r = errors(m, q, x, parts) - shift
     Jr = casadi.jacobian(r, q) @ rates
@@ -401,8 +398,6 @@ def terms(m: Model, q: Any, x: Any, shift: Any, parts: tuple[Any, ...]) -> list[
 
 def missed(m: Model, q: Any, x: Any, parts: tuple[Any, ...]) -> list[Any]:
     """The largest distance and angle that any part misses."""
-    import casadi
-
     place, each = 0, []
     for part in parts:
         each.append(part.missed(*placement(m, q, m.frame(part.frame)), x[place : place + part.size]))

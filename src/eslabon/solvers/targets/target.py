@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon.algebra.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.arguments import finite, positive, text
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, RotationError, shown
-from eslabon.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.builder import an_axis
 from eslabon.model.constraints import perpendicular
+from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.ranges import reach as reach_of
 from eslabon.solvers.targets.parts import ROWS, AngleInPlane, Axis, InPlane, Orientation, Part, Position, Rows
@@ -174,7 +174,7 @@ def _planar(m: Model, common: tuple[str, float, float], planar: Any) -> list[tup
 def plane(m: Model) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """The directions x and y of the plane that a mechanism moves in: across the common axis of its revolute joints at
     home, else those of the ground."""
-    from eslabon.kinematics.tree import placements
+    from eslabon.formulas.kinematics.tree import placements
 
     placed, normals = placements(m.plain, m.home()), []
     for j in m.joints:

@@ -1,0 +1,127 @@
+"""Serial arms from tables of Denavit and Hartenberg.
+
+Standard (distal, Rojas 2.5):  T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha), frame i at the far end of link i.
+Modified (proximal, Craig):    T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d), frame i at joint i, with the alpha and a of the
+link before. Masses, centres of mass and inertias are given in frame i of the convention in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from eslabon.arguments import flag, known_words, mapping
+from eslabon.errors import ModelError, shown
+from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
+from eslabon.model.builder import listed, pose, six_moments, triple
+from eslabon.model.items import ORIGIN
+from eslabon.model.parameter_expressions import number
+from eslabon.model.poses import compose, seen_from
+
+COLUMNS = ("theta", "d", "a", "alpha")
+BODY_KEYS = ("mass", "com", "inertia")
+JOINT_KEYS = tuple(f.name for f in fields(Joint) if f.name not in ("name", "kind", "parent", "child", "at"))
+ANGLES = ("rpy", "offset", "angle", "theta", "alpha")  # whatever the joint does
+TURNING = [name for name, kind in KINDS.items() if {c.unit for c in kind.coordinates} == {"rad"}]  # angles alone
+LETTERS = {"R": "revolute", "P": "prismatic"}
+
+
+def from_dh(
+    rows: Iterable[Sequence[Any] | Mapping[str, Any]], convention: str = "standard", *, name: str = "arm",
+    gravity: Sequence[Any] = (0.0, 0.0, -9.81), parameters: Mapping[str, Any] | None = None, degrees: bool = False,
+    base: Any = None, tool: Any = None, note: str = "",
+) -> Description:  # fmt: skip
+    """A serial arm from a Denavit-Hartenberg table.
+
+    Each row is ``(theta, d, a, alpha)`` or a mapping with those keys (missing ones are zero), and then also ``kind``
+    ("revolute" or "prismatic"; "R" or "P"), ``name`` of the link and ``joint`` (by default link1, joint1, ...),
+    ``mass``, ``com`` and ``inertia`` of the link, and the optional data of a joint such as ``limits``. In a row, the
+    theta of a revolute and the d of a prismatic joint are what is added to its coordinate. ``base`` is the pose of the
+    first frame on the ground, ``tool`` that of the frame "tool" in the last one. With ``degrees=True`` theta and alpha
+    are in degrees.
+
+    >>> import eslabon as es
+    >>> arm = es.from_dh([(0, 0, 1.0, 0), {"a": 0.8, "mass": 2.0, "com": (-0.4, 0, 0)}], name="planar_2r")
+    >>> arm
+    <Mechanism planar_2r: 2 bodies, 2 joints, 0 loops, 2 actuators>
+    """
+    b = Builder(name, gravity, note)
+    for parameter, value in mapping(parameters, "parameters").items():
+        b.parameter(parameter, value)
+    add_dh(b, rows, convention, degrees=degrees, base=base, tool=tool)
+    return b.describe()
+
+
+def add_dh(
+    b: Builder, rows: Iterable[Any], convention: str = "standard", *, degrees: bool = False, base: Any = None, tool: Any = None,
+) -> None:  # fmt: skip
+    """Hang the arm of a table on the ground of a mechanism in the making."""
+    if convention not in ("standard", "modified"):
+        raise ModelError(f"the convention {shown(convention)} is not known; it is 'standard' or 'modified'.")
+    standard, degrees = convention == "standard", flag(degrees, "degrees")
+    table = [_row(row, k, degrees) for k, row in enumerate(listed(rows) or (), start=1)]
+    if not table:
+        raise ModelError("the table has no rows; give a list with one (theta, d, a, alpha) a joint.")
+    before, parent = pose(base, "base"), "ground"  # the part of the transform that the link before has left over
+    for k, row in enumerate(table, start=1):
+        link, joint = row.get("name", f"link{k}"), row.get("joint", f"joint{k}")
+        theta, d, a, alpha = (row[c] for c in COLUMNS)
+        slides = row["kind"] == "prismatic"
+        ahead = Pose() if standard else Pose((a, 0.0, 0.0), (alpha, 0.0, 0.0))
+        turn = Pose((0.0, 0.0, d if slides or not standard else 0.0), (0.0, 0.0, theta))
+        at = compose(before, compose(ahead, turn))
+        beyond = Pose((a, 0.0, 0.0 if slides else d), (alpha, 0.0, 0.0)) if standard else Pose()
+        com, moments = (
+            triple(row.get("com", ORIGIN), f"row {k} of the table: com"),
+            six_moments(row.get("inertia"), f"row {k} of the table: inertia"),
+        )
+        seen = seen_from(beyond, Body(link, com=com, inertia=moments))
+        b.body(link, row.get("mass", 0.0), seen.com, seen.inertia)
+        b.joint(joint, row["kind"], parent, link, at=at, axis="z", **{k: row[k] for k in JOINT_KEYS if k in row})
+        before, parent = beyond, link
+    b.frame("tool", parent, compose(before, pose(tool, "tool")))
+
+
+def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
+    """A row as a mapping of known keys, its four numbers in radians."""
+    what = f"row {k} of the table"
+    if not isinstance(row, Mapping):
+        values = listed(row) or ()
+        if len(values) != 4:
+            raise ModelError(f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {shown(row)}.")
+        row = dict(zip(COLUMNS, values, strict=True))
+    kind = row.get("kind", "revolute")
+    kind = LETTERS.get(kind, kind) if isinstance(kind, str) else kind
+    if kind not in LETTERS.values():
+        raise ModelError(f"{what}: the kind {shown(kind)} is not known; a table has revolute and prismatic joints.")
+    made = {**in_radians(row, kind, what), "kind": kind}
+    known_words(made, (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS), f"{what} has the unknown key")
+    for column in COLUMNS:
+        unit = number("deg") if degrees and column in ("theta", "alpha") and f"{column}_deg" not in row else 1.0
+        made[column] = number(made.get(column, 0.0), f"{what}: {column}") * unit
+    return made
+
+
+def in_radians(table: Mapping[str, Any], kind: Any, what: str) -> dict[str, Any]:
+    """The table with `key_deg` entries turned into `key` entries."""
+    made: dict[str, Any] = {}
+    for key, value in table.items():
+        plain = key.removesuffix("_deg") if isinstance(key, str) else key
+        if plain in made or (plain != key and plain in table):
+            raise ModelError(f"{what} gives both {plain} and {plain}_deg; keep one.")
+        if plain != key and plain not in ANGLES and kind not in TURNING:
+            kind = kind if isinstance(kind, str) else shown(kind)
+            raise ModelError(
+                f"{what}: {key} is in degrees, and a {kind} joint does not only turn; write {plain} in SI units."
+            )
+        made[plain] = value if plain == key else _degrees(value, f"{what}: {key}")
+    return made
+
+
+def _degrees(value: Any, what: str) -> Any:
+    if isinstance(value, list | tuple):
+        return [_degrees(x, what) for x in value]
+    if isinstance(value, float) and abs(value) == float("inf"):
+        return value
+    return number(value, what) * number("deg")

@@ -1,0 +1,115 @@
+"""Loops: what they hold, which of it is independent, and configurations that close them.
+
+The constraint vector Phi(q) stacks the residuals of the cut joints (Yime, 4) and of the couplings. Its Jacobian J is
+taken with respect to the velocities, Phi' = J v + Phi_t, so that quaternions need no care, and gamma is what velocities and
+the time leave of the second derivative: J v' = gamma. All are exact, from one symbolic graph. Phi_t is zero unless a
+constraint drives the mechanism: a joint, a distance or an angle that is a function of the time (Díaz, 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from eslabon.formulas.kinematics.tree import coordinate_rates, on_body, placements, relative
+from eslabon.model import Coupling, Model
+from eslabon.numerics.scalars import casadi
+
+
+def constraint(m: Model, q: Any) -> Any:
+    """Phi(q) as a CasADi column: the residuals of every loop, then of every coupling."""
+    placed = placements(m, q)
+    rows = []
+    for loop in m.loops:
+        first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
+        rows.append(loop.kind.residual(*relative(first, second)))
+    return casadi.vertcat(*rows, *(_coupled(m, q, c) for c in m.couplings))
+
+
+def _coupled(m: Model, q: Any, c: Coupling) -> Any:
+    source = 0.0 if c.source is None else c.ratio * q[m.coordinates[c.source]]
+    return q[m.coordinates[c.joint]] - source - c.offset
+
+
+def constraint_jacobian(m: Model, q: Any) -> Any:
+    """J(q) as a CasADi matrix, a row for each scalar constraint."""
+    return casadi.mtimes(casadi.jacobian(constraint(m, q), q), coordinate_rates(m, q))
+
+
+class Closure(NamedTuple):
+    """Phi, J, gamma and Phi_t of some rows: the constraints are Phi = 0, J v + Phi_t = 0 and J v' = gamma."""
+
+    phi: Any
+    J: Any
+    gamma: Any
+    rate: Any
+
+
+def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...]) -> Closure:
+    """The closure equations of some of the rows; without velocities gamma is left out."""
+    from eslabon.formulas.kinematics.loop_motion import circuits, held
+
+    t = casadi.SX.sym("t")
+    timed = m.with_time(t)
+    parts = [(casadi.SX(0, 1), casadi.SX(0, m.nv), casadi.SX(0, 1), casadi.SX(0, 1))]
+    parts += [held(loop.kind, walked, t) for loop, walked in zip(timed.loops, circuits(m, q, v), strict=True)]
+    parts += [_geared(timed, q, v, c, t) for c in timed.couplings]
+    found = [casadi.vertcat(*column)[list(rows), :] for column in zip(*parts, strict=True)]
+    return Closure(*(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found))
+
+
+def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, Any, Any, Any]:
+    """The row of a coupling. It is differentiated by t alone: q and v may be results of calls, which have no derivatives."""
+    own_q, own_v, J = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv), casadi.SX(1, m.nv)
+    J[m.velocities[c.joint]] = 1
+    if c.source is not None:
+        J[m.velocities[c.source]] = -c.ratio
+    rate = casadi.jacobian(casadi.SX(_coupled(m, own_q, c)), t)
+    product = casadi.SX(1, 1) if v is None else -2 * casadi.jacobian(J @ own_v, t)
+    gamma = product - casadi.jacobian(rate, t)
+    at = [casadi.densify(q), own_v if v is None else casadi.densify(v)]
+    rate, gamma = casadi.substitute([rate, gamma], [own_q, own_v], at)
+    return casadi.SX(_coupled(m, q, c)), J, gamma, rate
+
+
+def row_names(m: Model) -> list[str]:
+    """For each row of Phi the loop or coupling it belongs to."""
+    return [x.name for x in m.loops for _ in range(x.kind.rows)] + [c.name for c in m.couplings]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The independent rows of Phi, and a partitioning of the velocities: `dependent` follow from `independent`."""
+
+    rows: tuple[int, ...]
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class HeldMotion(Partition):
+    """What stays where a parameter changes: the velocities `independent`, and of `frames`, by name, the rows C of their twists in
+    the ground's axes at their origins. `rows` are independent ones of Phi, and after these of the frames; the `dependent`
+    velocities follow from them."""
+
+    frames: tuple[tuple[str, tuple[tuple[float, ...], ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What a model's numbers say of its equations, found once and handed to the formulas.
+
+    Attributes
+    ----------
+    partition : independent rows and velocities.
+    rows : retained constraint rows, which hold all that the loops hold in every configuration.
+    penalty : rho for which M + rho J^T J is invertible.
+    row_sizes : the diagonal of J M^-1 J^T at an ordinary configuration, for all rows.
+    floor : for each velocity, the inertia that counts as nothing.
+    """
+
+    partition: Partition
+    rows: tuple[int, ...] = ()
+    penalty: float = 0.0
+    row_sizes: tuple[float, ...] = ()
+    floor: tuple[float, ...] = ()

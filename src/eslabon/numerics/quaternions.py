@@ -1,0 +1,392 @@
+"""Quaternions (w, x, y, z), scalar first: their algebra (Méndez, eqs. 1 to 9) and the rotations they stand for.
+
+Here live the product and its kin, interpolation and rates, and the conversions between the unit quaternion and
+the representations that share its axis: axis and angle, rotation vector, Rodrigues parameters, linear invariants.
+What needs a matrix lives in `rotations`. A zero quaternion or axis is a RotationError for numbers; symbols are taken
+at their word.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eslabon.numerics.scalars import (
+    Array,
+    Scalar,
+    absolute,
+    atan2,
+    cos,
+    cross,
+    dot,
+    is_symbolic,
+    norm,
+    parts,
+    require,
+    scalar,
+    sin,
+    sqrt,
+    stumpff,
+    vector,
+    where,
+)
+
+# How far numbers may be from satisfying the definition of their representation.
+TOLERANCE = 1e-6
+
+# Invariants taken from a matrix carry errors of 1e-16: with a sine below 1e-10 the axis would be off by TOLERANCE.
+SMALLEST_SINE = 1e-10
+
+# Below a few last bits the scalar part is round-off, and even the sign of the Rodrigues parameters is lost.
+SMALLEST_SCALAR_PART = 4 * np.finfo(float).eps
+
+
+# --- algebra -----------------------------------------------------------------------------------------------------
+
+
+def quaternion_from_vector(v: Array) -> Array:
+    """The pure quaternion (0, v) of a vector (Méndez, eqs. 3 to 5).
+
+    >>> quaternion_from_vector([1.0, 2.0, 3.0])
+    array([0., 1., 2., 3.])
+    """
+    return vector(0.0, *parts(v, 3))
+
+
+def vector_part(q: Array) -> Array:
+    """The vector in a quaternion, (x, y, z) (Méndez, eqs. 3 to 5).
+
+    >>> vector_part([1.0, 2.0, 3.0, 4.0])
+    array([2., 3., 4.])
+    """
+    return vector(*parts(q, 4)[1:])
+
+
+def quaternion_product(p: Array, q: Array) -> Array:
+    """The product (a, v)(b, u) = (a b - v·u, a u + b v + v × u) (Méndez, eq. 2).
+
+    As rotations, first `q` is done and then `p`.
+
+    >>> quaternion_product([0, 1, 0, 0], [0, 0, 1, 0])  # i j = k
+    array([0., 0., 0., 1.])
+    """
+    a, *v = parts(p, 4)
+    b, *u = parts(q, 4)
+    c = cross(v, u)
+    return vector(a * b - dot(v, u), *(a * u[i] + b * v[i] + c[i] for i in range(3)))
+
+
+def quaternion_conjugate(q: Array) -> Array:
+    """The conjugate (w, -x, -y, -z) (Méndez, eq. 6).
+
+    >>> quaternion_conjugate([1, 2, 3, 4])
+    array([ 1., -2., -3., -4.])
+    """
+    w, x, y, z = parts(q, 4)
+    return vector(w, -x, -y, -z)
+
+
+def quaternion_inverse(q: Array) -> Array:
+    """The inverse: the conjugate over |q|² (Méndez, eq. 7).
+
+    >>> quaternion_inverse([1, 1, 1, 1])
+    array([ 0.25, -0.25, -0.25, -0.25])
+    """
+    length = _length(q)
+    w, x, y, z = (c / length / length for c in parts(q, 4))
+    return vector(w, -x, -y, -z)
+
+
+def quaternion_normalize(q: Array) -> Array:
+    """The unit quaternion q / |q|.
+
+    >>> quaternion_normalize([3, 0, 4, 0])
+    array([0.6, 0. , 0.8, 0. ])
+    """
+    length = _length(q)
+    return vector(*(c / length for c in parts(q, 4)))
+
+
+def quaternion_rotate(p: Array, v: Array) -> Array:
+    """The vector v turned by the quaternion p: the vector part of p v p⁻¹ (Méndez, eq. 7).
+
+    Any p but zero will do; its length drops out.
+
+    >>> quaternion_rotate([1, 0, 0, 1], [1, 0, 0]).round(15)
+    array([0., 1., 0.])
+    """
+    turned = quaternion_product(quaternion_product(p, quaternion_from_vector(v)), quaternion_inverse(p))
+    return vector_part(turned)
+
+
+def _length(q: Array) -> Scalar:
+    """The norm, which for numbers must be one to divide by."""
+    length = norm(parts(q, 4))
+    if not is_symbolic(length):
+        require(
+            (length > 0) & np.isfinite(length),
+            "quaternion",
+            "stands for no rotation, for its norm is {}; the identity is (1, 0, 0, 0).",
+            length,
+        )
+    return length
+
+
+# --- interpolation, rates ----------------------------------------------------------------------------------------
+
+
+@np.errstate(all="ignore")  # no number in, none out
+def slerp(p: Array, q: Array, t: Scalar) -> Array:
+    """The rotation a fraction t of the way from p to q, at constant angular velocity, the short way round.
+
+    p (p⁻¹ q)ᵗ: p itself at t = 0, and q or its equal -q at t = 1.
+
+    >>> slerp([1, 0, 0, 0], [0, 0, 0, 1], 0.5) ** 2
+    array([0.5, 0. , 0. , 0.5])
+    """
+    t, p, q = scalar(t), quaternion_normalize(p), quaternion_normalize(q)
+    way = parts(rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(p), q)), 3)
+    return quaternion_product(p, quaternion_from_rotation_vector(vector(*(t * c for c in way))))
+
+
+def quaternion_rate(q: Array, angular_velocity: Array) -> Array:
+    """The rate dq/dt = ½ q (0, ω) of a body's quaternion, ω in body axes.
+
+    >>> quaternion_rate([1, 0, 0, 0], [0, 0, 2])
+    array([0., 0., 0., 1.])
+    """
+    return quaternion_product(q, vector(0.0, *(0.5 * c for c in parts(angular_velocity, 3))))
+
+
+def _shortest(q: Array) -> tuple[Scalar, ...]:
+    """The components of the unit quaternion, of q and -q the one that turns by at most half a turn."""
+    q = parts(quaternion_normalize(q), 4)
+    return tuple(where(q[0] < 0, -c, c) for c in q)
+
+
+# --- representations that share the axis -------------------------------------------------------------------------
+
+
+def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
+    """The components of an axis scaled to length one.
+
+    >>> [float(c) for c in unit_axis([0, 3, 4])]
+    [0.0, 0.6, 0.8]
+    """
+    x, y, z = parts(axis, 3)
+    length = norm((x, y, z))
+    if not is_symbolic(length) and not (np.ndim(length) == 0 and 0 < length < np.inf):
+        require(
+            (length > 0) & np.isfinite(length),
+            "axis",
+            "has no direction, for its length is {}; give a finite, nonzero vector such as (0, 0, 1).",
+            length,
+        )
+    return x / length, y / length, z / length
+
+
+def quaternion_about(axis: Array, angle: Scalar) -> Array:
+    """The quaternion (cos φ/2, e sin φ/2) of a turn by φ about an axis, scaled to length one (Méndez, eq. 8).
+
+    >>> quaternion_about([0, 0, 1], np.pi)
+    array([0., 0., 0., 1.])
+    """
+    half = 0.5 * scalar(angle)
+    return vector(cos(half), *(c * sin(half) for c in unit_axis(axis)))
+
+
+def quaternion_from_axis_angle(axis_angle: Array) -> Array:
+    """The quaternion of (e_x, e_y, e_z, φ), the axis and then the angle (Rojas, 2.4 d).
+
+    >>> quaternion_from_axis_angle([0, 0, 1, np.pi])
+    array([0., 0., 0., 1.])
+    """
+    *axis, angle = parts(axis_angle, 4)
+    return quaternion_about(vector(*axis), angle)
+
+
+def axis_angle_from_quaternion(q: Array) -> Array:
+    """The unit axis and the angle, (e_x, e_y, e_z, φ) with 0 <= φ <= π (Rojas, 2.4 d).
+
+    Without a turn the axis is (0, 0, 1) by convention; at half a turn it is the vector part with its sign.
+
+    >>> axis_angle_from_quaternion([1, 0, 0, 0])
+    array([0., 0., 1., 0.])
+    """
+    w, *v = _shortest(q)
+    sine = norm(v)
+    turning = sine > 0
+    e = [c / where(turning, sine, 1.0) for c in v]
+    return vector(e[0], e[1], where(turning, e[2], 1.0), 2.0 * atan2(sine, w))
+
+
+def quaternion_from_rotation_vector(v: Array) -> Array:
+    """The unit quaternion (cos φ/2, e sin φ/2) of the rotation vector e φ: the exponential of its half.
+
+    >>> quaternion_from_rotation_vector([0, 0, np.pi])
+    array([0., 0., 0., 1.])
+    """
+    half = tuple(0.5 * c for c in parts(v, 3))
+    squared = dot(half, half)
+    return vector(stumpff(0, squared), *(stumpff(1, squared) * c for c in half))
+
+
+def rotation_vector_from_quaternion(q: Array) -> Array:
+    """The rotation vector e φ with φ <= π, twice the logarithm; at half a turn, w = 0, the axis keeps its sign.
+
+    >>> rotation_vector_from_quaternion([0, 0, 0, 1]) / np.pi
+    array([0., 0., 1.])
+    """
+    w, *v = _shortest(q)
+    squared = dot(v, v)
+    # atan(t)/t by its series for t = |v|/w up to a tenth: smooth at no turn, where |v| has no derivative.
+    small = squared < 0.01 * w * w
+    near, far = where(small, squared / where(small, w * w, 1.0), 0.0), sqrt(where(small, 1.0, squared))
+    series = 0.0
+    for k in reversed(range(9)):
+        series = 1 / (2 * k + 1) - near * series
+    half = where(small, series / where(small, w, 1.0), atan2(far, w) / far)
+    return vector(*(2.0 * half * c for c in v))
+
+
+def quaternion_from_rodrigues(p: Array) -> Array:
+    """The quaternion (1, p) / √(1 + p·p) of Rodrigues parameters p = e tan φ/2 (Rojas, 2.4 e).
+
+    >>> quaternion_from_rodrigues([0, 0, 0.75])
+    array([0.8, 0. , 0. , 0.6])
+    """
+    p = parts(p, 3)
+    if not is_symbolic(*p):
+        require(
+            np.isfinite(norm(p)),
+            "triple of Rodrigues parameters",
+            "is not finite; give a half turn as a quaternion or as axis and angle.",
+        )
+    return quaternion_normalize(vector(1.0, *p))
+
+
+def rodrigues_from_quaternion(q: Array) -> Array:
+    """The Rodrigues parameters p = q / q0 = e tan φ/2, which grow without bound towards half a turn (Rojas, 2.4 e).
+
+    >>> rodrigues_from_quaternion([0.8, 0, 0, 0.6])
+    array([0.  , 0.  , 0.75])
+    """
+    w, x, y, z = parts(quaternion_normalize(q), 4)
+    if not is_symbolic(w):
+        require(
+            absolute(w) > SMALLEST_SCALAR_PART,
+            "rotation",
+            "is half a turn, for which Rodrigues parameters do not exist; use a quaternion or axis and angle instead.",
+        )
+    return vector(x / w, y / w, z / w)
+
+
+def invariants_from_quaternion(q: Array) -> Array:
+    """The linear invariants λ0 = 2 q0² - 1 and λ = 2 q0 q, as (λ0, λ) (Rojas, 2.4 f).
+
+    >>> invariants_from_quaternion([1, 0, 0, 1]).round(15)  # a quarter turn about z
+    array([0., 0., 0., 1.])
+    """
+    w, *v = parts(quaternion_normalize(q), 4)
+    return vector(w * w - dot(v, v), *(2.0 * w * c for c in v))
+
+
+def quaternion_from_invariants(invariants: Array) -> Array:
+    """The quaternion q0 = √((1 + λ0)/2), q = λ/(2 q0) of the linear invariants (λ0, λ) (Rojas, 2.4 f).
+
+    Past a quarter turn q0 = |λ|/(2|q|) with |q| = √((1 - λ0)/2) says the same without cancellation. At half a turn
+    λ vanishes and the axis is lost: a RotationError.
+
+    >>> quaternion_from_invariants([0, 0, 0, 1]) ** 2
+    array([0.5, 0. , 0. , 0.5])
+    """
+    cosine, v = unit_invariants(invariants)
+    obtuse = cosine < 0
+    larger = sqrt((1.0 + absolute(cosine)) / 2.0)  # of |q0| and |q|
+    sine = sqrt(where(obtuse, dot(v, v), 1.0))
+    factor = where(obtuse, larger / sine, 0.5 / larger)
+    return vector(where(obtuse, 0.5 * sine / larger, larger), *(factor * c for c in v))
+
+
+@np.errstate(all="ignore")  # no number in, none out
+def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
+    """λ0 and the components of λ, made to satisfy λ0² + |λ|² = 1 to the last bits."""
+    components = parts(invariants, 4)
+    length = norm(components)
+    cosine, *v = (c / where(length > 0, length, 1.0) for c in components)
+    if not is_symbolic(length):
+        require(
+            absolute(length - 1.0) <= TOLERANCE,
+            "set of linear invariants",
+            "does not satisfy λ0² + |λ|² = 1, for the root of the left side is {}; give (cos φ, e sin φ).",
+            length,
+        )
+        require(
+            (cosine > 0) | (norm(v) > SMALLEST_SINE),
+            "set of linear invariants",
+            "is that of half a turn, where they lose the axis; use a quaternion, axis and angle or the matrix instead.",
+        )
+    return cosine, tuple(v)
+
+
+def quaternion_from_scalar(a: Scalar) -> Array:
+    """The quaternion (a, 0) of a real number (Méndez, eqs. 3 to 5).
+
+    >>> quaternion_from_scalar(2.0)
+    array([2., 0., 0., 0.])
+    """
+    return vector(scalar(a), 0.0, 0.0, 0.0)
+
+
+def scalar_part(q: Array) -> Scalar:
+    """The real number in a quaternion, w (Méndez, eqs. 3 to 5).
+
+    >>> scalar_part([1.0, 2.0, 3.0, 4.0])
+    1.0
+    """
+    return parts(q, 4)[0]
+
+
+def quaternion_sum(p: Array, q: Array) -> Array:
+    """The sum, component by component (Méndez, eq. 1).
+
+    >>> quaternion_sum([1, 2, 3, 4], [4, 3, 2, 1])
+    array([5., 5., 5., 5.])
+    """
+    return vector(*(a + b for a, b in zip(parts(p, 4), parts(q, 4), strict=True)))
+
+
+def quaternion_norm(q: Array) -> Scalar:
+    """The norm |q|, the square root of q times its conjugate.
+
+    >>> float(quaternion_norm([2, 4, 5, 6]))
+    9.0
+    """
+    return norm(parts(q, 4))
+
+
+def body_rates(q: Array, rate: Array) -> Array:
+    """The angular velocity in body axes, ω = 2 vec(q⁻¹ dq/dt): `quaternion_rate` undone.
+
+    >>> body_rates([1, 0, 0, 0], [0, 0, 0, 1])
+    array([0., 0., 2.])
+    """
+    _, x, y, z = parts(quaternion_product(quaternion_inverse(q), rate), 4)
+    return vector(2.0 * x, 2.0 * y, 2.0 * z)
+
+
+def quaternion_exp(v: Array) -> Array:
+    """The unit quaternion exp(0, v) = (cos |v|, v sin |v| / |v|), which turns about v by 2|v|.
+
+    >>> quaternion_exp([0, 0, np.pi / 2])
+    array([0., 0., 0., 1.])
+    """
+    return quaternion_from_rotation_vector(vector(*(2.0 * x for x in parts(v, 3))))
+
+
+def quaternion_log(q: Array) -> Array:
+    """The vector v, |v| <= π/2, whose exponential turns as q does: half of q's rotation vector.
+
+    >>> quaternion_log([0, 0, 0, 1]) / np.pi
+    array([0. , 0. , 0.5])
+    """
+    return vector(*(x / 2.0 for x in parts(rotation_vector_from_quaternion(q), 3)))

@@ -1,0 +1,268 @@
+"""Rigid motions, SE(3): poses, twists and wrenches, and the operators between them (Yime, eqs. 1 to 15).
+
+A pose T is 4x4, [[R, r], [0, 1]]. A twist is (angular; linear) and a wrench (moment; force), angular part first, in the
+body's own frame. The operators are matrices here; `spatial` applies the same ones to six-vectors without forming them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eslabon.arguments import floats
+from eslabon.numerics.quaternions import TOLERANCE, rotation_vector_from_quaternion
+from eslabon.numerics.rotations import check_rotation, quaternion_from_rotation, rotation_from_rotation_vector
+from eslabon.numerics.scalars import (
+    Array,
+    Scalar,
+    block,
+    dot,
+    entries,
+    is_symbolic,
+    joined,
+    matmul,
+    matrix,
+    parts,
+    require,
+    scalar,
+    stumpff,
+    times,
+    transpose,
+    vector,
+)
+from eslabon.numerics.spatial import skew
+
+hat = skew  # the name it has in the papers on Lie groups
+
+# --- poses -------------------------------------------------------------------------------------------------------
+
+
+def pose(rotation: Array, position: Array) -> Array:
+    """The pose T = [[R, r], [0, 1]] (Yime, eq. 1).
+
+    >>> pose(np.eye(3), [1, 2, 3])
+    array([[1., 0., 0., 1.],
+           [0., 1., 0., 2.],
+           [0., 0., 1., 3.],
+           [0., 0., 0., 1.]])
+    """
+    rows = entries(check_rotation(rotation), 3, 3)
+    r = parts(position, 3)
+    return matrix([[*rows[0], r[0]], [*rows[1], r[1]], [*rows[2], r[2]], [0.0, 0.0, 0.0, 1.0]])
+
+
+def rotation_of(pose: Array) -> Array:
+    """The rotation R of a pose.
+
+    >>> rotation_of(np.eye(4))
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    return matrix([row[:3] for row in entries(pose, 4, 4)[:3]])
+
+
+def position_of(pose: Array) -> Array:
+    """The position r of a pose.
+
+    >>> position_of(np.eye(4))
+    array([0., 0., 0.])
+    """
+    return vector(*(row[3] for row in entries(pose, 4, 4)[:3]))
+
+
+def check_pose(pose: Array) -> Array:
+    """The pose itself, if it is one: a rotation, a finite position, and the last row (0, 0, 0, 1).
+
+    >>> check_pose(np.eye(4)).shape
+    (4, 4)
+    >>> check_pose(np.eye(4)[::-1])
+    Traceback (most recent call last):
+    eslabon.errors.RotationError: this pose does not end in the row (0, 0, 0, 1), which it misses by 1.
+    """
+    entries(pose, 4, 4)
+    if is_symbolic(pose):
+        return pose
+    pose = np.asarray(pose, dtype=float)
+    error = np.abs(pose[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(axis=-1)
+    require(error <= TOLERANCE, "pose", "does not end in the row (0, 0, 0, 1), which it misses by {:.3g}.", error)
+    require(np.isfinite(position_of(pose)).all(axis=-1), "pose", "has a position that is not finite.")
+    check_rotation(rotation_of(pose))
+    return pose
+
+
+@np.errstate(all="ignore")  # no number in, none out
+def pose_inverse(pose: Array) -> Array:
+    """The inverse T⁻¹ = [[R^T, -R^T r], [0, 1]] (Yime, eq. 2).
+
+    >>> pose_inverse([[1, 0, 0, 5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])[:3, 3]
+    array([-5.,  0.,  0.])
+    """
+    back = transpose(rotation_of(pose))
+    rows, r = entries(back, 3, 3), parts(position_of(pose), 3)
+    return matrix([*([*row, 0.0 - dot(row, r)] for row in rows), [0.0, 0.0, 0.0, 1.0]])
+
+
+# --- vectors as matrices, operators on twists and wrenches --------------------------------------------------------
+
+
+def vee(m: Array) -> Array:
+    """The 3-vector of a skew matrix: `hat` undone.
+
+    >>> vee(hat([1, 2, 3]))
+    array([1., 2., 3.])
+    """
+    rows = entries(m, 3, 3)
+    return vector(rows[2][1], rows[0][2], rows[1][0])
+
+
+def adjoint(pose: Array) -> Array:
+    """Ad_T = [[R, 0], [hat(r) R, R]]: a twist in the outer frame to the inner one (Yime, eq. 8).
+
+    >>> adjoint(pose(np.eye(3), [1, 0, 0])) @ [0, 0, 1, 0, 0, 0]  # turning about a z axis at x = 1
+    array([ 0.,  0.,  1.,  0., -1.,  0.])
+    """
+    rotation = rotation_of(pose)
+    return block([[rotation, np.zeros((3, 3))], [matmul(hat(position_of(pose)), rotation), rotation]])
+
+
+def bracket(twist: Array) -> Array:
+    """ad_V = [[hat(w), 0], [hat(v), hat(w)]], the Lie bracket with a twist: ad_V W = -ad_W V (Yime, eq. 14).
+
+    >>> bracket([0, 0, 1, 0, 0, 0]) @ [0, 0, 0, 1, 0, 0]
+    array([0., 0., 0., 0., 1., 0.])
+    """
+    w, v = (hat(half) for half in _halves(twist))
+    return block([[w, np.zeros((3, 3))], [v, w]])
+
+
+def cobracket(twist: Array) -> Array:
+    """ad*_V = -ad_V^T, the bracket for wrenches (Yime, eq. 39).
+
+    >>> import numpy as np
+    >>> import eslabon as es
+    >>> V = np.arange(1.0, 7.0)
+    >>> bool(np.allclose(es.algebra.cobracket(V), -es.algebra.bracket(V).T))
+    True
+    """
+    return 0.0 - transpose(bracket(twist))
+
+
+def _halves(twist: Array) -> tuple[Array, Array]:
+    components = parts(twist, 6)
+    return vector(*components[:3]), vector(*components[3:])
+
+
+# --- exponential and logarithm -----------------------------------------------------------------------------------
+
+
+def motion_exp(twist: Array) -> Array:
+    """The pose reached by moving with a constant body twist V = (w; v) for a unit of time.
+
+    exp V = [[exp hat(w), G v], [0, 1]], G = 1 + c2 hat(w) + c3 hat(w)², with Stumpff's c2 = (1 - cos φ)/φ² and
+    c3 = (φ - sin φ)/φ³, φ = |w|: smooth through φ = 0, where it is the translation by v.
+
+    >>> motion_exp([0, 0, np.pi / 2, np.pi / 2, 0, 0]).round(15)  # a quarter of a unit circle
+    array([[ 0., -1.,  0.,  1.],
+           [ 1.,  0.,  0.,  1.],
+           [ 0.,  0.,  1.,  0.],
+           [ 0.,  0.,  0.,  1.]])
+    """
+    w, v = _halves(twist)
+    squared = dot(parts(w, 3), parts(w, 3))
+    shift = _quadratic(w, stumpff(2, squared), stumpff(3, squared), v)
+    rows, r = entries(rotation_from_rotation_vector(w), 3, 3), parts(shift, 3)
+    return matrix([*([*row, c] for row, c in zip(rows, r, strict=True)), [0.0, 0.0, 0.0, 1.0]])
+
+
+def motion_log(pose: Array) -> Array:
+    """The twist V with |w| <= π whose exponential is the pose.
+
+    v = G⁻¹ r with G⁻¹ = 1 - hat(w)/2 + d hat(w)², where d = (1 - (φ/2) cot(φ/2))/φ² is written (c3 - 2 c4)/(2 c2) in
+    Stumpff's functions, with neither cancellation nor division by zero up to half a turn. At exactly half a turn the
+    largest component of the axis (of equals the first) is positive, as in `quaternion_from_rotation`.
+
+    >>> motion_log(motion_exp([0.1, 0.2, 0.3, 4, 5, 6])).round(14)
+    array([0.1, 0.2, 0.3, 4. , 5. , 6. ])
+    """
+    pose = check_pose(pose)
+    w = rotation_vector_from_quaternion(quaternion_from_rotation(rotation_of(pose)))
+    return joined(w, shift_log(w, position_of(pose)))
+
+
+def shift_log(w: Array, r: Array) -> Array:
+    """G⁻¹ r: the linear part of the twist that turns by the rotation vector w and shifts by r.
+
+    >>> shift_log([0, 0, np.pi / 2], [1, 1, 0]).round(14)
+    array([1.57079633, 0.        , 0.        ])
+    """
+    squared = dot(parts(w, 3), parts(w, 3))
+    d = (stumpff(3, squared) - 2.0 * stumpff(4, squared)) / (2.0 * stumpff(2, squared))
+    return _quadratic(w, -0.5, d, r)
+
+
+def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:
+    """(1 + a hat(w) + b hat(w)²) v."""
+    once = times(hat(w), v)
+    twice = times(hat(w), once)
+    return vector(*(x + a * y + b * z for x, y, z in zip(parts(v, 3), parts(once, 3), parts(twice, 3), strict=True)))
+
+
+def compose(first: Array, *others: Array) -> Array:
+    """The product T1 T2 ... Tn of poses, frame after frame (Yime, eq. 3).
+
+    >>> position_of(compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0])))
+    array([1., 2., 0.])
+    """
+    factors = [x if is_symbolic(x) else floats(x, "a pose") for x in (first, *others)]
+    for factor in factors:
+        if factor.shape[-2:] != (4, 4):
+            entries(factor, 4, 4)  # a sentence
+    return matmul(*factors)
+
+
+def hat6(twist: Array) -> Array:
+    """The 4x4 matrix [[hat(w), v], [0, 0]] of a twist; of the body twist, T⁻¹ dT/dt (Yime, eq. 7).
+
+    >>> hat6([1, 2, 3, 4, 5, 6])
+    array([[ 0., -3.,  2.,  4.],
+           [ 3.,  0., -1.,  5.],
+           [-2.,  1.,  0.,  6.],
+           [ 0.,  0.,  0.,  0.]])
+    """
+    x, y, z, *v = parts(twist, 6)
+    return matrix([[0.0, -z, y, v[0]], [z, 0.0, -x, v[1]], [-y, x, 0.0, v[2]], [0.0, 0.0, 0.0, 0.0]])
+
+
+def vee6(m: Array) -> Array:
+    """The twist of its 4x4 matrix: `hat6` undone.
+
+    >>> vee6(hat6([1, 2, 3, 4, 5, 6]))
+    array([1., 2., 3., 4., 5., 6.])
+    """
+    rows = entries(m, 4, 4)
+    return vector(rows[2][1], rows[0][2], rows[1][0], *(row[3] for row in rows[:3]))
+
+
+def coadjoint(pose: Array) -> Array:
+    """Ad*_T = Ad_T^-T = [[R, hat(r) R], [0, R]]: a wrench in the outer frame to the inner one (Yime, eq. 9).
+
+    >>> coadjoint(pose(np.eye(3), [1, 0, 0])) @ [0, 0, 0, 0, 1, 0]  # a force along y at x = 1
+    array([0., 0., 1., 0., 1., 0.])
+    """
+    rotation = rotation_of(pose)
+    return block([[rotation, matmul(hat(position_of(pose)), rotation)], [np.zeros((3, 3)), rotation]])
+
+
+@np.errstate(all="ignore")  # no number in, none out
+def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
+    """A body's 6x6 inertia M = [[I - m hat(c)², m hat(c)], [-m hat(c), m 1]] in its frame (Yime, eq. 38), from its mass, its
+    centre of mass c in the body's frame, and its moments of inertia I about c in the body's axes.
+
+    >>> np.diag(inertia_matrix(2, [1, 0, 0], np.diag([1, 1, 1])))
+    array([1., 3., 3., 2., 2., 2.])
+    """
+    m, c, central = scalar(mass), parts(com, 3), entries(inertia, 3, 3)
+    turned = [[m * (dot(c, c) * (i == j) - c[i] * c[j]) for j in range(3)] for i in range(3)]  # of the mass at c
+    rotary = matrix([[central[i][j] + turned[i][j] for j in range(3)] for i in range(3)])
+    h = skew(vector(*(m * x for x in c)))
+    return block([[rotary, h], [transpose(h), matrix([[m * x for x in row] for row in np.eye(3)])]])

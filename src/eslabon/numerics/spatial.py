@@ -1,0 +1,231 @@
+"""Spatial algebra: twists and wrenches carried between frames, their brackets, and the inertia of a body.
+
+A pose (R, p) is the rotation and position of a child frame in its parent. Six-vectors are angular part first, in the axes
+and about the origin of the frame they are given in: on numbers arrays (..., 6), on CasADi symbols columns, or matrices of
+columns. `eslabon.numerics.rigid_motions` has the same operators as 6x6 matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import floats
+from eslabon.errors import InputError
+from eslabon.numerics.scalars import (
+    Array,
+    Scalar,
+    block,
+    casadi,
+    entries,
+    is_symbolic,
+    joined,
+    matrix,
+    parts,
+    times,
+    transpose,
+)
+from eslabon.numerics.traced_steps import traced_once
+
+Pose = tuple[Array, Array]  # rotation and position
+
+
+def halves(x: Array) -> tuple[Array, Array]:
+    """The angular and the linear half of a six-vector."""
+    return (x[:3, :], x[3:, :]) if is_symbolic(x) else (np.asarray(x)[..., :3], np.asarray(x)[..., 3:])
+
+
+def skew(u: Array) -> Array:
+    """hat(u), the matrix of u x, of a column or an array (..., 3) (Yime, eq. 6).
+
+    >>> skew([1, 2, 3])
+    array([[ 0., -3.,  2.],
+           [ 3.,  0., -1.],
+           [-2.,  1.,  0.]])
+    """
+    if is_symbolic(u):
+        if u.numel() != 3:
+            raise InputError(f"a vector of 3 components was expected; this one has {u.numel()}.")
+        return casadi.skew(u)
+    u = floats(u, "a vector")
+    x, y, z = parts(u[..., 0] if u.shape[-2:] == (3, 1) else u, 3)
+    return matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def cross(u: Array, w: Array) -> Array:
+    """u x w, for each column of w."""
+    return skew(u) @ w if is_symbolic(u, w) else np.cross(u, w)
+
+
+@traced_once
+def twist_to_child(pose: Pose, V: Array) -> Array:
+    """Ad_T^-1 V: a twist given in the parent frame, in the child frame (Yime, eq. 8).
+
+    >>> twist_to_child((np.eye(3), np.array([1.0, 0, 0])), np.array([0, 0, 1.0, 0, 0, 0]))  # turning about the parent's z
+    array([0., 0., 1., 0., 1., 0.])
+    """
+    (R, p), (w, v) = pose, halves(V)
+    back = transpose(R)
+    return joined(times(back, w), times(back, v - cross(p, w)))
+
+
+@traced_once
+def twist_to_parent(pose: Pose, V: Array) -> Array:
+    """Ad_T V: a twist given in the child frame, in the parent frame (Yime, eq. 8)."""
+    (R, p), (w, v) = pose, halves(V)
+    turned = times(R, w)
+    return joined(turned, times(R, v) + cross(p, turned))
+
+
+@traced_once
+def wrench_to_parent(pose: Pose, F: Array) -> Array:
+    """Ad_T^-T F: a wrench given in the child frame, in the parent frame (Yime, eq. 9).
+
+    >>> wrench_to_parent((np.eye(3), np.array([1.0, 0, 0])), np.array([0, 0, 0, 0, 1.0, 0]))  # a force along y at x = 1
+    array([0., 0., 1., 0., 1., 0.])
+    """
+    (R, p), (moment, force) = pose, halves(F)
+    turned = times(R, force)
+    return joined(times(R, moment) + cross(p, turned), turned)
+
+
+def motion_transform(pose: Pose) -> Array:
+    """The 6x6 matrix of Ad_T^-1, Featherstone's X from parent to child; its transpose carries wrenches the other way."""
+    R, p = pose
+    return casadi.blockcat([[R.T, casadi.SX(3, 3)], [-R.T @ skew(p), R.T]])
+
+
+def _trace(A: Array) -> Scalar:
+    return A[0, 0] + A[1, 1] + A[2, 2]
+
+
+def _complement(A: Array) -> Array:
+    """tr(A) 1 - A of a symmetric matrix, without adding what is taken off again."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = entries(A, 3, 3)
+    return matrix([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
+
+
+def _about_z(R: Array) -> bool:
+    """Whether a rotation is that of a joint about z."""
+    return is_symbolic(R) and R[:, 2].is_constant() and not R.is_constant()
+
+
+def _turned(R: Array, A: Array, about_z: bool) -> Array:
+    """R A R^T of a symmetric matrix, by its upper triangle. A joint about z mixes x and y, where A - A_xx 1 has an entry
+    less to turn than A."""
+    if not is_symbolic(R, A):
+        return R @ A @ R.T
+    even = casadi.SX(A)[0, 0] * casadi.SX.eye(3) if about_z else casadi.SX(3, 3)
+    return casadi.triu2symm(casadi.triu(R @ casadi.sparsify(A - even) @ R.T)) + even
+
+
+@traced_once
+def ad(V: Array, W: Array) -> Array:
+    """ad_V W, the Lie bracket of two twists: how W changes in a frame that moves with V (Yime, eq. 14)."""
+    (w, v), (x, y) = halves(V), halves(W)
+    return joined(cross(w, x), cross(v, x) + cross(w, y))
+
+
+@traced_once
+def ad_dual(V: Array, F: Array) -> Array:
+    """ad*_V F = -ad_V^T F, the same for wrenches (Yime, eq. 39)."""
+    (w, v), (moment, force) = halves(V), halves(F)
+    return joined(cross(w, moment) + cross(v, force), cross(w, force))
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """A body's inertia in ten numbers: mass m, first moment h = m c (a 3x1 column), and second moments
+    Sigma = integral of r r^T dm (3x3), about the origin of the body's frame; with it the usual inertia
+    J = tr(Sigma) 1 - Sigma, for a turn leaves other entries of it alone.
+
+    With the matrix U = skew(w') + skew(w)^2, which gives the acceleration of any point r of the body as a + U r, force and
+    moment are m a + U h and h x a + 2 vect(U Sigma): the fewest products there are.
+
+    >>> point = Inertia.of(2.0, np.array([[1.0], [0], [0]]), np.zeros((3, 3)))  # two kilograms at x = 1
+    >>> beside = point.seen_from((np.eye(3), np.array([[1.0], [0], [0]])))  # seen from one metre before
+    >>> float(beside.first[0, 0]), float(beside.second[0, 0]), float(beside.rotary[2, 2])
+    (4.0, 8.0, 8.0)
+    """
+
+    mass: Scalar
+    first: Array
+    second: Array
+    rotary: Array
+
+    @staticmethod
+    def of(mass: Scalar, com: Array, inertia: Array) -> Inertia:
+        """From mass, centre of mass c and inertia I about it: Sigma = tr(I)/2 1 - I + m c c^T."""
+        first = mass * com
+        return Inertia.of_moments(mass, first, _trace(inertia) / 2 * np.eye(3) - inertia + first @ com.T)
+
+    @staticmethod
+    @traced_once
+    def of_moments(mass: Scalar, first: Array, second: Array) -> Inertia:
+        """From mass, first and second moments."""
+        return Inertia(mass, first, second, _complement(second))
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """Two bodies that move as one."""
+        return Inertia(
+            self.mass + other.mass, self.first + other.first, self.second + other.second, self.rotary + other.rotary
+        )
+
+    def seen_from(self, pose: Pose) -> Inertia:
+        """The inertia of a body whose frame stands at `pose`, about the parent's frame (Steiner, 1840)."""
+        return self._seen_from(pose, pose[1], about_z=_about_z(pose[0]))
+
+    @traced_once
+    def _seen_from(self, pose: Pose, again: Array, about_z: bool) -> Inertia:
+        R, p = pose
+        first = R @ self.first
+        moved = first @ p.T + again @ first.T + self.mass * (p @ p.T)  # `again` is p: see `traced_once`
+        return Inertia(
+            self.mass,
+            first + self.mass * p,
+            _turned(R, self.second, about_z) + moved,
+            _turned(R, self.rotary, about_z) + _complement(moved),
+        )
+
+    def moments_seen_from(self, pose: Pose) -> Inertia:
+        """The same, the usual inertia taken from the second moments: fewer products where both are wanted in full."""
+        return self._moments_seen_from(pose, pose[1], about_z=_about_z(pose[0]))
+
+    @traced_once
+    def _moments_seen_from(self, pose: Pose, again: Array, about_z: bool) -> Inertia:
+        R, p = pose
+        first = R @ self.first
+        second = _turned(R, self.second, about_z) + first @ p.T + again @ first.T + self.mass * (p @ p.T)
+        return Inertia.of_moments(self.mass, first + self.mass * p, second)
+
+    def matrix(self) -> Array:
+        """The 6x6 inertia about the frame's origin (Yime, eq. 38)."""
+        h = skew(self.first)
+        return block([[self.rotary, h], [h.T, self.mass * np.eye(3)]])
+
+    @traced_once
+    def momentum(self, twists: Array) -> Array:
+        """The inertia times twists, J w + h x v and m v - h x w: momenta, or wrenches for accelerations."""
+        w, v = halves(twists)
+        h = skew(self.first)
+        return joined(self.rotary @ w + h @ v, self.mass * v - h @ w)
+
+    @traced_once
+    def wrench(self, U: Array, a: Array) -> Array:
+        """The wrench that gives the frame's origin the acceleration a and the body the motion of U:
+        (J w' + w x J w + h x a, m a + U h)."""
+        S = self.second
+
+        def twice(i: int, j: int, k: int) -> Any:  # a component of 2 vect(U Sigma), products of one entry together
+            return (
+                U[k, j] * S[j, j]
+                - U[j, k] * S[k, k]
+                + S[j, k] * (U[k, k] - U[j, j])
+                + U[k, i] * S[i, j]
+                - U[j, i] * S[i, k]
+            )
+
+        turning = joined(twice(0, 1, 2), twice(1, 2, 0), twice(2, 0, 1))
+        return joined(turning + skew(self.first) @ a, self.mass * a + U @ self.first)
