@@ -9,15 +9,18 @@ demo: $(VENV)/.run
 	$(BIN)/eslabon demo
 
 # Without a Chromium, and without leave to install one, the tests in a browser are skipped and say so.
+# One worker more than cores: some tests wait for browsers, kernels and other processes.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 # Compiled code is kept in build/test-cache from run to run; COLD=1 starts from an empty one.
 test: $(VENV)/.dev
 	@$(BIN)/python tests/browser.py
 	$(if $(COLD),rm -rf build/test-cache)
-	$(BIN)/python -m pytest -n auto --dist worksteal -rs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -rs
 
 # While you work: the formulas and all below them, and one test of every part above; no browser, nothing slow.
 quick: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not browser" $(QUICK)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not browser" $(QUICK)
 
 QUICK := $(addprefix tests/,numerics model files compiler export formulas test_smoke.py)
 
@@ -30,7 +33,7 @@ budget:
 SEED ?= $(shell date +%Y%m%d)
 nightly: $(VENV)/.dev
 	@echo "SEED=$(SEED)"
-	HYPOTHESIS_PROFILE=nightly ESLABON_OPTIMIZATION=1 ESLABON_TEST_SEED=$(SEED) $(BIN)/python -m pytest -n auto --dist worksteal -rs \
+	HYPOTHESIS_PROFILE=nightly ESLABON_OPTIMIZATION=1 ESLABON_TEST_SEED=$(SEED) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -rs \
 	  --random-order --random-order-seed=$(SEED) --hypothesis-seed=$(SEED)
 
 lint: $(VENV)/.dev

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # a third of a second, for the tests that need it
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 INSTALL = "install it (apt-get install chromium, or playwright install chromium), or name one by ESLABON_CHROMIUM"
+PATIENCE = 300_000  # milliseconds, a fuse: a machine with much else to do shows a page after half a minute
 ARGUMENTS = (
     "--no-sandbox",  # the sandbox of a container is the container
     "--disable-dev-shm-usage",  # /dev/shm is 64 MB in many containers
@@ -100,6 +101,7 @@ def chromium() -> Iterator[Browser]:
 def opened(browser: Browser, width: int = 1200, height: int = 800, **options: Any) -> Iterator[Tab]:
     """A tab that shares nothing with others; options are those of playwright's `Browser.new_context`."""
     context = browser.new_context(viewport={"width": width, "height": height}, **options)
+    context.set_default_timeout(PATIENCE)
     try:
         yield Tab(context.new_page())
     finally:

@@ -15,7 +15,7 @@ def test_a_page_shows_its_animation(tab, tmp_path, scheme):
     frame = tab.page.locator("iframe").first
     frame.scroll_into_view_if_needed()
     canvas = tab.page.frame_locator("iframe").first.locator("canvas").first
-    canvas.wait_for(state="visible", timeout=60_000)
+    canvas.wait_for(state="visible")
     assert canvas.bounding_box()["height"] > 200
     assert tab.page.locator("h2").count() == 2
     assert tab.page.locator("figure svg").count() >= 3

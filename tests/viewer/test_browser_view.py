@@ -31,7 +31,7 @@ def wait_for(fact, seconds=20.0):
 
 
 def picture(page):
-    return iio.imread(io.BytesIO(page.screenshot(timeout=60_000))).astype(int)[..., :3]
+    return iio.imread(io.BytesIO(page.screenshot())).astype(int)[..., :3]
 
 
 def shown(tab, view):
@@ -39,7 +39,7 @@ def shown(tab, view):
     page = tab.page
     page.set_viewport_size({"width": 320 + SIDE, "height": SIDE})  # software renders every pixel, all the time
     page.goto(view.url)
-    page.get_by_text("2 degrees of freedom").wait_for(timeout=30_000)
+    page.get_by_text("2 degrees of freedom").wait_for()
     for close in page.locator(".mantine-Notification-closeButton").all():
         close.dispatch_event("click")  # without waiting until it stands still
     wait_for(lambda: len(np.unique(picture(page)[:, :SIDE].reshape(-1, 3), axis=0)) > 50)

@@ -229,7 +229,7 @@ def test_a_browser_opens_it_by_its_url_and_then_by_the_plain_address(tab, view):
     assert "needs its token" in refusal.text()
     for address in (view.url, plain, view.url.replace("127.0.0.1", "localhost")):
         page.goto(address)
-        page.get_by_text("2 degrees of freedom").wait_for(timeout=30_000)
+        page.get_by_text("2 degrees of freedom").wait_for()
     assert not tab.complaints
 
 
@@ -238,5 +238,5 @@ def test_a_notebook_of_another_host_name_shows_it_in_a_frame(tab, view, tmp_path
     notebook = tmp_path / "notebook.html"
     notebook.write_text(view._repr_html_())
     tab.page.goto(notebook.as_uri())
-    tab.page.frame_locator("iframe").get_by_text("2 degrees of freedom").wait_for(timeout=30_000)
+    tab.page.frame_locator("iframe").get_by_text("2 degrees of freedom").wait_for()
     assert not tab.complaints
