@@ -8,10 +8,10 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.run
 	$(BIN)/eslabon demo
 
-# Without a Chromium, and without leave to install one, the tests in a browser are skipped and say so.
 # One worker more than cores: some tests wait for browsers, kernels and other processes.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
+# Without a Chromium, and without leave to install one, the tests in a browser are skipped and say so.
 # Compiled code is kept in build/test-cache from run to run; COLD=1 starts from an empty one.
 test: $(VENV)/.dev
 	@$(BIN)/python tests/browser.py
