@@ -168,7 +168,8 @@ def first(name: str, verb: str) -> dict[str, float]:
     else:
         getattr(m, verb)(*arrays_of(name, verb))
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "code": max(map(_text, set(_kept()) - before))}
+    made = set(_kept()) - before
+    return {"seconds": seconds, **({"code": max(map(_text, made))} if made else {})}
 
 
 def everyday(name: str, verb: str) -> dict[str, float]:
@@ -215,8 +216,11 @@ def bytecode() -> dict[str, float]:
 
 
 def _kept() -> list[Any]:
-    from eslabon.compiler.store import folder
-
+    """The files of the cache; none of a version that keeps them otherwise."""
+    try:
+        from eslabon.compiler.store import folder
+    except ModuleNotFoundError:
+        return []
     return list(folder().glob("*.native"))
 
 
@@ -224,10 +228,12 @@ def _text(file: Any) -> int:
     """The size of the instructions in a file of the cache."""
     from llvmlite.binding import ObjectFileRef
 
+    from eslabon.compiler.llvm.machine import objects
     from eslabon.compiler.store import _decoded
 
     entry = _decoded(file.read_bytes())
-    return 0 if entry is None else sum(s.size() for s in ObjectFileRef.from_data(entry.code).sections() if s.is_text())
+    parts = () if entry is None else map(ObjectFileRef.from_data, objects(entry.code))
+    return sum(s.size() for part in parts for s in part.sections() if s.is_text())
 
 
 WORK = {f.__name__: f for f in (call, batch, simulate, first, everyday, bytecode)}

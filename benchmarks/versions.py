@@ -67,7 +67,8 @@ def in_turns(compared: Sequence[Version], rounds: int, anew: bool = False, **req
 
 
 def median(answers: list[dict[str, Any]], key: str, scale: float = 1.0) -> float | None:
-    return scale * statistics.median(a[key] for a in answers) if answers else None
+    values = [a[key] for a in answers if key in a]
+    return scale * statistics.median(values) if values else None
 
 
 def ratio(answers: Answers, key: str) -> float | None:

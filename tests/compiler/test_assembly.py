@@ -205,7 +205,7 @@ def test_loops_are_not_among_the_straight_code() -> None:
 
 def test_what_assemble_did_not_make_is_refused_not_run() -> None:
     code = machine.assemble("define void @f() {\n  ret void\n}\n")
-    (bare,) = machine._objects(code)
+    (bare,) = machine.objects(code)
     for other in (bare, code[:-1], code[:3], code + bare, b"\0" * 100):
         with pytest.raises(ValueError, match="no machine code"):
             machine.Loaded(other)

@@ -146,7 +146,7 @@ def _framed(code: bytes) -> bytes:
     return _MARK + len(code).to_bytes(8, "little") + code
 
 
-def _objects(code: bytes) -> list[bytes]:
+def objects(code: bytes) -> list[bytes]:
     """The objects in what `assemble` made; LLVM would crash on anything else."""
     found = []
     while code:
@@ -185,7 +185,7 @@ class Loaded:
     def __init__(self, code: bytes) -> None:
         binding: Any = llvm()
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine())
-        for part in _objects(code):
+        for part in objects(code):
             self._engine.add_object_file(binding.ObjectFileRef.from_data(part))
         self._engine.finalize_object()
 
