@@ -12,8 +12,8 @@ import numpy as np
 import eslabon as es
 from eslabon.model import Pose
 from eslabon.model.configuration import integrate, velocity_names
-from eslabon.model.items import End
 from eslabon.model.parameter_expressions import number
+from eslabon.model.poses import End
 from eslabon.numerics.quaternions import rotation_vector_from_quaternion
 from eslabon.numerics.rotations import quaternion_from_rotation
 from random_mechanisms import random_closed

@@ -25,8 +25,8 @@ from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.tree import chain, placements
 from eslabon.mechanism import Builder, Mechanism
 from eslabon.model import KINDS, JointKind
-from eslabon.model.builder import joint_kind
 from eslabon.model.configuration import integrate
+from eslabon.model.fields import joint_kind
 from eslabon.model.parameter_expressions import parameter
 from eslabon.numerics.rotations import rotation_from_rpy
 from random_mechanisms import CUTS, add_loop, allowed

@@ -9,7 +9,8 @@ import inspect
 import re
 import reprlib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from os import PathLike
 from typing import Any
@@ -26,8 +27,28 @@ class EslabonError(Exception):
     True
     """
 
+    place: tuple[str, ...] = ()  # of what is wrong in a description: section, item, key
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*(_with_short_words(x) if isinstance(x, str) else x for x in arguments))
+
+
+@contextmanager
+def located(*place: str) -> Iterator[None]:
+    """What goes wrong inside is at this place, or at a place in it.
+
+    >>> try:
+    ...     with located("bodies", "rod"), located("mass"):
+    ...         raise ModelError("the mass is -1; it cannot be negative.")
+    ... except ModelError as error:
+    ...     print(error.place)
+    ('bodies', 'rod', 'mass')
+    """
+    try:
+        yield
+    except EslabonError as error:
+        error.place = (*place, *error.place)
+        raise
 
 
 def _with_short_words(sentence: str) -> str:

@@ -4,8 +4,8 @@ import casadi
 import numpy as np
 
 from batches import each
-from eslabon.model.builder import joint_kind
 from eslabon.model.constraints import perpendicular
+from eslabon.model.fields import joint_kind
 from eslabon.model.joints import KINDS
 from eslabon.numerics.quaternions import unit_axis
 from eslabon.numerics.rotations import rotation_about

@@ -9,8 +9,8 @@ import eslabon as es
 from eslabon.coordinates.designs import depended_on
 from eslabon.coordinates.partition import partition_at
 from eslabon.model import Pose
-from eslabon.model.items import End
 from eslabon.model.parameter_expressions import number
+from eslabon.model.poses import End
 from random_mechanisms import random_closed
 from randomness import seeded
 

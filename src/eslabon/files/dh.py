@@ -14,10 +14,9 @@ from typing import Any
 from eslabon.arguments import flag, known_words, mapping
 from eslabon.errors import ModelError, shown
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
-from eslabon.model.builder import listed, pose, six_moments, triple
-from eslabon.model.items import ORIGIN
+from eslabon.model.fields import listed, pose, six_moments, triple
 from eslabon.model.parameter_expressions import number
-from eslabon.model.poses import compose, seen_from
+from eslabon.model.poses import ORIGIN, compose, seen_from
 
 COLUMNS = ("theta", "d", "a", "alpha")
 BODY_KEYS = ("mass", "com", "inertia")

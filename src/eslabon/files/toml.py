@@ -7,44 +7,23 @@ and joints. A key that ends in ``_deg`` is in degrees. Numbers may be expression
 
 from __future__ import annotations
 
-import inspect
 import os
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from eslabon.arguments import known_words
-from eslabon.errors import ReadError, shown
+from eslabon.errors import ReadError, located, shown
 from eslabon.files.dh import add_dh, in_radians
 from eslabon.files.findings import Findings, toml_lines
 from eslabon.model import Builder, Description
+from eslabon.model.items import ITEMS
+from eslabon.model.schema import keys_in_degrees, keys_of, required_keys
 
 TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
-SECTIONS: Mapping[str, Callable[..., Any]] = {
-    "bodies": Builder.body,
-    "joints": Builder.joint,
-    "loops": Builder.loop,
-    "couplings": Builder.couple,
-    "springs": Builder.spring,
-    "wrenches": Builder.wrench,
-    "frames": Builder.frame,
-    "shapes": Builder.shape,
-}
-POSED = ("joints", "frames", "shapes")  # with at, rpy and rpy_deg
-MODES = "modes"  # joints and their coordinates, by the mode's name
-REQUIRED = {
-    "joints": ("kind", "parent", "child"),
-    "loops": ("kind", "first", "second"),
-    "couplings": ("joint",),
-    "springs": ("first", "second"),
-    "wrenches": ("body",),
-    "frames": ("body",),
-    "shapes": ("body", "kind"),
-}
-ANGLES = ("rpy", "home", "limits", "rest", "velocity_limit", "offset", "angle")  # keys that may end in _deg
 
 
 def read_toml(text: str, findings: Findings | None = None, folder: Path | None = None) -> Description:
@@ -66,7 +45,7 @@ def read_toml(text: str, findings: Findings | None = None, folder: Path | None =
 def _described(data: Mapping[str, Any], findings: Findings) -> Description:
     for key in data:
         with findings.of(key, key):
-            known_words([key], (*TOP, *SECTIONS, MODES), "the file has the unknown key", ReadError)
+            known_words([key], (*TOP, *ITEMS), "the file has the unknown key", ReadError)
     b = Builder("unnamed")
     with findings.of("name"):
         if not isinstance(data.get("name"), str):
@@ -78,13 +57,10 @@ def _described(data: Mapping[str, Any], findings: Findings) -> Description:
     if "dh" in data:
         with findings.of("dh", "dh"):
             _read_dh(b, _table(data["dh"], "dh"))
-    for section in SECTIONS:
+    for section, item in ITEMS.items():
         for name, entry in _entries(data, section, findings):
             written = _Entry(entry)
-            findings.read(partial(_add, b, section, name, written), written, REQUIRED.get(section, ()), section, name)
-    for name, coordinates in _entries(data, MODES, findings):
-        with findings.of(name, MODES, name):
-            b.mode(name, _table(coordinates, f"modes.{name}"))
+            findings.read(partial(_add, b, section, name, written), written, required_keys(item), section, name)
     if "actuated" in data:
         with findings.of("actuated", "actuated"):
             if not isinstance(data["actuated"], list) or not all(isinstance(j, str) for j in data["actuated"]):
@@ -125,7 +101,9 @@ class _Entry:
 
 
 def _add(b: Builder, section: str, name: str, entry: _Entry) -> None:
-    SECTIONS[section](b, name, **_arguments(section, name, entry.table))
+    with located(section, name):
+        written = _written(section, name, entry.table)
+    b.add(section, name, **written)
 
 
 def _read_dh(b: Builder, table: Mapping[str, Any]) -> None:
@@ -137,35 +115,33 @@ def _read_dh(b: Builder, table: Mapping[str, Any]) -> None:
     add_dh(b, [_table(link, "dh.links") for link in links], table.get("convention", "standard"), **poses)
 
 
-def _arguments(section: str, name: str, entry: Any) -> dict[str, Any]:
-    """The keys of an entry as the arguments of the Builder's method."""
-    what = f"{section}.{name}"
+def _written(section: str, name: str, entry: Any) -> dict[str, Any]:
+    """What an entry says of an item, in radians, where it says enough and nothing unknown."""
+    what, item = f"{section}.{name}", ITEMS[section]
     table = dict(_table(entry, what))
-    known_words(table, _keys(section), f"{what} has the unknown key", ReadError)
-    for key in REQUIRED.get(section, ()):
+    if section == "modes":
+        return {"coordinates": table}
+    known = (*keys_of(item), *(f"{key}_deg" for key in keys_in_degrees(item)))
+    known_words(table, known, f"{what} has the unknown key", ReadError)
+    for key in required_keys(item):
         if key not in table:
             raise ReadError(f"{what} needs the key '{key}'.")
     table = in_radians(table, table.get("kind", "revolute"), what)
-    if section in POSED:
-        table["at"] = _pose({k: table.pop(k) for k in ("at", "rpy") if k in table}, what)
-    if section in ("loops", "springs"):
-        for side, body in (("first", "body_a"), ("second", "body_b")):
-            end = dict(_table(table[side], f"{what}.{side}"))
-            if "body" not in end:
-                raise ReadError(f"{what}.{side} needs the key 'body'.")
-            table[body] = end.pop("body")
-            table[side] = _pose(end, f"{what}.{side}") if section == "loops" else _point(end, f"{what}.{side}")
+    for side in ("first", "second"):
+        if side in table:
+            with located(side):
+                table[side] = _end(table[side], f"{what}.{side}", point=section == "springs")
     return table
 
 
-@cache
-def _keys(section: str) -> tuple[str, ...]:
-    """The keys that entries of a section may have: what the Builder's method takes, poses and angles in degrees."""
-    taken = inspect.signature(SECTIONS[section]).parameters
-    known = [key for key in taken if key not in ("self", "name", "body_a", "body_b")]
-    known += ["rpy"] if section in POSED else []
-    angles = [key for key in ANGLES if key in known and (section, key) != ("loops", "offset")]  # a length, of a plane
-    return (*known, *(f"{key}_deg" for key in angles))
+def _end(entry: Any, what: str, point: bool) -> dict[str, Any]:
+    """An end of a loop or spring."""
+    table = dict(_table(entry, what))
+    if "body" not in table:
+        raise ReadError(f"{what} needs the key 'body'.")
+    known = ("body", "at") if point else ("body", "at", "rpy", "rpy_deg")
+    known_words(table, known, f"{what} has the unknown key", ReadError)
+    return table if point else in_radians(table, "revolute", what)
 
 
 def _pose(table: Mapping[str, Any], what: str) -> Any:
@@ -178,11 +154,6 @@ def _pose(table: Mapping[str, Any], what: str) -> Any:
     if isinstance(at, list) and len(at) == 4:
         raise ReadError(f"{what} gives a 4x4 pose and rpy; keep one.")
     return (at, table["rpy"])
-
-
-def _point(table: Mapping[str, Any], what: str) -> Any:
-    known_words(table, ("at",), f"{what} has the unknown key", ReadError)
-    return table.get("at", (0.0, 0.0, 0.0))
 
 
 def _table(value: Any, what: str) -> Mapping[str, Any]:

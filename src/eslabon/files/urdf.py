@@ -45,8 +45,8 @@ from eslabon.files.urdf_visuals import add_visuals
 from eslabon.files.xml_elements import KINDS, Tag, Tags, axis_of, children, kind_of, misspelled, name_of, parse, pose
 from eslabon.model import GROUND, Body, Builder, Description
 from eslabon.model.admissible import ROUNDING, principal_moments
-from eslabon.model.items import ORIGIN
 from eslabon.model.joints import OneAxis
+from eslabon.model.poses import ORIGIN
 
 HOME = "home"  # the <group_state> that joints start from; others are modes
 BASES = ("fixed", "free", "planar")

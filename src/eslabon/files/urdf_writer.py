@@ -16,9 +16,8 @@ from eslabon.files.mesh_paths import named_from
 from eslabon.model import GROUND, Body, Joint, Model, Pose, Shape
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
-from eslabon.model.items import ORIGIN
 from eslabon.model.parameter_expressions import substitute
-from eslabon.model.poses import compose
+from eslabon.model.poses import ORIGIN, compose
 
 TYPES = {"free": "floating", "spherical": "ball", "helical": "screw"}
 GRAVITY = (0.0, 0.0, -9.81)

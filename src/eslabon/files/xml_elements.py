@@ -17,7 +17,7 @@ from eslabon.arguments import known_words
 from eslabon.errors import ModelWarning, ReadError, shown
 from eslabon.files.findings import Findings
 from eslabon.model import Pose
-from eslabon.model.items import ORIGIN
+from eslabon.model.poses import ORIGIN
 from eslabon.numerics.rotations import rotation_from_quaternion, rpy_from_rotation
 
 SAME = ("revolute", "prismatic", "fixed", "planar", "spherical", "universal", "helical", "cylindrical")

@@ -8,14 +8,13 @@ from eslabon.model.items import (
     Body as Body,
     Coupling as Coupling,
     Description as Description,
-    End as End,
     Frame as Frame,
     Joint as Joint,
     Loop as Loop,
-    Pose as Pose,
     Shape as Shape,
     Spring as Spring,
     Wrench as Wrench,
 )
+from eslabon.model.poses import End as End, Pose as Pose
 from eslabon.model.joints import KINDS as KINDS, JointKind as JointKind
 from eslabon.model.model import Model as Model, as_model as as_model

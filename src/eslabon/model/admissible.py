@@ -17,6 +17,7 @@ from eslabon.errors import ModelError
 from eslabon.model.items import Body, Joint, Loop
 from eslabon.model.joints import LEAST
 from eslabon.model.parameter_expressions import leaves
+from eslabon.model.schema import bounded_numbers
 from eslabon.numerics.scalars import casadi, is_symbolic
 
 if TYPE_CHECKING:
@@ -25,29 +26,23 @@ if TYPE_CHECKING:
 # Published moments carry about six digits; what they miss by is no reason to refuse or to warn.
 ROUNDING = 1e-6
 LARGEST = 1e100  # of any number: what an expression has no value for is beyond
-NOT_NEGATIVE = ("velocity_limit", "effort_limit", "viscous", "coulomb", "stiffness", "motor_inertia")
 NEGATIVE = "is {:g}; it cannot be negative."
 
 
 def requirements(m: Model) -> Iterator[tuple[Any, ...]]:
     """What must not be negative, whose it is, and the sentence about it with the numbers it shows."""
-    for body in m.bodies:
-        yield body.mass, f"body '{body.name}'", f"the mass {NEGATIVE}", body.mass
-    jointed: dict[str, tuple[Joint | Loop, ...]] = {"joint": m.joints, "loop": m.loops}
-    for what, items in jointed.items():
-        for item in items:
-            yield from ((margin, f"{what} '{item.name}'", why) for margin, why in item.kind.requirements())
+    for item in (*m.bodies, *m.joints, *m.loops, *m.springs):
+        owner = f"{item.word} '{item.name}'"
+        for key, x in bounded_numbers(item):
+            yield x, owner, f"the {key.replace('_', ' ')} {NEGATIVE}", x
+        if isinstance(item, Joint | Loop):
+            yield from ((margin, owner, why) for margin, why in item.kind.requirements())
     for j in m.joints:
         owner = f"joint '{j.name}'"
         for lower, upper in j.limits or ():
             yield upper - lower, owner, "the lower limit {:g} is above the upper {:g}; exchange them.", lower, upper
-        for key in NOT_NEGATIVE:
-            yield from ((x, owner, f"the {key.replace('_', ' ')} {NEGATIVE}", x) for x in getattr(j, key) or ())
         for ratio in j.gear_ratio or ():
             yield ratio * ratio - LEAST, owner, "the gear ratio is zero; it is motor turns a joint turn."
-    for spring in m.springs:
-        for key in ("stiffness", "damping", "length"):
-            yield getattr(spring, key), f"spring '{spring.name}'", f"the {key} {NEGATIVE}", getattr(spring, key)
     for c in m.couplings:
         yield c.ratio * c.ratio - LEAST, f"coupling '{c.name}'", f"the ratio is zero; make the joint '{c.joint}' fixed."
 

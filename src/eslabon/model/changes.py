@@ -5,7 +5,6 @@ Every function takes models and gives a description. Expressions of parameters s
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -14,25 +13,16 @@ import numpy as np
 
 from eslabon.arguments import known_words, mapping, names, text
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.builder import Builder, listed, numbers, six_moments, triple
-from eslabon.model.items import GROUND, ORIGIN, Body, Description, End, Frame, Joint, Mode, Pose, Shape
+from eslabon.model.fields import coordinates_of, listed, six_moments, triple
+from eslabon.model.items import GROUND, ITEMS, Body, Description, Frame, Joint, Mode, Shape
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import ParameterExpression, leaves, number, renamed
-from eslabon.model.poses import compose, seen_from, welded
+from eslabon.model.poses import ORIGIN, Pose, compose, seen_from, welded
+from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item, specs_of
 from eslabon.numerics.rotations import rpy_from_rotation
 
-SECTIONS: Mapping[str, str] = {
-    "body": "bodies", "joint": "joints", "loop": "loops", "coupling": "couplings", "spring": "springs",
-    "wrench": "wrenches", "frame": "frames", "mode": "modes", "shape": "shapes",
-}  # fmt: skip
-ROOMS = (
-    ("body", "frame"),
-    ("joint", "loop", "coupling"),
-    ("spring",),
-    ("wrench",),
-    ("shape",),
-)  # names are unique in each
+SECTIONS: Mapping[str, str] = {kind.word: section for section, kind in ITEMS.items()}
 
 
 # -- one item ---------------------------------------------------------------------------------------------------------
@@ -48,19 +38,18 @@ def with_item(m: Model, kind: str, name: str, changed: Mapping[str, Any]) -> Des
             )
         rest = {key: x for key, x in changed.items() if key != "motor"}
         changed = {**rest, **dict(zip(("motor_inertia", "gear_ratio"), several, strict=False))}
-    make: Callable[..., Any] = getattr(Builder, kind)
-    known = [key for key in inspect.signature(make).parameters if key not in ("self", "name")]
-    known_words(changed, known, f"a {kind} has no field")
+    item, section = ITEMS[SECTIONS[kind]], SECTIONS[kind]
+    known_words(changed, keys_of(item), f"a {kind} has no field")
     getattr(m, kind)(name)  # or a sentence
-    d, section = m.description, SECTIONS[kind]
-    old = next((item for item in getattr(d, section) if item.name == name), None)
+    d = m.description
+    old = next((x for x in getattr(d, section) if x.name == name), None)
     if old is None:
         raise ModelError(f"'{name}' is not a {kind} that could be changed.")
-    kept = {f.name: getattr(old, f.name) for f in fields(old) if f.name != "name"}
+    kept = {key: getattr(old, key) for key in specs_of(item)}
     if isinstance(old, Joint):
         kept |= _kind_fields(old.kind, changed)
-    new = getattr(make(Builder(d.name), name, **{**kept, **changed}).describe(), section)[0]
-    return _with(d, **{section: tuple(new if item is old else item for item in getattr(d, section))})
+    new = make_item(item, name, {**kept, **changed})
+    return _with(d, **{section: tuple(new if x is old else x for x in getattr(d, section))})
 
 
 def _kind_fields(old: JointKind, changed: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,8 +70,7 @@ def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> 
         return with_item(m, "frame", name, {key: x for key, x in given.items() if x is not None})
     if body is None:
         raise ModelError(f"{m.name} has no frame {shown(name)} yet; name the body that carries it.")
-    made = Builder(m.name).frame(name, body, at).describe().frames
-    return replace(m.description, frames=(*m.description.frames, *made))
+    return replace(m.description, frames=(*m.description.frames, make_item(Frame, name, {"body": body, "at": at})))
 
 
 def with_shape(m: Model, name: str, given: Mapping[str, Any]) -> Description:
@@ -92,9 +80,8 @@ def with_shape(m: Model, name: str, given: Mapping[str, Any]) -> Description:
     for key in ("body", "kind"):
         if key not in given:
             raise ModelError(f"{m.name} has no shape {shown(name)} yet; give its {key}.")
-    known_words(given, [f.name for f in fields(Shape) if f.name != "name"], "a shape has no field")
-    made = Builder(m.name).shape(name, **given).describe().shapes
-    return replace(m.description, shapes=(*m.description.shapes, *made))
+    known_words(given, keys_of(Shape), "a shape has no field")
+    return replace(m.description, shapes=(*m.description.shapes, make_item(Shape, name, given)))
 
 
 def with_actuated(m: Model, joints: Collection[str]) -> Description:
@@ -141,7 +128,7 @@ def without(m: Model, *unwanted: str, kind: str | None = None) -> Description:
         for j in d.joints:
             if name == {"joint": j.name, "body": j.child}.get(word):
                 gone["body"] |= _hanging(d, j.child)
-    return _left(d, lambda word, item: item.name not in gone[word] and not _bodies_of(item) & gone["body"])
+    return _left(d, lambda word, item: item.name not in gone[word] and not bodies_of(item) & gone["body"])
 
 
 def _kind_of(m: Model, name: str, kind: str | None) -> str:
@@ -163,12 +150,6 @@ def _hanging(d: Description, body: str) -> set[str]:
         if j.parent in found:
             found.add(j.child)
     return found
-
-
-def _bodies_of(item: Any) -> set[str]:
-    """The bodies that an item is on or between."""
-    ends = [getattr(item, side).body for side in ("first", "second") if hasattr(item, side)]
-    return {*ends, *(getattr(item, key) for key in ("parent", "child", "body") if hasattr(item, key))}
 
 
 def _left(d: Description, stays: Callable[[str, Any], bool]) -> Description:
@@ -201,7 +182,7 @@ def subtree(m: Model, body: str, name: str | None = None) -> Description:
     def taken(word: str, x: Any) -> bool:
         if word in ("coupling", "mode"):
             return True  # as far as their joints are taken
-        touched = {x.name} if word == "body" else _bodies_of(x)
+        touched = {x.name} if word == "body" else bodies_of(x)
         return bool(touched & inside) and touched <= {*inside, base}
 
     return _hung(replace(_left(d, taken), name=body if name is None else name), base, GROUND, Pose())
@@ -237,7 +218,7 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
 
 
 def _coordinates(m: Model, j: Joint, value: Any) -> tuple[float, ...]:
-    values = numbers(value, j.nq, f"the coordinates of '{j.name}'")
+    values = coordinates_of(j.kind, value, f"the coordinates of '{j.name}'")
     if any(isinstance(x, ParameterExpression) for x in values):
         raise ModelError(f"'{j.name}' is locked at plain numbers; it was given {shown(value)}.")
     return tuple(np.ravel(j.kind.normalize(np.array(values, dtype=float))).tolist())
@@ -275,10 +256,21 @@ def join(a: Model, b: Model, at: str, prefix: str = "", name: str | None = None)
     )
 
 
+def _rooms() -> list[list[str]]:
+    """The kinds of items that share their names; modes of one name are one."""
+    rooms: dict[str, list[str]] = {}
+    for kind in ITEMS.values():
+        rooms.setdefault(kind.room, []).append(kind.word)
+    return [words for room, words in rooms.items() if room != "mode"]
+
+
+def _names(d: Description, room: Iterable[str]) -> set[str]:
+    return {x.name for word in room for x in getattr(d, SECTIONS[word])}
+
+
 def _clashes(a: Description, b: Description, prefix: str) -> dict[str, dict[str, str]]:
     """By room, new names for what both have."""
-    taken = [[{x.name for word in room for x in getattr(d, SECTIONS[word])} for d in (a, b)] for room in ROOMS]
-    found = {room[0]: sorted(one & other) for room, (one, other) in zip(ROOMS, taken, strict=True)}
+    found = {room[0]: sorted(_names(a, room) & _names(b, room)) for room in _rooms()}
     own = dict(a.parameters)
     found["parameter"] = [key for key, value in b.parameters if key in own and own[key] != value]
     for word, clashing in found.items():
@@ -291,25 +283,8 @@ def _clashes(a: Description, b: Description, prefix: str) -> dict[str, dict[str,
 
 def _renamed(d: Description, new: Mapping[str, Mapping[str, str]]) -> Description:
     """The description with other names, wherever they stand."""
-    room = {word: new[words[0]] for words in ROOMS for word in words} | {"mode": {}}
-
-    def changed(word: str, x: Any) -> Any:
-        keys = {
-            "body": new["body"],
-            "parent": new["body"],
-            "child": new["body"],
-            "joint": new["joint"],
-            "source": new["joint"],
-        }
-        names = {key: old.get(getattr(x, key), getattr(x, key)) for key, old in keys.items() if hasattr(x, key)}
-        ends = {s: changed("body", getattr(x, s)) for s in ("first", "second") if isinstance(getattr(x, s, None), End)}
-        if hasattr(x, "name"):
-            names["name"] = room[word].get(x.name, x.name)
-        if isinstance(x, Mode):
-            names["coordinates"] = tuple((new["joint"].get(j, j), values) for j, values in x.coordinates)
-        return replace(x, **names, **ends)
-
-    d = _with(d, **{s: tuple(changed(word, x) for x in getattr(d, s)) for word, s in SECTIONS.items()})
+    names = {word: new[words[0]] for words in _rooms() for word in words} | {"mode": {}}
+    d = _with(d, **{s: tuple(renamed_item(x, names) for x in getattr(d, s)) for s in SECTIONS.values()})
     parameters = new["parameter"]
     d = replace(
         d, actuated=tuple(new["joint"].get(j, j) for j in d.actuated),
@@ -323,19 +298,4 @@ def _hung(d: Description, old: str, body: str, at: Pose) -> Description:
     if (old, at) == (body, Pose()):
         return d
 
-    def moved(place: Any, key: str = "body") -> Any:
-        return place if getattr(place, key) != old else replace(place, **{key: body, "at": compose(at, place.at)})
-
-    def point(end: End) -> End:  # of a spring: it has no axes
-        return replace(moved(end), at=Pose(moved(end).at.position))
-
-    def loaded(wrench: Any) -> Any:
-        there = moved(End(wrench.body, Pose(wrench.at)))
-        return replace(wrench, body=there.body, at=there.at.position)
-
-    return replace(
-        d, joints=tuple(moved(j, "parent") for j in d.joints), frames=tuple(map(moved, d.frames)),
-        loops=tuple(replace(x, first=moved(x.first), second=moved(x.second)) for x in d.loops),
-        springs=tuple(replace(x, first=point(x.first), second=point(x.second)) for x in d.springs),
-        wrenches=tuple(map(loaded, d.wrenches)), shapes=tuple(map(moved, d.shapes)),
-    )  # fmt: skip
+    return _with(d, **{s: tuple(hung_item(x, old, body, at) for x in getattr(d, s)) for s in SECTIONS.values()})

@@ -14,10 +14,10 @@ from typing import Any
 from eslabon.arguments import names as names_of
 from eslabon.errors import ModelError, suggest
 from eslabon.model.free_numbers import free_name
-from eslabon.model.items import Description, Joint, Loop, Pose
+from eslabon.model.items import Description, Joint, Loop
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import ParameterExpression, call, leaves, parameter
-from eslabon.model.poses import compose
+from eslabon.model.poses import Pose, compose
 from eslabon.numerics.scalars import dot
 
 PLAY, DIRECTION, POLAR = "play", "direction", "polar"

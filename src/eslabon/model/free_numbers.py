@@ -9,32 +9,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple
 
 from eslabon.errors import ModelError, shown, suggest
 from eslabon.model.changes import with_payload
-from eslabon.model.items import GROUND, Body, Coupling, Description, Frame, Joint, Loop, Spring, Wrench
+from eslabon.model.fields import XYZ, PerVelocity, Steps
+from eslabon.model.items import GROUND, ITEMS, Description, Joint
 from eslabon.model.memory import Table, per_model
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import ParameterExpression, check_parameter_name, parameter
+from eslabon.model.schema import numbers_of, specs_of
 from eslabon.model.units import inferred_units
-
-XYZ, ANGLES, SIX = "xyz", ("roll", "pitch", "yaw"), ("xx", "yy", "zz", "xy", "xz", "yz")
-KIND_UNITS = {"pitch": "m/rad", "length": "m", "angle": "rad", "offset": "m"}
-WORDS = {
-    "bodies": "body", "joints": "joint", "loops": "loop", "couplings": "coupling", "springs": "spring",
-    "wrenches": "wrench", "frames": "frame",
-}  # fmt: skip
-# Of a joint's data, what a joint that does not say has; without it there is nothing to make a parameter of.
-UNSAID = {"viscous": 0.0, "coulomb": 0.0, "stiffness": 0.0, "rest": 0.0, "motor_inertia": 0.0, "gear_ratio": 1.0}
 
 PAYLOAD = ".payload"  # of a frame: a point mass there, which may come to be a parameter too
 DEVIATION = ".deviation"  # of a number: what it is off by
-
-Steps = tuple[str | int, ...]
-Found = Iterator[tuple[str, Steps, str]]  # what a number is called in its item, how to get there, its unit
 
 
 class Place(NamedTuple):
@@ -50,74 +40,13 @@ def places(m: Model) -> Mapping[str, Place]:
     """Every number of a mechanism by its path."""
     d = m.description
     named: list[tuple[str, str, Steps, str]] = [(f"gravity.{x}", "", ("gravity", k), "m/s²") for k, x in enumerate(XYZ)]
-    for section, word in WORDS.items():
+    for section, kind in ITEMS.items():
         for k, item in enumerate(getattr(d, section)):
-            named += [(f"{item.name}.{label}", f"{word}.", (section, k, *steps), unit) for label, steps, unit in _numbers(item)]  # fmt: skip
+            ways = ((label, (section, k, *steps), unit) for label, steps, unit in numbers_of(item))
+            named += [(f"{item.name}.{label}", f"{kind.word}.", steps, unit) for label, steps, unit in ways]
     count = Counter(path for path, *_ in named)
     found = {kind * (count[path] > 1) + path: Place(steps, unit, _at(d, steps)) for path, kind, steps, unit in named}
     return Table(found)
-
-
-def _numbers(item: Any) -> Found:
-    """The numbers of an item: their names in it, the way to them, and their units."""
-    match item:
-        case Body():
-            yield "mass", ("mass",), "kg"
-            yield from _several("com", ("com",), XYZ, "m")
-            yield from _several("inertia", ("inertia",), SIX, "kg m²")
-        case Joint():
-            yield from _pose("at", ("at",))
-            yield from _kind(item.kind)
-            yield from _joint_data(item)
-        case Loop():
-            yield from _kind(item.kind)
-            yield from (x for side in ("first", "second") for x in _pose(side, (side, "at")))
-        case Coupling():
-            yield from (("ratio", ("ratio",), ""), ("offset", ("offset",), ""))
-        case Spring():
-            for side in ("first", "second"):
-                yield from _several(side, (side, "at", "position"), XYZ, "m")
-            yield from (("stiffness", ("stiffness",), "N/m"), ("damping", ("damping",), "N s/m"), ("length", ("length",), "m"))  # fmt: skip
-        case Wrench():
-            yield from _several("at", ("at",), XYZ, "m")
-            for key, unit in (("force", "N"), ("moment", "N m")):
-                yield from _several(key, (key,), XYZ, unit) if getattr(item, key) is not None else ()
-        case Frame():
-            yield from _pose("at", ("at",))
-
-
-def _several(label: str, steps: Steps, names: Iterable[str], unit: str) -> Found:
-    return ((f"{label}.{name}", (*steps, k), unit) for k, name in enumerate(names))
-
-
-def _pose(label: str, steps: Steps) -> Found:
-    yield from _several(label, (*steps, "position"), XYZ, "m")
-    yield from _several(label, (*steps, "rpy"), ANGLES, "rad")
-
-
-def _kind(kind: Any) -> Found:
-    """The axes, and the pitch, length, angle or offset, of a kind of joint or constraint."""
-    for key in (f.name for f in fields(kind)):
-        if not isinstance(getattr(kind, key), tuple):
-            yield key, ("kind", key), KIND_UNITS.get(key, "")
-        elif kind.axes_from_parameters:
-            yield from _several(key if key == "axis" else f"{key}_axis", ("kind", key), XYZ, "")
-
-
-def _joint_data(j: Joint) -> Found:
-    """Friction, spring and motor of each degree of freedom; one of a joint of several has the name of its velocity."""
-    for k, velocity in enumerate(j.kind.velocities):
-        turns = velocity.unit == "rad/s"
-        inertia = "kg m²" if turns or j.gear_ratio is not None else "kg"
-        units = {
-            "viscous": "N m s/rad" if turns else "N s/m", "coulomb": "N m" if turns else "N",
-            "stiffness": "N m/rad" if turns else "N/m", "rest": "rad" if turns else "m",
-            "motor_inertia": inertia, "gear_ratio": "" if turns else "rad/m",
-        }  # fmt: skip
-        missing = {"rest": j.stiffness, "gear_ratio": j.motor_inertia, "stiffness": j.kind.plain or None}
-        for key, unit in units.items():
-            if missing.get(key, ()) is not None:
-                yield f"{key}.{velocity.name}" if velocity.name else key, (key, k), unit
 
 
 def _at(item: Any, steps: Steps) -> Any:
@@ -130,7 +59,10 @@ def _at(item: Any, steps: Steps) -> Any:
 def _field(item: Any, name: str) -> Any:
     """A field of an item; what a joint does not say of each degree of freedom is what it has without."""
     value = getattr(item, name)
-    return (UNSAID[name],) * item.nv if value is None and isinstance(item, Joint) else value
+    if value is not None or not isinstance(item, Joint):
+        return value
+    spec = specs_of(type(item))[name]
+    return (spec.unsaid,) * item.nv if isinstance(spec, PerVelocity) else value
 
 
 def put(item: Any, steps: Steps, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The things a mechanism is made of, as plain immutable records.
+"""The things a mechanism is made of, as plain immutable records that say of each field what it can hold.
 
 Every number in them may be a float, an expression of parameters, or, once symbols are put in, a CasADi expression.
 A body's frame is the outer frame of the joint that carries it; a quantity without a frame of its own is in body axes.
@@ -7,56 +7,60 @@ A body's frame is the outer frame of the joint that carries it; a quantity witho
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar
 
 from eslabon.displays import displayed
 from eslabon.model.constraints import ClosureKind
+from eslabon.model.fields import (
+    Colour,
+    Coordinates,
+    Form,
+    Intervals,
+    Kind,
+    MeshFile,
+    Moments,
+    PerCoordinate,
+    Placement,
+    Side,
+    Size,
+    Word,
+    declared,
+    per_velocity,
+    quantity,
+    reference,
+    vector_in,
+)
 from eslabon.model.joints import JointKind
-from eslabon.numerics.rotations import rotation_from_rpy
-from eslabon.numerics.scalars import Array, matrix, vector
+from eslabon.model.poses import End, Number, Pose, Triple
+from eslabon.numerics.scalars import Array, matrix
 
 GROUND = "ground"
-
-Number = Any  # float, ParameterExpression or casadi.SX
-Triple = tuple[Number, Number, Number]
-ORIGIN: Triple = (0.0, 0.0, 0.0)
+Values = tuple[Number, ...]  # one number for each degree of freedom of a joint
 
 
-@displayed
-@dataclass(frozen=True)
-class Pose:
-    """Where a frame stands in another: a position, then roll, pitch and yaw about the fixed axes x, y, z."""
+class Item:
+    """What all items share: where they stand in a description and what sentences call them."""
 
-    position: Triple = ORIGIN
-    rpy: Triple = ORIGIN
+    section: ClassVar[str]
+    word: ClassVar[str]
+    room: ClassVar[str]  # the kinds of items that share their names
+    stands: ClassVar[tuple[str, str] | None]  # the fields with the body it stands on and where on it, if it has a place
+    name: str
 
-    def rotation(self) -> Array:
-        """R = Rz(yaw) Ry(pitch) Rx(roll)."""
-        return self._rotation
-
-    @cached_property
-    def _rotation(self) -> Array:
-        made = rotation_from_rpy(self.rpy)
-        if isinstance(made, np.ndarray):
-            made.flags.writeable = False  # it is asked for again and again, and everybody is given the same
-        return made
-
-    def translation(self) -> Array:
-        return vector(*self.position)
+    def __init_subclass__(cls, section: str = "", word: str = "", room: str = "", stands: Any = None) -> None:
+        if section:
+            cls.section, cls.word, cls.room, cls.stands = section, word, room or word, stands
 
 
 @displayed
 @dataclass(frozen=True)
-class Body:
+class Body(Item, section="bodies", word="body", room="body or frame"):
     """A rigid body: mass, centre of mass, and inertia about it as (Ixx, Iyy, Izz, Ixy, Ixz, Iyz), matrix entries."""
 
     name: str
-    mass: Number = 0.0
-    com: Triple = ORIGIN
-    inertia: tuple[Number, ...] = (0.0,) * 6
+    mass: Number = quantity("kg", minimum=0.0)
+    com: Triple = vector_in("m")
+    inertia: tuple[Number, ...] = declared(Moments(), (0.0,) * 6)
 
     def inertia_matrix(self) -> Array:
         """The 3 x 3 inertia about the centre of mass, in body axes."""
@@ -64,29 +68,26 @@ class Body:
         return matrix([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-Values = tuple[Number, ...]  # one number for each degree of freedom of a joint
-
-
 @displayed
 @dataclass(frozen=True)
-class Joint:
+class Joint(Item, section="joints", word="joint", room="joint or loop", stands=("parent", "at")):
     """A joint of the tree, from a parent body to the child it carries. Optional data have one value for each degree of freedom."""
 
     name: str
-    kind: JointKind
-    parent: str
-    child: str
-    at: Pose = Pose()
-    home: Values | None = None
-    limits: tuple[tuple[Number, Number], ...] | None = None
-    velocity_limit: Values | None = None
-    effort_limit: Values | None = None
-    viscous: Values | None = None
-    coulomb: Values | None = None
-    stiffness: Values | None = None
-    rest: Values | None = None
-    motor_inertia: Values | None = None
-    gear_ratio: Values | None = None
+    kind: JointKind = declared(Kind(joints_only=True))
+    parent: str = reference("body")
+    child: str = reference("body")
+    at: Pose = declared(Placement(), Pose())
+    home: Values | None = declared(PerCoordinate(), None)
+    limits: tuple[tuple[Number, Number], ...] | None = declared(Intervals(), None)
+    velocity_limit: Values | None = per_velocity("rad/s", "m/s", minimum=0.0, angle=True)
+    effort_limit: Values | None = per_velocity("N m", "N", minimum=0.0)
+    viscous: Values | None = per_velocity("N m s/rad", "N s/m", minimum=0.0, unsaid=0.0)
+    coulomb: Values | None = per_velocity("N m", "N", minimum=0.0, unsaid=0.0)
+    stiffness: Values | None = per_velocity("N m/rad", "N/m", minimum=0.0, unsaid=0.0, of_coordinates=True)
+    rest: Values | None = per_velocity("rad", "m", unsaid=0.0, beside="stiffness", of_coordinates=True, angle=True)
+    motor_inertia: Values | None = per_velocity("kg m²", "kg", minimum=0.0, unsaid=0.0)
+    gear_ratio: Values | None = per_velocity("", "rad/m", unsaid=1.0, beside="motor_inertia")
 
     @property
     def nq(self) -> int:
@@ -99,66 +100,57 @@ class Joint:
 
 @displayed
 @dataclass(frozen=True)
-class End:
-    """One side of a cut joint: a frame on a body."""
-
-    body: str
-    at: Pose = Pose()
-
-
-@displayed
-@dataclass(frozen=True)
-class Loop:
+class Loop(Item, section="loops", word="loop", room="joint or loop"):
     """A cut joint, or a constraint by itself: it holds the second end's frame in the first end's frame as its kind says."""
 
     name: str
-    kind: ClosureKind
-    first: End
-    second: End
+    kind: ClosureKind = declared(Kind(joints_only=False))
+    first: End = declared(Side())
+    second: End = declared(Side())
 
 
 @displayed
 @dataclass(frozen=True)
-class Coupling:
+class Coupling(Item, section="couplings", word="coupling", room="joint or loop"):
     """A gear or mimic between two joints of one degree of freedom: joint = ratio * source + offset.
 
     Without a source it drives its joint: joint = offset, a function of the time `t`.
     """
 
     name: str
-    joint: str
-    source: str | None = None
-    ratio: Number = 1.0
-    offset: Number = 0.0
+    joint: str = reference("joint")
+    source: str | None = reference("joint", None)
+    ratio: Number = quantity(None, default=1.0)
+    offset: Number = quantity(None, angle=True)
 
 
 @displayed
 @dataclass(frozen=True)
-class Spring:
+class Spring(Item, section="springs", word="spring"):
     """A spring-damper between a point of one body and a point of another, without load at its length."""
 
     name: str
-    first: End
-    second: End
-    stiffness: Number = 0.0
-    damping: Number = 0.0
-    length: Number = 0.0
+    first: End = declared(Side(point=True))
+    second: End = declared(Side(point=True))
+    stiffness: Number = quantity("N/m", minimum=0.0)
+    damping: Number = quantity("N s/m", minimum=0.0)
+    length: Number = quantity("m", minimum=0.0)
 
 
 @displayed
 @dataclass(frozen=True)
-class Wrench:
+class Wrench(Item, section="wrenches", word="wrench", stands=("body", "at")):
     """A force and a moment on a body at one of its points, in the axes of the ground or of the body.
 
     Without values it is a place where the caller's own wrench enters, by this name.
     """
 
     name: str
-    body: str
-    at: Triple = ORIGIN
-    force: Triple | None = None
-    moment: Triple | None = None
-    axes: str = GROUND
+    body: str = reference("body")
+    at: Triple = vector_in("m")
+    force: Triple | None = vector_in("N", None)
+    moment: Triple | None = vector_in("N m", None)
+    axes: str = declared(Word((GROUND, "body")), GROUND)
 
     @property
     def given(self) -> bool:
@@ -168,17 +160,26 @@ class Wrench:
 
 @displayed
 @dataclass(frozen=True)
-class Frame:
+class Frame(Item, section="frames", word="frame", room="body or frame", stands=("body", "at")):
     """A named frame on a body."""
 
     name: str
-    body: str
-    at: Pose = Pose()
+    body: str = reference("body")
+    at: Pose = declared(Placement(), Pose())
+
+
+@dataclass(frozen=True)
+class Mode(Item, section="modes", word="mode"):
+    """A named configuration: the assembly mode that is meant, or any other worth a name. Joints that are left out stand
+    at home."""
+
+    name: str
+    coordinates: tuple[tuple[str, Values], ...] = declared(Coordinates(), ())
 
 
 @displayed
 @dataclass(frozen=True)
-class Shape:
+class Shape(Item, section="shapes", word="shape", stands=("body", "at")):
     """What a body looks like, or a part of it: it is drawn, and nothing else depends on it.
 
     `size` is, by kind, box: the lengths along x, y, z; cylinder and capsule: the radius, and the length along z (of a capsule
@@ -187,21 +188,17 @@ class Shape:
     """
 
     name: str
-    body: str
-    kind: str
-    size: tuple[Number, ...]
-    at: Pose = Pose()
-    colour: str = ""
-    file: str = ""
+    body: str = reference("body")
+    kind: str = declared(Form())
+    size: tuple[Number, ...] = declared(Size())
+    at: Pose = declared(Placement(), Pose())
+    colour: str = declared(Colour(), "")
+    file: str = declared(MeshFile(), "")
 
 
-@dataclass(frozen=True)
-class Mode:
-    """A named configuration: the assembly mode that is meant, or any other worth a name. Joints that are left out stand
-    at home."""
-
-    name: str
-    coordinates: tuple[tuple[str, Values], ...] = ()
+ITEMS: dict[str, type[Any]] = {
+    kind.section: kind for kind in (Body, Joint, Loop, Coupling, Spring, Wrench, Frame, Mode, Shape)
+}
 
 
 @dataclass(frozen=True)

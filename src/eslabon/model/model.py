@@ -15,22 +15,11 @@ from eslabon.arguments import UNHASHABLE, floats, instance, known_words, mapping
 from eslabon.arguments import names as words
 from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown, suggest
 from eslabon.model.admissible import check_numbers, suspicions
-from eslabon.model.items import (
-    GROUND,
-    Body,
-    Coupling,
-    Description,
-    Frame,
-    Joint,
-    Loop,
-    Mode,
-    Shape,
-    Spring,
-    Wrench,
-)
+from eslabon.model.items import GROUND, Body, Coupling, Description, Frame, Joint, Loop, Mode, Shape, Spring, Wrench
 from eslabon.model.memory import Table
 from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, number, substitute
-from eslabon.model.validation import TIME, check_name, check_structure, tree_order, uses_time
+from eslabon.model.schema import check_name
+from eslabon.model.validation import TIME, check_structure, tree_order, uses_time
 from eslabon.numerics.scalars import casadi
 
 

@@ -7,11 +7,36 @@ from typing import Any
 
 from eslabon.arguments import finite
 from eslabon.errors import InputError, ModelError, shown
+from eslabon.model.parameter_expressions import Number, number
 from eslabon.model.units import unit_of
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _ONE = re.compile(rf"(?P<value>{NUMBER})\s*(?P<unit>.*)")
 _RANGE = re.compile(rf"(?P<low>{NUMBER})\s*(?P<first>[^\d.+-]*?)\s*\.\.\s*(?P<high>{NUMBER})\s*(?P<unit>.*)")
+
+
+_WITH_UNIT = re.compile(rf"\s*(?P<value>{NUMBER})\s*(?P<unit>[A-Za-zµμ°].*)")
+
+
+def number_with_unit(written: Any, what: str, unit: str | None) -> Number:
+    """A number of a model as `number` reads it, or a text of a number and a unit that fits; `unit` is None where nothing
+    tells which would.
+
+    >>> number_with_unit("80 mm", "a length", "m"), number_with_unit("80*L", "a length", "m")
+    (0.08, ParameterExpression('80*L'))
+    """
+    found = _WITH_UNIT.fullmatch(written) if isinstance(written, str) else None
+    if found is None:
+        return number(written, what)
+    try:
+        given = unit_of(found["unit"])
+    except ModelError:
+        return number(written, what)  # it is no expression either, and its parser says why
+    if unit is not None and not given.fits(unit_of(unit)):
+        raise ModelError(
+            f"{what} is in {found['unit'].strip()}; it is to be {f'in {unit}' if unit else 'a mere number'}."
+        )
+    return number(float(found["value"]) * given.factor, what)
 
 
 def number_in_si(said: Any, what: str, unit: str | None) -> float:

@@ -1,19 +1,59 @@
-"""Poses composed, and mass properties seen from another frame, on numbers that may be expressions of parameters."""
+"""Poses, their composition, and mass properties seen from another frame, on numbers that may be expressions of parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.model.items import ORIGIN, Body, Pose, Triple
-from eslabon.model.parameter_expressions import Number, ParameterExpression, call
-from eslabon.numerics.rotations import rpy_from_rotation
-from eslabon.numerics.scalars import dot
+from eslabon.displays import displayed
+from eslabon.model.parameter_expressions import ParameterExpression, call
+from eslabon.numerics.rotations import rotation_from_rpy, rpy_from_rotation
+from eslabon.numerics.scalars import Array, dot, vector
 
+if TYPE_CHECKING:
+    from eslabon.model.items import Body
+
+Number = Any  # float, ParameterExpression or casadi.SX
+Triple = tuple[Number, Number, Number]
+ORIGIN: Triple = (0.0, 0.0, 0.0)
 Rows = Sequence[Sequence[Number]]
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # the entries of an inertia
+
+
+@displayed
+@dataclass(frozen=True)
+class Pose:
+    """Where a frame stands in another: a position, then roll, pitch and yaw about the fixed axes x, y, z."""
+
+    position: Triple = ORIGIN
+    rpy: Triple = ORIGIN
+
+    def rotation(self) -> Array:
+        """R = Rz(yaw) Ry(pitch) Rx(roll)."""
+        return self._rotation
+
+    @cached_property
+    def _rotation(self) -> Array:
+        made = rotation_from_rpy(self.rpy)
+        if isinstance(made, np.ndarray):
+            made.flags.writeable = False  # it is asked for again and again, and everybody is given the same
+        return made
+
+    def translation(self) -> Array:
+        return vector(*self.position)
+
+
+@displayed
+@dataclass(frozen=True)
+class End:
+    """One side of a cut joint: a frame on a body."""
+
+    body: str
+    at: Pose = Pose()
 
 
 def compose(first: Pose, second: Pose) -> Pose:
@@ -42,7 +82,7 @@ def seen_from(at: Pose, body: Body) -> Body:
     com = tuple(p + dot(row, body.com) for p, row in zip(at.position, R, strict=True))
     xx, yy, zz, xy, xz, yz = body.inertia
     I = _product(_product(R, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), _transpose(R))
-    return Body(body.name, body.mass, com, tuple(I[i][j] for i, j in SIX))
+    return replace(body, com=com, inertia=tuple(I[i][j] for i, j in SIX))
 
 
 def welded(body: Body, other: Body) -> Body:
@@ -60,7 +100,7 @@ def welded(body: Body, other: Body) -> Body:
     squared = dot(d, d)
     steiner = tuple(reduced * ((squared if i == j else 0.0) - d[i] * d[j]) for i, j in SIX)
     inertia = tuple(sum(terms) for terms in zip(body.inertia, other.inertia, steiner, strict=True))
-    return Body(body.name, body.mass + other.mass, com, inertia)
+    return replace(body, mass=body.mass + other.mass, com=com, inertia=inertia)
 
 
 def _rotation(rpy: Triple) -> Rows:

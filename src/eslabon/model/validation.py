@@ -8,15 +8,11 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any
-from unicodedata import category
 
-from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.items import GROUND, Coupling, Description, Joint, Loop
+from eslabon.errors import ModelError, suggest
+from eslabon.model.items import GROUND, ITEMS, Coupling, Description, Joint, Loop, Spring
 from eslabon.model.parameter_expressions import ParameterExpression, check_parameter_name, dependency_order, leaves
-
-# Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
-UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
-
+from eslabon.model.schema import check_name, items_of, references
 
 TIME = "t"  # in an expression of what may depend on the time, unless a parameter has that name
 
@@ -52,26 +48,12 @@ def violations(d: Description, tree: bool = True) -> Iterator[str]:
         yield from _tree(d)
 
 
-def check_name(name: Any, what: str) -> str:
-    """The name, if it can stand in a file, a table and a sentence: any text without control characters."""
-    if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"a {what} has no name, for {shown(name)} is none; give it one, a text.")
-    if any(category(letter) in UNPRINTABLE for letter in name):
-        raise ModelError(f"the name {name!a} of a {what} has a control character, such as a line break; take it out.")
-    return name
-
-
 def _names(d: Description) -> Iterator[str]:
     check_name(d.name, "mechanism")
-    rooms: dict[str, list[str]] = {
-        "body or frame": [*(b.name for b in d.bodies), *(f.name for f in d.frames)],
-        "joint or loop": [*(j.name for j in d.joints), *(x.name for x in d.loops), *(c.name for c in d.couplings)],
-        "spring": [x.name for x in d.springs],
-        "mode": [x.name for x in d.modes],
-        "wrench": [x.name for x in d.wrenches],
-        "shape": [x.name for x in d.shapes],
-        "parameter": [name for name, _ in d.parameters],
-    }
+    rooms: dict[str, list[str]] = {}
+    for section, kind in ITEMS.items():
+        rooms.setdefault(kind.room, []).extend(x.name for x in getattr(d, section))
+    rooms["parameter"] = [name for name, _ in d.parameters]
     for what, names in rooms.items():
         for name, count in Counter(names).items():
             check_name(name, what)
@@ -83,9 +65,8 @@ def _names(d: Description) -> Iterator[str]:
 
 def _parameters(d: Description) -> Iterator[str]:
     known = {check_parameter_name(name) for name, _ in d.parameters}
-    items = (d.bodies, d.joints, d.loops, d.couplings, d.springs, d.wrenches, d.frames, d.modes, d.shapes)
     complete = True
-    for owner in (d.gravity, *(value for _, value in d.parameters), *(item for kind in items for item in kind)):
+    for owner in (d.gravity, *(value for _, value in d.parameters), *items_of(d)):
         for expression in leaves(owner):
             for name in expression.names() if isinstance(expression, ParameterExpression) else ():
                 if name in known or (name == TIME and _may_vary(owner, expression)):
@@ -112,35 +93,26 @@ def _may_vary(owner: Any, expression: Any) -> bool:
 
 
 def _references(d: Description) -> Iterator[str]:
-    pairs = [
-        (f"{what} '{x.name}'", (x.first.body, x.second.body)) for what, x in _kinds(loop=d.loops, spring=d.springs)
-    ]
-    mentions = [(f"joint '{j.name}'", (j.parent, j.child)) for j in d.joints] + pairs
-    mentions += [
-        (f"{what} '{x.name}'", (x.body,)) for what, x in _kinds(wrench=d.wrenches, frame=d.frames, shape=d.shapes)
-    ]
+    """What items say of bodies."""
     bodies = {GROUND, *(b.name for b in d.bodies)}
-    for owner, names in mentions:
-        for name in names:
-            if name not in bodies:
+    for item in items_of(d):
+        for _, kind, name in references(item):
+            if kind == "body" and name not in bodies:
                 hint = suggest(name, bodies, "; add it.")
-                yield f"{owner} refers to the body '{name}', and there is none{hint}"
-    for owner, (first, second) in pairs:
-        if first == second:
-            yield f"{owner} joins the body '{first}' to itself; name two bodies."
-
-
-def _kinds(**items: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """Every item with the word for its kind."""
-    return ((what, item) for what, several in items.items() for item in several)
+                yield f"{item.word} '{item.name}' refers to the body '{name}', and there is none{hint}"
+    pairs: tuple[Loop | Spring, ...] = (*d.loops, *d.springs)
+    for pair in pairs:
+        if pair.first.body == pair.second.body:
+            yield f"{pair.word} '{pair.name}' joins the body '{pair.first.body}' to itself; name two bodies."
 
 
 def _coordinates(d: Description) -> Iterator[str]:
     """What modes, actuators and couplings say of joints."""
     joints = {j.name: j for j in d.joints}
     mentions = [("the list of actuated joints", name) for name in d.actuated]
-    mentions += [(f"coupling '{c.name}'", name) for c in d.couplings for name in (c.joint, c.source or c.joint)]
-    mentions += [(f"mode '{mode.name}'", name) for mode in d.modes for name, _ in mode.coordinates]
+    mentions += [
+        (f"{x.word} '{x.name}'", name) for x in items_of(d) for _, kind, name in references(x) if kind == "joint"
+    ]
     for owner, name in dict.fromkeys(mentions):
         if name not in joints:
             hint = suggest(name, joints, "; add it.")

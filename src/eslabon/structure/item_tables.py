@@ -9,11 +9,9 @@ from pathlib import PurePath
 from typing import Any
 
 from eslabon.model import Joint, Model, ParameterExpression, Pose
-from eslabon.model.builder import NAMED_AXES
 from eslabon.model.constraints import ClosureKind
+from eslabon.model.fields import AXIS_NAMES, KIND_UNITS
 from eslabon.sheets import Sheet, shown
-
-LETTERS = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
 
 
 def sheets(m: Model) -> Iterator[Sheet]:
@@ -56,12 +54,11 @@ def _pose(at: Pose) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return at.position, tuple(map(math.degrees, at.rpy))
 
 
-UNITS = {"pitch": "m/rad", "length": "m", "angle": "rad", "offset": "m"}
-
-
 def _kind(kind: ClosureKind) -> str:
-    axes = ", ".join(LETTERS.get(axis) or f"({shown(axis)})" for axis in kind.axes)
-    data = "".join(f", {shown(getattr(kind, f.name))} {UNITS[f.name]}" for f in fields(kind) if f.name in UNITS)
+    axes = ", ".join(AXIS_NAMES.get(axis) or f"({shown(axis)})" for axis in kind.axes)
+    data = "".join(
+        f", {shown(getattr(kind, f.name))} {KIND_UNITS[f.name]}" for f in fields(kind) if f.name in KIND_UNITS
+    )
     return f"{kind.kind} {axes}{data}".strip()
 
 

@@ -17,10 +17,10 @@ from eslabon.files.meshes import Packages, meshes
 from eslabon.mechanism import Mechanism
 from eslabon.model import Description, Model, ParameterExpression
 from eslabon.model.admissible import inadmissible
+from eslabon.model.items import ITEMS
 from eslabon.model.parameter_expressions import leaves
 from eslabon.model.validation import violations
 
-ITEMS = ("bodies", "joints", "loops", "couplings", "springs", "wrenches", "frames", "modes", "shapes")
 CLOSED = 1e-6  # metres or radians
 
 
