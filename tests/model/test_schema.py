@@ -15,6 +15,7 @@ from eslabon.model import items, schema
 from eslabon.model.fields import per_velocity, quantity, reference
 from eslabon.model.free_numbers import parameter_units
 from eslabon.model.items import ITEMS, Body, Item, Joint
+from eslabon.structure.item_tables import sheets
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,9 @@ def test_a_new_field_is_found_everywhere(tmp_path: Path) -> None:
     assert m.with_body("rod", capacity="7 kg m²").body("rod").capacity == 7.0
     twice = es.join(m, m, at="rod", prefix="b_")
     assert twice.body("b_rod").twin == "b_rod"
+    tables = {sheet.title: sheet for sheet in sheets(m)}
+    assert tables["bodies"].rows[0][tables["bodies"].columns.index("capacity [kg m²]")] == 6.0
+    assert "cooling 0.005" in tables["joints"].rows[0][-1]
     assert es.Builder("arm").add("bodies", "rod", capacity=1.0).describe().bodies[0].capacity == 1.0
 
 

@@ -1,57 +1,120 @@
-"""What a mechanism is made of, as tables."""
+"""What a mechanism is made of, as tables: a column for each declared field of the items, so that a new one is shown too."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import PurePath
 from typing import Any
 
-from eslabon.model import Joint, Model, ParameterExpression, Pose
+from eslabon.model import Coupling, Model, ParameterExpression, Pose
 from eslabon.model.constraints import ClosureKind
-from eslabon.model.fields import AXIS_NAMES, KIND_UNITS
+from eslabon.model.fields import (
+    AXIS_NAMES,
+    KIND_UNITS,
+    Coordinates,
+    Intervals,
+    Kind,
+    MeshFile,
+    Moments,
+    PerVelocity,
+    Placement,
+    Quantity,
+    Side,
+    Size,
+    Spec,
+    Vector,
+)
+from eslabon.model.items import ITEMS
+from eslabon.model.schema import specs_of
 from eslabon.sheets import Sheet, shown
+
+WORDS = {"com": "centre of mass"}
+Cells = Mapping[str, Any]  # what stands in a row, by the titles of its columns
+TELLING = ("mass [kg]", "stiffness [N/m]")  # columns that say something where all is zero, too
+IN_WORDS = (PerVelocity, Intervals)  # fields that few joints have: they share a column
 
 
 def sheets(m: Model) -> Iterator[Sheet]:
     """The tables of what a mechanism is made of, those that have rows."""
-    places = ("at [m]", "rpy [deg]", "second at [m]", "second rpy [deg]")
+    defined = [
+        (n, m._values[n], str(x) if isinstance(x, ParameterExpression) else "") for n, x in m.description.parameters
+    ]
     made = (
-        Sheet("parameters", ("name", "value", "defined as"),
-            [(n, m._values[n], str(x) if isinstance(x, ParameterExpression) else "") for n, x in m.description.parameters]),
-        Sheet("bodies", ("name", "mass [kg]", "centre of mass [m]", "inertia [kg m²]"),
-            [(b.name, b.mass, b.com, b.inertia if any(b.inertia[3:]) else b.inertia[:3]) for b in m.bodies],
-            optional=("centre of mass [m]", "inertia [kg m²]")),
-        Sheet("joints", ("name", "kind", "parent", "child", "at [m]", "rpy [deg]", "home", "more"),
-            [(f"{j.name} *" if j.name in m.actuated else j.name, _kind(j.kind), j.parent, j.child, *_pose(j.at),
-              j.home, _more(j)) for j in m.joints],
-            caption="* actuated" if m.actuated else "", prose=("more",), optional=(*places, "home")),
-        Sheet("loops", ("name", "kind", "first", "at [m]", "rpy [deg]", "second", "second at [m]", "second rpy [deg]"),
-            [(x.name, _kind(x.kind), x.first.body, *_pose(x.first.at), x.second.body, *_pose(x.second.at)) for x in m.loops],
-            optional=places),
-        Sheet("couplings", ("name", "law"),
-            [(c.name, f"{c.joint} = " + (f"{shown(c.ratio)} {c.source} + " if c.source else "") + str(c.offset))
-             for c in m.description.couplings]),
-        Sheet("springs", ("name", "first", "at [m]", "second", "second at [m]", "stiffness [N/m]", "damping [N s/m]", "length [m]"),
-            [(s.name, s.first.body, s.first.at.position, s.second.body, s.second.at.position, s.stiffness, s.damping, s.length)
-             for s in m.springs], optional=(*places, "damping [N s/m]", "length [m]")),
-        Sheet("wrenches", ("name", "body", "at [m]", "axes", "force [N]", "moment [N m]"),
-            [(w.name, w.body, w.at, w.axes, "given by the caller" if w.given else w.force or (), w.moment or ()) for w in m.wrenches],
-            optional=(*places, "force [N]", "moment [N m]")),
-        Sheet("frames", ("name", "body", "at [m]", "rpy [deg]"), [(f.name, f.body, *_pose(f.at)) for f in m.frames], optional=places),
-        Sheet("shapes", ("name", "body", "kind", "size [m]", "at [m]", "rpy [deg]", "colour", "file"),
-            [(x.name, x.body, x.kind, x.size, *_pose(x.at), x.colour, PurePath(x.file).name) for x in m.shapes],
-            optional=(*places, "size [m]")),
-        Sheet("modes", ("name", "coordinates"), [(name, tuple(q.tolist())) for name, q in m.modes.items()], prose=("coordinates",)),
+        Sheet("parameters", ("name", "value", "defined as"), defined),
+        *(_sheet(m, section) for section in sorted(ITEMS, key="modes".__eq__)),
         Sheet("totals", ("gravity [m/s²]", "coordinates", "velocities", "actuators", "mass [kg]"),
             [(shown(m.gravity), m.nq, m.nv, m.nu, sum(b.mass for b in m.bodies))]),
     )  # fmt: skip
     return (sheet for sheet in made if sheet.rows)
 
 
-def _pose(at: Pose) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    return at.position, tuple(map(math.degrees, at.rpy))
+def _sheet(m: Model, section: str) -> Sheet:
+    """The items of a section; what is zero by default is left out where it is so of all of them."""
+    if section == "modes":
+        return Sheet("modes", ("name", "coordinates"), [(n, tuple(q.tolist())) for n, q in m.modes.items()], prose=("coordinates",))  # fmt: skip
+    described = section == "couplings"  # their offsets may be functions of the time
+    rows = [_row(m, x) for x in getattr(m.description if described else m, section)]
+    columns = tuple(dict.fromkeys(title for row in rows for title in row))
+    numbers = tuple(title for title in columns if title.endswith("]") or title == "home")
+    return Sheet(
+        section, columns, [tuple(row.get(title, "") for title in columns) for row in rows],
+        caption="* actuated" if section == "joints" and m.actuated else "", prose=("more",),
+        optional=tuple(title for title in numbers if title not in TELLING),
+    )  # fmt: skip
+
+
+def _row(m: Model, item: Any) -> Cells:
+    """An item, field by field."""
+    specs = dict(specs_of(type(item)))
+    cells: dict[str, Any] = {
+        "name": f"{item.name} *" if item.section == "joints" and item.name in m.actuated else item.name
+    }
+    if isinstance(item, Coupling):
+        cells["law"] = _law(item)
+        specs = {name: spec for name, spec in specs.items() if name not in ("joint", "source", "ratio", "offset")}
+    for name, spec in specs.items():
+        if not isinstance(spec, IN_WORDS):
+            cells |= _cells(name, spec, getattr(item, name))
+    if any(isinstance(spec, IN_WORDS) for spec in specs.values()):
+        cells["more"] = _more(item, specs)
+    if getattr(item, "given", False):  # a wrench that the caller gives
+        cells["force [N]"] = "given by the caller"
+    return cells
+
+
+def _cells(name: str, spec: Spec, value: Any) -> Cells:
+    """What stands in the columns of a field."""
+    title = WORDS.get(name, name)
+    match spec:
+        case Kind():
+            return {title: _kind(value)}
+        case Placement():
+            return _pose("", value)
+        case Side():
+            prefix = "" if name == "first" else f"{name} "
+            place = _pose(prefix, value.at)
+            return {title: value.body, **({f"{prefix}at [m]": value.at.position} if spec.point else place)}
+        case Moments():
+            return {f"{title} [{spec.unit}]": value if any(value[3:]) else value[:3]}
+        case Quantity() | Vector():
+            return {f"{title} [{spec.unit}]" if spec.unit else title: () if value is None else value}
+        case Size():
+            return {f"{title} [m]": value}
+        case MeshFile():
+            return {title: PurePath(value).name}
+        case Coordinates():
+            return {}
+    return {title: value}
+
+
+def _pose(prefix: str, at: Pose) -> Cells:
+    return {f"{prefix}at [m]": at.position, f"{prefix}rpy [deg]": tuple(map(math.degrees, at.rpy))}
+
+
+def _law(c: Coupling) -> str:
+    return f"{c.joint} = " + (f"{shown(c.ratio)} {c.source} + " if c.source else "") + str(c.offset)
 
 
 def _kind(kind: ClosureKind) -> str:
@@ -62,11 +125,13 @@ def _kind(kind: ClosureKind) -> str:
     return f"{kind.kind} {axes}{data}".strip()
 
 
-def _more(j: Joint) -> str:
-    """The optional data a joint has, in words."""
+def _more(item: Any, specs: Mapping[str, Spec]) -> str:
+    """The optional data an item has, in words."""
     said = []
-    if j.limits is not None:
-        said.append("limits " + ", ".join(f"{shown(a)} to {shown(b)}" for a, b in j.limits))
-    names = ("velocity_limit", "effort_limit", "viscous", "coulomb", "stiffness", "rest", "motor_inertia", "gear_ratio")
-    said += [f"{name.replace('_', ' ')} {shown(x)}" for name in names if (x := getattr(j, name)) is not None]
+    for name, spec in specs.items():
+        value = getattr(item, name)
+        if value is not None and isinstance(spec, Intervals):
+            said.append(f"{name} " + ", ".join(f"{shown(a)} to {shown(b)}" for a, b in value))
+        elif value is not None and isinstance(spec, PerVelocity):
+            said.append(f"{name.replace('_', ' ')} {shown(value)}")
     return "; ".join(said)
