@@ -14,7 +14,7 @@ from typing import NamedTuple
 from eslabon.compiler import operators
 from eslabon.formulas.kinematics.closure import Partition
 from eslabon.formulas.kinematics.symbols import symmetric, zeros
-from eslabon.formulas.linear_solvers import MANY, Factors, LoopFactors, factors, loop_factors
+from eslabon.formulas.linear_solvers import MANY, Factors, LoopFactors, OrthogonalFactors, factors, loop_factors
 from eslabon.numerics.scalars import Expression, casadi
 
 LIGHT = 1e-5  # how much less the reciprocal condition number of M counts than that of the constraints, which is squared
@@ -147,7 +147,7 @@ def elimination(c: Constrained) -> Solution:
     S v'_i = f_i - X^T f_e + (X^T D_ee - D_ie) Phi_e^-1 b,  v'_e = Phi_e^-1 b - X v'_i.
     """
     i, e = list(c.partition.independent), list(c.partition.dependent)
-    Phi_e = Square(c.J[:, e])
+    Phi_e = OrthogonalFactors(c.J[:, e])
     X, drift = Phi_e.solve(c.J[:, i]), Phi_e.solve(c.gamma)
     D_ee, D_ei, D_ie, D_ii = c.M[e, e], c.M[e, i], c.M[i, e], c.M[i, i]
     S = factors(D_ii + X.T @ D_ee @ X - D_ie @ X - X.T @ D_ei)
@@ -189,54 +189,6 @@ def _spread(solver: Factors | LoopFactors) -> Expression:
 def joint_condition(constraints: Expression, mass: Expression) -> Expression:
     """One reciprocal condition number of both, in which a NaN of either shows."""
     return 1 / (1 / constraints + LIGHT / mass)
-
-
-FEW = 6  # rows of a matrix up to which its inverse is cheaper than solving for more sides than it has rows
-
-
-class Square:
-    """A square matrix A, solved through A^T A and refined once: no pivoting, and what squaring loses is given back."""
-
-    def __init__(self, A: Expression) -> None:
-        self.A = A
-        self.gram = A.T @ A
-        self.solver = factors(self.gram)
-
-    def solve(self, b: Expression) -> Expression:
-        """A x = b."""
-        x = self.solver.solve(self.A.T @ b)
-        return x + self.solver.solve(self.A.T @ (b - self.A @ x))
-
-    def solve_transposed(self, b: Expression) -> Expression:
-        """A^T x = b."""
-        x = self.A @ self.solver.solve(b)
-        return x + self.A @ self.solver.solve(b - self.A.T @ x)
-
-    def for_many(self) -> Square:
-        """The same for many right-hand sides: by its inverse where it is small."""
-        return Inverted(self) if self.A.shape[0] <= FEW else self
-
-    @property
-    def condition(self) -> Expression:
-        """The least eigenvalue of A^T A, as small as `Factors.unit_energy` finds it, against its largest diagonal entry:
-        the square of a reciprocal condition number."""
-        if not self.solver.inverse:
-            return casadi.SX(1)
-        return 1 / (casadi.sumsqr(self.solver.unit_energy()) * casadi.mmax(casadi.diag(self.gram)))
-
-
-class Inverted(Square):
-    """A square matrix whose inverse, found column by column, is multiplied by."""
-
-    def __init__(self, square: Square) -> None:
-        self.A, self.gram, self.solver = square.A, square.gram, square.solver
-        self.inverse = square.solve(casadi.SX.eye(square.A.shape[0]))
-
-    def solve(self, b: Expression) -> Expression:
-        return self.inverse @ b
-
-    def solve_transposed(self, b: Expression) -> Expression:
-        return self.inverse.T @ b
 
 
 class Effort(NamedTuple):
@@ -284,14 +236,14 @@ def virtual_work(
     """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho], rho = -Phi_e^-1 Phi_i (Yime, eq. 44, its
     sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
     i, e = list(p.independent), list(p.dependent)
-    Phi_e = Square(J[:, e])
+    Phi_e = OrthogonalFactors(J[:, e])
     work, condition = needed[i, :] - J[:, i].T @ Phi_e.solve_transposed(needed[e, :]), Phi_e.condition
     if list(actuated) == i:
         u = work
     else:
         A = B[i, :] - J[:, i].T @ Phi_e.solve_transposed(B[e, :])
         if len(actuated) == len(i):
-            square = Square(A)
+            square = OrthogonalFactors(A)
             u, condition = square.solve(work), casadi.fmin(condition, square.condition)
         else:
             light = A.T if weights is None else A.T / casadi.repmat(casadi.SX(list(weights)), 1, len(i))

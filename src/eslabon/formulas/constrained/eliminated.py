@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from eslabon.formulas.constrained.constraint_solvers import Square, joint_condition
+from eslabon.formulas.constrained.constraint_solvers import joint_condition
 from eslabon.formulas.constrained.loops import residual, violation
 from eslabon.formulas.constrained.trees import actuation, equations_of_motion
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.symbols import symmetric, zeros
-from eslabon.formulas.linear_solvers import Factors, factors
+from eslabon.formulas.linear_solvers import Factors, OrthogonalFactors, factors
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression, casadi
 
@@ -66,7 +66,7 @@ class Eliminated:
     N: Expression
     J: Expression
     gamma: Expression
-    dependent: Square | None
+    dependent: OrthogonalFactors | None
     reduced: Factors
     residuals: list[Expression]
     condition: Expression
@@ -118,7 +118,7 @@ def eliminated(
             m, q, v, p, M, h, N, zeros(0, m.nv), zeros(0), None, reduced, [], reduced.pivot_condition(floor)
         )  # fmt: skip
     phi, J, gamma, rate = residual(m, q, v, p)
-    dependent = Square(J[:, e]).for_many()
+    dependent = OrthogonalFactors(J[:, e]).for_many()
     N[e, :] = -dependent.solve(J[:, i])
     reduced = factors(symmetric(N.T @ M @ N))
     sizes = [casadi.dot(N[:, k] ** 2, casadi.diag(M)) for k in range(len(i))]  # of what adds up to N^T M N

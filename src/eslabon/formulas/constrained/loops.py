@@ -26,8 +26,8 @@ External = Mapping[str, Expression]
 
 
 def solver(constraints: str | None) -> Callable[[Constrained], Solution]:
-    """The method for constraints of that name; without one, the one with the fewest operations, which multipliers have on
-    every mechanism of the library."""
+    """The method for constraints of that name; without one, multipliers. Elimination takes fewer operations on most
+    mechanisms, but needs independent coordinates that determine the others well, and others where they do not."""
     return METHODS[choice(constraints, "constraints", METHODS) if constraints is not None else "multipliers"]
 
 

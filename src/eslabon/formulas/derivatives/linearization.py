@@ -24,7 +24,6 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import inlined
-from eslabon.formulas.constrained.constraint_solvers import Square
 from eslabon.formulas.constrained.eliminated import Change, eliminated
 from eslabon.formulas.constrained.trees import actuation
 from eslabon.formulas.derivatives import loop_derivatives
@@ -33,6 +32,7 @@ from eslabon.formulas.derivatives.state_derivatives import forward_dynamics_deri
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, displacement_rates
 from eslabon.numerics.scalars import Expression, casadi
@@ -173,7 +173,7 @@ def _following(
     along = coordinate_rates(m, q)
     if m.closed:
         phi, J, _, rate = closure.equations(m, q, v, p.rows)
-        dependent, speed = Square(J[:, e]), J @ v + rate
+        dependent, speed = OrthogonalFactors(J[:, e]), J @ v + rate
         step_q[e, :] = -dependent.solve(casadi.jacobian(phi, value) + J @ step_q)
         state, direction = casadi.vertcat(q, value), casadi.vertcat(along @ step_q, casadi.SX(1))
         step_v[e, :] = -dependent.solve(casadi.jtimes(speed, state, direction) + J @ step_v)
