@@ -12,7 +12,7 @@ import eslabon as es
 from eslabon.compiler.calls import inlined, subroutine
 from eslabon.formulas.kinematics.closure import equations, row_names
 
-DRAWN = Path(__file__).parents[2] / "benchmarks" / "baseline" / "drawn"
+DRAWN = Path(__file__).parents[3] / "benchmarks" / "baseline" / "drawn"
 
 
 @pytest.mark.parametrize("name", [DRAWN / "driven_1.toml", "excavator", "five_bar", "flyball_governor"])

@@ -71,7 +71,8 @@ def linear_model(
 ) -> Linearized:  # fmt: skip
     """The linear model about a state, with the outputs that are asked for."""
     p = partition or structure.partition
-    s = eliminated(m, q, v, external or {}, structure, p)
+    # The changes of reactions are those of forces in axes that turn with the bodies.
+    s = eliminated(m, q, v, external or {}, structure, p, all(x.of != "reaction" for x in outputs))
     a, i, n = s.accelerations(tau), list(p.independent), len(p.independent)
     B = actuation(m, casadi.SX.eye(m.nu))
     reaction = s.multipliers(s.M @ a + s.h - actuation(m, tau))
@@ -81,7 +82,7 @@ def linear_model(
     U, F = s.N.T @ carried, s.N.T @ B
     V, W = s.N.T @ G_v, s.N.T @ G_q  # of all velocities so far
     if m.closed:
-        loops = loop_derivatives.derivatives(m, q, v, a, reaction, p.rows)
+        loops = loop_derivatives.derivatives(m, q, v, a, reaction, p.rows, s.aligned, turning=False)
         P = s.following(-loops.speed_q @ s.N)
         Y = s.multipliers(carried)
         V, W = V - Y.T @ loops.gap_v, W - s.N.T @ loops.forces_q - Y.T @ loops.gap_q

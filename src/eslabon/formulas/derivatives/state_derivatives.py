@@ -21,6 +21,7 @@ from eslabon.formulas.constrained.constraint_solvers import Constrained, multipl
 from eslabon.formulas.derivatives import loop_derivatives, rnea_derivatives
 from eslabon.formulas.derivatives.rnea_derivatives import Ground, large
 from eslabon.formulas.formulations.lagrange import virtual_work
+from eslabon.formulas.kinematics.ball_loops import aligned_loops
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.links import serial
 from eslabon.formulas.kinematics.symbols import zeros
@@ -121,7 +122,7 @@ def solved(
         a = mass.solve(force - h)
         floor = mass.pivot_condition(structure.floor)
         return Solved(a, zeros(0), lambda f, gap: (mass.solve_negative(f), gap), casadi.SX(0), floor, forces(a), h)
-    phi, J, gamma, rate = loops.residual(m, q, v, p)
+    phi, J, gamma, rate = loops.residual(m, q, v, p, aligned_loops(m, p.rows))
     given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)
     found = multipliers_for(given, columns)
     a, reaction = found.solve(given.force, gamma)
@@ -154,7 +155,7 @@ def forward_dynamics_derivatives(
     at = solved(
         m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization, sum(widths)
     )
-    held = loop_derivatives.derivatives(m, q, v, at.a, at.reaction, p.rows)
+    held = loop_derivatives.derivatives(m, q, v, at.a, at.reaction, p.rows, aligned_loops(m, p.rows))
     B = {"tau": one[:, list(m.actuated_velocities)]}
     forces_q, forces_v = at.forces.dq - held.forces_q - joint_forces_by[0], at.forces.dv - joint_forces_by[1]
     excess = [forces_q @ changes[x][0] + forces_v @ changes[x][1] - B.get(x, 0) for x in by]
@@ -180,7 +181,7 @@ def acceleration_by_parameter(
     a, force = casadi.SX.sym("a", m.nv), casadi.SX.sym("f", at.reaction.numel())
     needed, gap = trees.joint_forces(m, q, v, a, None, external), zeros(0)
     if m.closed:
-        _, J, gamma, _ = loops.residual(m, q, v, p)
+        _, J, gamma, _ = loops.residual(m, q, v, p, aligned_loops(m, p.rows))
         needed, gap = needed - J.T @ force, J @ a - gamma
     slopes: list[Expression] = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
     found: list[Expression] = casadi.substitute(slopes, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
