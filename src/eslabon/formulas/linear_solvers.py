@@ -17,6 +17,9 @@ from eslabon.numerics.scalars import Expression, casadi
 
 # Entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code.
 MANY = 3000
+SHORT = (
+    400  # the same, up to which a loop is slower than straight code even where others are loops: a column alone, mostly
+)
 FEW = 6  # rows of a matrix up to which its inverse is cheaper than solving for more sides than it has rows
 
 
@@ -75,11 +78,17 @@ class LoopFactors:
 
     def solve(self, b: Expression) -> Expression:
         """x with M x = b, for one right-hand side or several."""
-        return operators.solved(self.rows, self.packed, b)
+        return self._solved(b, negative=False)
 
     def solve_negative(self, b: Expression) -> Expression:
         """x with M x = -b."""
-        return operators.solved(self.rows, self.packed, b, negative=True)
+        return self._solved(b, negative=True)
+
+    def _solved(self, b: Expression, negative: bool) -> Expression:
+        if self.rows.size * b.shape[1] > SHORT:
+            return operators.solved(self.rows, self.packed, b, negative)
+        f = operators.MatrixOperator("solve", self.rows, b.shape[1], negative)
+        return f.expressions(self.packed, casadi.densify(b))[0]
 
     @property
     def inverse(self) -> list[Expression]:

@@ -42,14 +42,12 @@ class ForceDerivatives(NamedTuple):
 
 
 class Sensitivities(NamedTuple):
-    """The accelerations and multipliers of forward dynamics, their derivatives by parts of the state, how far the state
-    violates loop closure, the reciprocal condition number, and the forces h along all velocities that hold the
-    accelerations of the tree at zero. A tree has no multipliers."""
+    """The accelerations of forward dynamics, their derivatives by parts of the state, how far the state violates loop
+    closure, the reciprocal condition number, and the forces h along all velocities that hold the accelerations of the tree
+    at zero."""
 
     a: Expression
-    reaction: Expression
     a_by: dict[str, Expression]
-    reaction_by: dict[str, Expression]
     residual: Expression
     condition: Expression
     held: Expression
@@ -88,11 +86,11 @@ def _applied(m: Model, q: Expression, v: Expression, external: External) -> tupl
 
 class Solved(NamedTuple):
     """Accelerations and multipliers, how far the state violates loop closure, the reciprocal condition number, and by the
-    same factors the changes of accelerations and multipliers that make up for forces and a gap of J a - gamma in excess."""
+    same factors the changes of accelerations that make up for forces and a gap of J a - gamma in excess."""
 
     a: Expression
     reaction: Expression
-    compensate: Callable[[Expression, Expression], tuple[Expression, Expression]]
+    compensate: Callable[[Expression, Expression], Expression]
     residual: Expression
     condition: Expression
     forces: ForceDerivatives  # of inverse dynamics, at a
@@ -121,7 +119,7 @@ def solved(
         mass = factors_for(M, columns)
         a = mass.solve(force - h)
         floor = mass.pivot_condition(structure.floor)
-        return Solved(a, zeros(0), lambda f, gap: (mass.solve_negative(f), gap), casadi.SX(0), floor, forces(a), h)
+        return Solved(a, zeros(0), lambda f, gap: mass.solve_negative(f), casadi.SX(0), floor, forces(a), h)
     phi, J, gamma, rate = loops.residual(m, q, v, p, aligned_loops(m, p.rows))
     given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)
     found = multipliers_for(given, columns)
@@ -161,8 +159,8 @@ def forward_dynamics_derivatives(
     excess = [forces_q @ changes[x][0] + forces_v @ changes[x][1] - B.get(x, 0) for x in by]
     gap = [held.gap_q @ changes[x][0] + held.gap_v @ changes[x][1] for x in by]
     found = at.compensate(casadi.horzcat(*excess), casadi.horzcat(*gap))
-    a, reaction = (dict(zip(by, casadi.horzsplit(x, [0, *accumulate(widths)]), strict=True)) for x in found)
-    return Sensitivities(at.a, at.reaction, a, reaction, at.residual, at.condition, at.held)
+    a_by = dict(zip(by, casadi.horzsplit(found, [0, *accumulate(widths)]), strict=True))
+    return Sensitivities(at.a, a_by, at.residual, at.condition, at.held)
 
 
 def acceleration_by_parameter(
@@ -185,7 +183,7 @@ def acceleration_by_parameter(
         needed, gap = needed - J.T @ force, J @ a - gamma
     slopes: list[Expression] = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
     found: list[Expression] = casadi.substitute(slopes, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
-    return [at.compensate(*found)[0], at.residual, at.condition]
+    return [at.compensate(*found), at.residual, at.condition]
 
 
 # What the evaluator asks for in place of differentiating a graph ------------------------------------------------------
