@@ -156,7 +156,7 @@ class MechanismDrawing(TreeDrawing):
     def _closures(self, kept: Sequence[int]) -> None:
         """The independent rows of all loops and couplings."""
         start = 0
-        for loop, walked in zip(self.m.loops, circuits(self.m, self.q, None), strict=True):
+        for loop, walked in zip(self.m.loops, circuits(self.m, self.q, None).values(), strict=True):
             own = [k - start for k in kept if start <= k < start + loop.kind.rows]
             if own:
                 self._loop(loop, walked, own)

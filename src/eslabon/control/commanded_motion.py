@@ -11,10 +11,11 @@ from typing import Any
 from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError
 from eslabon.formulas.constrained import loops, trees
-from eslabon.formulas.constrained.constraint_solvers import Square, actuator_forces
+from eslabon.formulas.constrained.constraint_solvers import actuator_forces
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Closure
 from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, velocity_names
 from eslabon.numerics.scalars import Expression, casadi
@@ -95,7 +96,7 @@ def _followed(m: Model, J: Expression, own: Expression, right: Expression) -> Ex
     i, e = list(commanded(m)), list(structure(m.plain).partition.dependent)
     made = zeros(m.nv)
     made[i, :] = own
-    made[e, :] = Square(J[:, e]).solve(right - J[:, i] @ own)
+    made[e, :] = OrthogonalFactors(J[:, e]).solve(right - J[:, i] @ own)
     return made
 
 
@@ -106,7 +107,7 @@ def velocity_coefficients(m: Model, q: Expression) -> Expression:
     N[i, :] = casadi.SX.eye(len(i))
     if e:
         J = _closure(m, q, None).J
-        N[e, :] = Square(J[:, e]).solve(-J[:, i])
+        N[e, :] = OrthogonalFactors(J[:, e]).solve(-J[:, i])
     return N
 
 

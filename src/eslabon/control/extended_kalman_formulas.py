@@ -16,11 +16,11 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.measurements import displacement
 from eslabon.coordinates.massless import structure
-from eslabon.formulas.constrained.constraint_solvers import Square
 from eslabon.formulas.derivatives.linearization import linear_model
 from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.formulas.kinematics.closure import Partition, equations
 from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
 from eslabon.numerics.scalars import Expression, casadi
@@ -157,7 +157,7 @@ class Filter:
         N = zeros(self.m.nv, len(i))
         N[i, :] = casadi.SX.eye(len(i))
         J = equations(self.m, q, None, self.design.partition.rows).J
-        N[e, :] = -Square(J[:, e]).solve(J[:, i])
+        N[e, :] = -OrthogonalFactors(J[:, e]).solve(J[:, i])
         return casadi.vec(N)
 
     def _closing(self, q: Expression) -> Expression:
@@ -165,7 +165,7 @@ class Filter:
         e = list(self.design.partition.dependent)
         phi, J, _, _ = equations(self.m, q, None, self.design.partition.rows)
         shift = zeros(self.m.nv)
-        shift[e, :] = -Square(J[:, e]).solve(phi)
+        shift[e, :] = -OrthogonalFactors(J[:, e]).solve(phi)
         return integrate(self.m, q, shift)
 
     def _following(self, q: Expression, v: Expression) -> Expression:
@@ -173,7 +173,7 @@ class Filter:
         i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
         J = equations(self.m, q, None, self.design.partition.rows).J
         made = casadi.SX(v)
-        made[e, :] = -Square(J[:, e]).solve(J[:, i] @ v[i, :])
+        made[e, :] = -OrthogonalFactors(J[:, e]).solve(J[:, i] @ v[i, :])
         return made
 
     def _closed(self, q: Expression, v: Expression) -> tuple[Expression, Expression]:

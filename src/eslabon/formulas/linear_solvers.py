@@ -1,22 +1,26 @@
-"""The factors of a mass matrix, unrolled into the graph.
+"""Factors of matrices, unrolled into the graph: of a mass matrix, and of one that has no symmetry.
 
 M = L^T D L with L of unit lower triangle, eliminated from the last velocity to the first: on a tree numbered from the
 ground outward this order makes no new entries (Featherstone), and a positive definite M needs no pivoting. Each pivot is
-inverted once.
+inverted once. Other matrices are factorised by reflections, which need no pivoting either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from eslabon.compiler import operators
 from eslabon.formulas.kinematics.symbols import constant, zeros
 from eslabon.numerics.scalars import Expression, casadi
 
-MANY = (
-    3000  # entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code
+# Entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code.
+MANY = 3000
+SHORT = (
+    400  # the same, up to which a loop is slower than straight code even where others are loops: a column alone, mostly
 )
+FEW = 6  # rows of a matrix up to which its inverse is cheaper than solving for more sides than it has rows
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,17 @@ class LoopFactors:
 
     def solve(self, b: Expression) -> Expression:
         """x with M x = b, for one right-hand side or several."""
-        return operators.solved(self.rows, self.packed, b)
+        return self._solved(b, negative=False)
 
     def solve_negative(self, b: Expression) -> Expression:
         """x with M x = -b."""
-        return operators.solved(self.rows, self.packed, b, negative=True)
+        return self._solved(b, negative=True)
+
+    def _solved(self, b: Expression, negative: bool) -> Expression:
+        if self.rows.size * b.shape[1] > SHORT:
+            return operators.solved(self.rows, self.packed, b, negative)
+        f = operators.MatrixOperator("solve", self.rows, b.shape[1], negative)
+        return f.expressions(self.packed, casadi.densify(b))[0]
 
     @property
     def inverse(self) -> list[Expression]:
@@ -162,3 +172,133 @@ def loop_factors(M: Expression) -> LoopFactors:
 def factors_for(M: Expression, columns: int) -> Factors | LoopFactors:
     """Factors that are best for so many right-hand sides."""
     return loop_factors(M) if operators.lower(M).size * columns > MANY else factors(M)
+
+
+@dataclass(frozen=True)
+class Reflection:
+    """1 - scale w w^T, w = [1; tail], of some rows."""
+
+    rows: list[int]
+    tail: Expression
+    scale: Expression
+
+    def applied(self, b: Expression) -> Expression:
+        """The product with b, whose entries in these rows it changes, for each column that has one."""
+        return self.among(self.rows, b)
+
+    def among(self, rows: Sequence[int], b: Expression) -> Expression:
+        """The same where the rows stand in other places."""
+        first, others = list(rows[:1]), list(rows[1:])
+        top, below, made = b[first, :], b[others, :], casadi.SX(b)
+        step = self.scale * (top + self.tail.T @ below)
+        made[first, :], made[others, :] = top - step, below - self.tail @ step
+        return made
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """A row of R: its place, its column with the inverse of the entry there, and the columns that come later with theirs."""
+
+    row: int
+    column: int
+    inverse: Expression
+    later: list[int]
+    entries: Expression
+
+
+class OrthogonalFactors:
+    """A = Q R of a matrix with at least as many rows as columns, by Householder's reflections.
+
+    The columns with entries in the fewest rows come first, so that each reflection changes few rows. Their order follows from
+    the pattern and never from numbers. There is no pivoting: no more digits are lost than the condition number of A takes.
+    Rows in excess are met by least squares.
+
+    >>> A, b = casadi.SX.sym("A", 3, 3), casadi.SX.sym("b", 3)
+    >>> f = casadi.Function("f", [A, b], [OrthogonalFactors(A).solve(b)])
+    >>> f([[0, 1, 0], [0, 0, 2], [4, 0, 0]], [1, 2, 3])
+    DM([0.75, 1, 1])
+    """
+
+    def __init__(self, A: Expression) -> None:
+        self.A = constant(A)
+        self.reflections: list[Reflection] = []
+        self.pivots: list[Pivot] = []
+        rest, rows, columns = self.A, list(range(A.shape[0])), list(range(A.shape[1]))
+        while columns:
+            k, own = _column_of_fewest_rows(rest)
+            x, rest = rest[own, k], rest[:, [j for j in range(len(columns)) if j != k]]
+            inverse = 1 / casadi.densify(x)
+            if len(own) > 1:
+                reflection, inverse = _reflection([rows[i] for i in own], x)
+                rest = reflection.among(own, rest)
+                self.reflections.append(reflection)
+            column, top = columns.pop(k), rest[own[0], :]
+            places = top.sparsity().get_col()
+            self.pivots.append(Pivot(rows.pop(own[0]), column, inverse, [columns[j] for j in places], top[:, places]))
+            rest = rest[[i for i in range(len(rows) + 1) if i != own[0]], :]
+
+    def solve(self, b: Expression) -> Expression:
+        """A x = b, for one right-hand side or several."""
+        y = casadi.SX(b)
+        for reflection in self.reflections:
+            y = reflection.applied(y)
+        x = zeros(self.A.shape[1], b.shape[1])
+        for pivot in reversed(self.pivots):
+            x[pivot.column, :] = pivot.inverse * (y[pivot.row, :] - pivot.entries @ x[pivot.later, :])
+        return x
+
+    def solve_transposed(self, b: Expression) -> Expression:
+        """A^T x = b; the least x, where A has rows in excess."""
+        left, x = casadi.SX(b), zeros(self.A.shape[0], b.shape[1])
+        for pivot in self.pivots:
+            x[pivot.row, :] = pivot.inverse * left[pivot.column, :]
+            left[pivot.later, :] -= pivot.entries.T @ x[pivot.row, :]
+        for reflection in reversed(self.reflections):
+            x = reflection.applied(x)
+        return x
+
+    def for_many(self) -> OrthogonalFactors:
+        """The same for many right-hand sides: by its inverse where it is small."""
+        return Inverted(self) if self.A.shape[0] <= FEW else self
+
+    @property
+    def condition(self) -> Expression:
+        """The square of a reciprocal condition number, NaN or next to nothing where A is singular: the least eigenvalue of
+        A^T A, as small as w^T A^T A w / w^T w finds it, against its largest diagonal entry. R w has as many entries 1, with the
+        sign that makes the diagonal of R positive, as in `Factors.unit_energy`."""
+        if not self.pivots:
+            return casadi.SX(1)
+        w = zeros(len(self.pivots))
+        for pivot in reversed(self.pivots):
+            w[pivot.column] = casadi.fabs(pivot.inverse) - pivot.inverse * (pivot.entries @ w[pivot.later, :])
+        return 1 / (casadi.sumsqr(w) * casadi.mmax(casadi.sum1(self.A**2)))
+
+
+class Inverted(OrthogonalFactors):
+    """A matrix whose inverse, found column by column, is multiplied by."""
+
+    def __init__(self, given: OrthogonalFactors) -> None:
+        self.A, self.reflections, self.pivots = given.A, given.reflections, given.pivots
+        self.inverse = given.solve(casadi.SX.eye(given.A.shape[0]))
+
+    def solve(self, b: Expression) -> Expression:
+        return self.inverse @ b
+
+    def solve_transposed(self, b: Expression) -> Expression:
+        return self.inverse.T @ b
+
+
+def _column_of_fewest_rows(A: Expression) -> tuple[int, list[int]]:
+    """The column with entries in the fewest rows, the first of these, and its rows; any row of one without entries."""
+    ends, rows = A.sparsity().colind(), A.sparsity().row()
+    columns = [rows[a:b] for a, b in pairwise(ends)]
+    k = min(range(len(columns)), key=lambda j: len(columns[j]))
+    return k, list(columns[k]) or [0]
+
+
+def _reflection(rows: list[int], x: Expression) -> tuple[Reflection, Expression]:
+    """What turns a column x into one with a first entry alone, and the inverse of that. It has the other sign than x has, so
+    that nothing cancels."""
+    length = casadi.copysign(casadi.norm_2(x), x[0])
+    first, inverse = x[0] + length, 1 / length
+    return Reflection(rows, x[1:] * (1 / first), first * inverse), -inverse

@@ -15,13 +15,12 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
 from eslabon.formulas.applied_loads import CREEP
 from eslabon.formulas.constrained import trees
-from eslabon.formulas.constrained.constraint_solvers import Square
 from eslabon.formulas.constrained.loops import check_actuation
 from eslabon.formulas.inputs import TAU, A, Q, V
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.symbols import zeros
-from eslabon.formulas.linear_solvers import factors
+from eslabon.formulas.linear_solvers import OrthogonalFactors, factors
 from eslabon.identification.parameters import NO_TERMS, Terms
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
@@ -50,7 +49,7 @@ def loop_motion(
     if not m.closed:
         return N, drift, casadi.SX(1)
     _, J, gamma, _ = closure.equations(m, q, v, p.rows)
-    Phi_e = Square(J[:, e])
+    Phi_e = OrthogonalFactors(J[:, e])
     N[e, :] = -Phi_e.solve(J[:, i])
     if v is not None:
         drift[e, :] = Phi_e.solve(gamma)

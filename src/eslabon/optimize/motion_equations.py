@@ -16,8 +16,8 @@ from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
 from eslabon.errors import InputError, ModelError, shown, suggest
 from eslabon.formulas.constrained import loops, trees
-from eslabon.formulas.constrained.constraint_solvers import Square
 from eslabon.formulas.kinematics import closure
+from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import lengths_of_quaternions
 from eslabon.numerics.scalars import casadi
@@ -156,7 +156,7 @@ class Loops:
     @property
     def conditioning(self) -> Any:
         """The reciprocal condition number of the loops, in parts of that of an ordinary configuration."""
-        condition = Square(self.J[:, list(self.partition.dependent)]).condition
+        condition = OrthogonalFactors(self.J[:, list(self.partition.dependent)]).condition
         usual = float(casadi.Function("usual", [self.q], [condition])(generic(self.m)))
         return casadi.sqrt(condition / usual)
 
@@ -183,7 +183,7 @@ class Loops:
         e = list(self.partition.dependent)
         J, v, a, f = self.J[:, e], self.v[e, :], self.a[e, :], self.needed[e, :]
         balance = f if self.square else casadi.SX(0, 1)
-        reactions = Square(J).solve_transposed(f) if self.square else casadi.SX(0, 1)
+        reactions = OrthogonalFactors(J).solve_transposed(f) if self.square else casadi.SX(0, 1)
         ones = casadi.SX.ones(self.phi.numel() + len(lengths_of_quaternions(self.m, self.q)))
         return [reactions, casadi.fabs(casadi.vertcat(ones, J @ v, J @ a, balance))]
 

@@ -21,6 +21,7 @@ from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.massless import row_sizes, stiffening
 from eslabon.coordinates.partition import partition, redundancy_is_constant, retained_rows
 from eslabon.formulas.constrained.trees import mass_matrix
+from eslabon.formulas.kinematics.ball_loops import aligned_loops
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.symbols import symmetric
 from eslabon.formulas.linear_solvers import factors
@@ -54,7 +55,8 @@ def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expres
         return casadi.vertcat(q, v, others)
 
     def closed(q: Expression, t: Expression) -> list[Expression]:
-        phi, J, _, rate = equations(m.with_time(t), q, None, retained_rows(m.plain))
+        rows = retained_rows(m.plain)
+        phi, J, _, rate = equations(m.with_time(t), q, None, rows, aligned_loops(m, rows))
         return [phi, J, rate]
 
     residual = subroutine("residual", lambda q, t: closed(q, t)[0], m.nq, 1)

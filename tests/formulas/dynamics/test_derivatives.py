@@ -256,17 +256,21 @@ def test_along_a_motion_loops_stay_closed():
 
 @pytest.mark.parametrize("penalty", [0.0, 3.0])
 @pytest.mark.parametrize("regularization", [(), (1e-9,) * 4])
-def test_factors_by_loops_are_the_same_factors(penalty, regularization):
+@pytest.mark.parametrize("columns", [5, 12])
+def test_factors_by_loops_are_the_same_factors(penalty, regularization, columns):
+    """Also with more columns than velocities, where they are multiplied by the blocks of the inverse."""
     rng = np.random.default_rng(4)
-    n, rows, columns = 9, 4, 5
+    n, rows = 9, 4
     A, J = rng.normal(size=(n, n)), rng.normal(size=(rows, n))
     f, gap = rng.normal(size=(n, columns)), rng.normal(size=(rows, columns))
     M = casadi.SX(A @ A.T + np.eye(n))
     given = Constrained(M, casadi.SX(n, 1), casadi.SX(J), casadi.SX(rows, 1), None, penalty, regularization)
-    results = [way(given).compensate(casadi.SX(f), casadi.SX(gap)) for way in (Multipliers, LoopMultipliers)]
-    (a, reaction), other = ([np.array(casadi.evalf(x)) for x in found] for found in results)
-    near(other[0], a), near(other[1], reaction)
-    near(np.array(casadi.DM(M)) @ a - J.T @ reaction, -f, 1e-9), near(J @ a, -gap, 1e-6)
+    ways = [way(given) for way in (Multipliers, LoopMultipliers)]
+    a, other = (np.array(casadi.evalf(way.compensate(casadi.SX(f), casadi.SX(gap)))) for way in ways)
+    near(other, a), near(J @ a, -gap, 1e-6)
+    for way in ways:
+        x, reaction = (np.array(casadi.evalf(y)) for y in way.solve(casadi.SX(-f), casadi.SX(-gap)))
+        near(x, a), near(np.array(casadi.DM(M)) @ x - J.T @ reaction, -f, 1e-9)
     conditions = [float(casadi.evalf(way(given).condition)) for way in (Multipliers, LoopMultipliers)]
     near(conditions[0], conditions[1])
 

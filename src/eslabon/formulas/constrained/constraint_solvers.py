@@ -14,7 +14,16 @@ from typing import NamedTuple
 from eslabon.compiler import operators
 from eslabon.formulas.kinematics.closure import Partition
 from eslabon.formulas.kinematics.symbols import symmetric, zeros
-from eslabon.formulas.linear_solvers import MANY, Factors, LoopFactors, factors, loop_factors
+from eslabon.formulas.linear_solvers import (
+    MANY,
+    SHORT,
+    Factors,
+    LoopFactors,
+    OrthogonalFactors,
+    factors,
+    factors_for,
+    loop_factors,
+)
 from eslabon.numerics.scalars import Expression, casadi
 
 LIGHT = 1e-5  # how much less the reciprocal condition number of M counts than that of the constraints, which is squared
@@ -65,7 +74,7 @@ class Multipliers:
         self.across = self.tree.inward(held.J.T)
         self.light = self.tree.scaled(self.across).T
         self.W = symmetric(self.light @ self.across)
-        self.solver = _regularized(self.W, c.regularization)
+        self.solver = factors(_regularized(self.W, c.regularization))
 
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
@@ -74,9 +83,9 @@ class Multipliers:
         reaction = _refined(self.solver, self.W, gamma - self.light @ force, c.regularization)
         return self.tree.outward(self.tree.scaled(force + self.across @ reaction)), reaction
 
-    def compensate(self, excess: Expression, gap: Expression) -> tuple[Expression, Expression]:
-        """The changes of v' and lambda that make up for forces and second derivatives of the constraints in excess."""
-        return self.solve(-excess, -gap)
+    def compensate(self, excess: Expression, gap: Expression) -> Expression:
+        """The changes of v' that make up for forces and second derivatives of the constraints in excess."""
+        return self.solve(-excess, -gap)[0]
 
     @property
     def condition(self) -> Expression:
@@ -84,31 +93,53 @@ class Multipliers:
 
 
 class LoopMultipliers:
-    """The same by loops in native code, for large mechanisms and many columns."""
+    """The same by loops in native code, for large mechanisms and many columns.
+
+    With Y = M^-1 J^T and W = J Y the changes of v' follow from forces and gaps in excess by the blocks
+
+        A12^T = W^-1 Y^T,    A11 = M^-1 - Y A12^T,    dv' = -A11 excess - A12 gap,
+
+    which are as wide as v', so that each column costs one product with its own entries, of which there are few.
+    """
 
     def __init__(self, c: Constrained) -> None:
         self.given, held = c, c.penalized()
-        self.tree = loop_factors(held.M)
-        self.J, self.Y = operators.entries(c.J), self.tree.solve(casadi.densify(c.J.T))
-        self.full = operators.entries(casadi.SX.ones(*self.Y.shape))
-        W = operators.multiplied(self.J, -c.J, self.Y, zeros(c.J.shape[0], c.J.shape[0]))
-        self.W = W
-        self.solver = loop_factors(W + casadi.diag(casadi.SX(list(c.regularization))) if c.regularization else W)
+        self.tree = factors_for(held.M, held.M.shape[0])
+        self.Y = self._over_mass(c.J.T)
+        self.W = self._less(-c.J, self.Y, zeros(c.J.shape[0], c.J.shape[0]))
+        self.solver = loop_factors(_regularized(self.W, c.regularization))
+
+    def _over_mass(self, b: Expression) -> Expression:
+        return self.tree.solve(b if isinstance(self.tree, Factors) else casadi.densify(b))
+
+    def _less(self, A: Expression, b: Expression, c: Expression) -> Expression:
+        """c - A b."""
+        if A.nnz() * b.shape[1] <= SHORT:
+            return c - A @ b
+        return operators.multiplied(operators.entries(A), A, b, c)
+
+    def _held(self, right: Expression) -> Expression:
+        """W^-1 of right-hand sides."""
+        found = self.solver.solve(right)
+        for _ in range(2 if self.given.regularization else 0):
+            found = found + self.solver.solve(self._less(self.W, found, right))
+        return found
 
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
-        return self.compensate(-f, -gamma)
-
-    def compensate(self, excess: Expression, gap: Expression) -> tuple[Expression, Expression]:
-        """The changes of v' and lambda that make up for forces and second derivatives of the constraints in excess."""
         c = self.given
-        X = self.tree.solve_negative(excess + c.penalty * (c.J.T @ gap) if c.penalty else excess)
-        right = operators.multiplied(self.J, -c.J, X, gap)
-        opposite = self.solver.solve(right)  # -lambda
-        for _ in range(2 if c.regularization else 0):
-            left = operators.multiplied(operators.entries(self.W), self.W, opposite, right)
-            opposite = opposite + self.solver.solve(left)
-        return operators.multiplied(self.full, self.Y, opposite, X), -opposite
+        free = self._over_mass(f + c.penalty * (c.J.T @ gamma) if c.penalty else f)
+        reaction = self._held(self._less(c.J, free, gamma))
+        return self._less(-self.Y, reaction, free), reaction
+
+    def compensate(self, excess: Expression, gap: Expression) -> Expression:
+        """The changes of v' that make up for forces and second derivatives of the constraints in excess."""
+        n, k = excess.shape
+        if k < n:
+            return self.solve(-excess, -gap)[0]
+        across = self._held(casadi.densify(self.Y.T))
+        within = self._less(self.Y, across, casadi.densify(self._over_mass(casadi.SX.eye(n))))
+        return self._less(casadi.vertcat(excess, gap).T, casadi.vertcat(within, across), zeros(k, n)).T
 
     @property
     def condition(self) -> Expression:
@@ -134,7 +165,7 @@ def udwadia_kalaba(given: Constrained) -> Solution:
     half = casadi.diag(casadi.sqrt(casadi.vertcat(zeros(0), *tree.inverse)))  # D^-1/2
     a, root = tree.solve(c.force), half @ tree.inward(c.J.T)  # M^-1/2 J^T
     W = symmetric(root.T @ root)
-    solver = _regularized(W, c.regularization)
+    solver = factors(_regularized(W, c.regularization))
     reaction = _refined(solver, W, c.gamma - c.J @ a, c.regularization)
     a = a + tree.outward(half @ (root @ reaction))
     return Solution(a, reaction, joint_condition(_spread(solver), tree.condition(c.floor)))
@@ -147,7 +178,7 @@ def elimination(c: Constrained) -> Solution:
     S v'_i = f_i - X^T f_e + (X^T D_ee - D_ie) Phi_e^-1 b,  v'_e = Phi_e^-1 b - X v'_i.
     """
     i, e = list(c.partition.independent), list(c.partition.dependent)
-    Phi_e = Square(c.J[:, e])
+    Phi_e = OrthogonalFactors(c.J[:, e])
     X, drift = Phi_e.solve(c.J[:, i]), Phi_e.solve(c.gamma)
     D_ee, D_ei, D_ie, D_ii = c.M[e, e], c.M[e, i], c.M[i, e], c.M[i, i]
     S = factors(D_ii + X.T @ D_ee @ X - D_ie @ X - X.T @ D_ei)
@@ -167,8 +198,8 @@ METHODS: dict[str, Callable[[Constrained], Solution]] = {
 }
 
 
-def _regularized(W: Expression, regularization: Sequence[float]) -> Factors:
-    return factors(W + casadi.diag(casadi.SX(list(regularization))) if regularization else W)
+def _regularized(W: Expression, regularization: Sequence[float]) -> Expression:
+    return W + casadi.diag(casadi.SX(list(regularization))) if regularization else W
 
 
 def _refined(solver: Factors, W: Expression, right: Expression, regularization: Sequence[float]) -> Expression:
@@ -189,54 +220,6 @@ def _spread(solver: Factors | LoopFactors) -> Expression:
 def joint_condition(constraints: Expression, mass: Expression) -> Expression:
     """One reciprocal condition number of both, in which a NaN of either shows."""
     return 1 / (1 / constraints + LIGHT / mass)
-
-
-FEW = 6  # rows of a matrix up to which its inverse is cheaper than solving for more sides than it has rows
-
-
-class Square:
-    """A square matrix A, solved through A^T A and refined once: no pivoting, and what squaring loses is given back."""
-
-    def __init__(self, A: Expression) -> None:
-        self.A = A
-        self.gram = A.T @ A
-        self.solver = factors(self.gram)
-
-    def solve(self, b: Expression) -> Expression:
-        """A x = b."""
-        x = self.solver.solve(self.A.T @ b)
-        return x + self.solver.solve(self.A.T @ (b - self.A @ x))
-
-    def solve_transposed(self, b: Expression) -> Expression:
-        """A^T x = b."""
-        x = self.A @ self.solver.solve(b)
-        return x + self.A @ self.solver.solve(b - self.A.T @ x)
-
-    def for_many(self) -> Square:
-        """The same for many right-hand sides: by its inverse where it is small."""
-        return Inverted(self) if self.A.shape[0] <= FEW else self
-
-    @property
-    def condition(self) -> Expression:
-        """The least eigenvalue of A^T A, as small as `Factors.unit_energy` finds it, against its largest diagonal entry:
-        the square of a reciprocal condition number."""
-        if not self.solver.inverse:
-            return casadi.SX(1)
-        return 1 / (casadi.sumsqr(self.solver.unit_energy()) * casadi.mmax(casadi.diag(self.gram)))
-
-
-class Inverted(Square):
-    """A square matrix whose inverse, found column by column, is multiplied by."""
-
-    def __init__(self, square: Square) -> None:
-        self.A, self.gram, self.solver = square.A, square.gram, square.solver
-        self.inverse = square.solve(casadi.SX.eye(square.A.shape[0]))
-
-    def solve(self, b: Expression) -> Expression:
-        return self.inverse @ b
-
-    def solve_transposed(self, b: Expression) -> Expression:
-        return self.inverse.T @ b
 
 
 class Effort(NamedTuple):
@@ -284,14 +267,14 @@ def virtual_work(
     """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho], rho = -Phi_e^-1 Phi_i (Yime, eq. 44, its
     sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
     i, e = list(p.independent), list(p.dependent)
-    Phi_e = Square(J[:, e])
+    Phi_e = OrthogonalFactors(J[:, e])
     work, condition = needed[i, :] - J[:, i].T @ Phi_e.solve_transposed(needed[e, :]), Phi_e.condition
     if list(actuated) == i:
         u = work
     else:
         A = B[i, :] - J[:, i].T @ Phi_e.solve_transposed(B[e, :])
         if len(actuated) == len(i):
-            square = Square(A)
+            square = OrthogonalFactors(A)
             u, condition = square.solve(work), casadi.fmin(condition, square.condition)
         else:
             light = A.T if weights is None else A.T / casadi.repmat(casadi.SX(list(weights)), 1, len(i))

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from eslabon.formulas.constrained.constraint_solvers import Square, joint_condition
+from eslabon.formulas.constrained.constraint_solvers import joint_condition
 from eslabon.formulas.constrained.loops import residual, violation
 from eslabon.formulas.constrained.trees import actuation, equations_of_motion
+from eslabon.formulas.kinematics.ball_loops import aligned_loops
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.symbols import symmetric, zeros
-from eslabon.formulas.linear_solvers import Factors, factors
+from eslabon.formulas.linear_solvers import Factors, OrthogonalFactors, factors
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression, casadi
 
@@ -54,7 +55,8 @@ class Eliminated:
     """The equations of motion at a state with the dependent velocities eliminated: v = N v_i + (what Phi_t adds).
 
     M and h are those of the tree; `dependent` is Phi_e, None for a tree; `reduced` are the factors of U = N^T M N; `residuals`
-    say how far the state is from keeping the loops closed, `condition` how far from being singular.
+    say how far the state is from keeping the loops closed, `condition` how far from being singular; `aligned` are loops as in
+    `loops.residual`.
     """
 
     m: Model
@@ -66,10 +68,11 @@ class Eliminated:
     N: Expression
     J: Expression
     gamma: Expression
-    dependent: Square | None
+    dependent: OrthogonalFactors | None
     reduced: Factors
     residuals: list[Expression]
     condition: Expression
+    aligned: tuple[str, ...] = ()
 
     def following(self, right: Expression) -> Expression:
         """Velocities of all joints, those of the independent ones zero, for which J v = right."""
@@ -104,9 +107,9 @@ class Eliminated:
 
 
 def eliminated(
-    m: Model, q: Expression, v: Expression, external: External, structure: Structure, p: Partition
+    m: Model, q: Expression, v: Expression, external: External, structure: Structure, p: Partition, aligned: bool = True
 ) -> Eliminated:
-    """A state's equations in the independent velocities of a partition."""
+    """A state's equations in the independent velocities of a partition, with as many loops `aligned` as can be, or none."""
     i, e = list(p.independent), list(p.dependent)
     M, h = equations_of_motion(m, q, v, None, external)
     N = zeros(m.nv, len(i))
@@ -117,10 +120,11 @@ def eliminated(
         return Eliminated(
             m, q, v, p, M, h, N, zeros(0, m.nv), zeros(0), None, reduced, [], reduced.pivot_condition(floor)
         )  # fmt: skip
-    phi, J, gamma, rate = residual(m, q, v, p)
-    dependent = Square(J[:, e]).for_many()
+    names = aligned_loops(m, p.rows) if aligned else ()
+    phi, J, gamma, rate = residual(m, q, v, p, names)
+    dependent = OrthogonalFactors(J[:, e]).for_many()
     N[e, :] = -dependent.solve(J[:, i])
     reduced = factors(symmetric(N.T @ M @ N))
     sizes = [casadi.dot(N[:, k] ** 2, casadi.diag(M)) for k in range(len(i))]  # of what adds up to N^T M N
     condition = joint_condition(dependent.condition, reduced.condition(floor, sizes))
-    return Eliminated(m, q, v, p, M, h, N, J, gamma, dependent, reduced, [phi, J @ v + rate], condition)
+    return Eliminated(m, q, v, p, M, h, N, J, gamma, dependent, reduced, [phi, J @ v + rate], condition, names)

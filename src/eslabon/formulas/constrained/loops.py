@@ -15,6 +15,7 @@ from eslabon.formulas.applied_loads import wrenches
 from eslabon.formulas.constrained import trees
 from eslabon.formulas.constrained.constraint_solvers import METHODS, Constrained, Solution, actuator_forces
 from eslabon.formulas.kinematics import closure
+from eslabon.formulas.kinematics.ball_loops import aligned_loops, carrier
 from eslabon.formulas.kinematics.closure import Closure, Partition, Structure
 from eslabon.formulas.kinematics.symbols import constant, zeros
 from eslabon.formulas.kinematics.tree import compose, fixed, on_body, placements, relative
@@ -26,14 +27,15 @@ External = Mapping[str, Expression]
 
 
 def solver(constraints: str | None) -> Callable[[Constrained], Solution]:
-    """The method for constraints of that name; without one, the one with the fewest operations, which multipliers have on
-    every mechanism of the library."""
+    """The method for constraints of that name; without one, multipliers. Elimination takes fewer operations on most
+    mechanisms, but needs independent coordinates that determine the others well, and others where they do not."""
     return METHODS[choice(constraints, "constraints", METHODS) if constraints is not None else "multipliers"]
 
 
-def residual(m: Model, q: Expression, v: Expression, p: Partition) -> Closure:
-    """Phi of all rows, and J, gamma and Phi_t of the independent ones."""
-    phi, *others = closure.equations(m, q, v, tuple(range(len(closure.row_names(m)))))
+def residual(m: Model, q: Expression, v: Expression, p: Partition, aligned: tuple[str, ...]) -> Closure:
+    """Phi of all rows, and J, gamma and Phi_t of the independent ones; of `aligned` loops as in `closure.equations`, so that
+    the multipliers of a ball joint are the force on its second body in the same axes."""
+    phi, *others = closure.equations(m, q, v, tuple(range(len(closure.row_names(m)))), aligned)
     return Closure(phi, *(x[list(p.rows), :] for x in others))
 
 
@@ -54,7 +56,7 @@ def forward_dynamics(
     p = partition or structure.partition
     if regularization:
         p = Partition(structure.rows, p.independent, p.dependent)
-    phi, J, gamma, rate = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
     force = trees.actuation(m, tau) + joint_forces - h
     found = solver(constraints)(Constrained(M, force, J, gamma, p, structure.penalty, regularization, structure.floor))
@@ -69,7 +71,7 @@ def inverse_dynamics(
     """The actuators' forces for a motion that keeps the loops closed (Yime, 5)."""
     check_actuation(m, structure.partition)
     p = partition or structure.partition
-    phi, J, gamma, rate = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
     found = actuator_forces(needed, J, p, m.actuated_velocities, weights, _for_forces(constraints))
     return [found.forces, violation(phi, J @ v + rate, J @ a - gamma), found.condition]
@@ -106,7 +108,7 @@ def hybrid_dynamics(
         raise ModelError(
             f"the actuators of {m.name} are not independent of one another; hybrid_dynamics needs them so."
         )
-    phi, J, gamma, rate = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
     places = list(driven)
     loose = tuple(k for k in p.independent if k not in driven)
@@ -131,10 +133,10 @@ def reactions(
     """
     check_actuation(m, structure.partition)
     p = partition or structure.partition
-    phi, J, gamma, rate = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
     found = actuator_forces(needed, J, p, m.actuated_velocities, None, _for_forces(constraints))
-    rows = transmitted(m, q, v, a, p, found.reaction, external or {})
+    rows = transmitted(m, q, v, a, p, found.reaction, external or {}, aligned_loops(m, p.rows))
     return [rows, violation(phi, J @ v + rate, J @ a - gamma), found.condition]
 
 
@@ -145,7 +147,7 @@ def reactions_under_forces(
     """The same when the actuators' forces are given: the motion follows from them, whatever they leave free."""
     p, force = partition or structure.partition, trees.actuation(m, tau)
     found, left = _under(m, q, v, force, formulation, constraints, external, structure, p)
-    rows = transmitted(m, q, v, found.a, p, found.reaction, external or {})
+    rows = transmitted(m, q, v, found.a, p, found.reaction, external or {}, aligned_loops(m, p.rows))
     return [rows, left, found.condition]
 
 
@@ -156,7 +158,7 @@ def coupling_forces(
     """The force (or moment) that each coupling exerts on its joint: a gear's tooth force, and what drives a driven joint."""
     check_actuation(m, structure.partition)
     p = partition or structure.partition
-    phi, J, gamma, rate = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
     found = actuator_forces(needed, J, p, m.actuated_velocities, None, _for_forces(constraints))
     return [_of_couplings(m, p, found.reaction), violation(phi, J @ v + rate, J @ a - gamma), found.condition]
@@ -178,7 +180,7 @@ def _under(
     structure: Structure, p: Partition,
 ) -> tuple[Solution, Expression]:  # fmt: skip
     """The motion and the constraint forces under forces along all velocities, and how far the state violates closure."""
-    phi, J, gamma, rate = residual(m, q, v, p)
+    phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
     given = Constrained(M, force - h, J, gamma, p, structure.penalty, floor=structure.floor)
     return solver(constraints)(given), violation(phi, J @ v + rate)
@@ -194,10 +196,11 @@ def _of_couplings(m: Model, p: Partition, reaction: Expression) -> Expression:
 
 
 def transmitted(
-    m: Model, q: Expression, v: Expression, a: Expression, p: Partition, reaction: Expression, external: External
-) -> Expression:
-    """The rows of `reactions`, from what the loops' independent rows carry."""
-    loops, applied = _loop_wrenches(m, q, p, reaction)
+    m: Model, q: Expression, v: Expression, a: Expression, p: Partition, reaction: Expression, external: External,
+    aligned: tuple[str, ...],
+) -> Expression:  # fmt: skip
+    """The rows of `reactions`, from what the loops' independent rows carry, some of which may be aligned as in `residual`."""
+    loops, applied = _loop_wrenches(m, q, p, reaction, aligned)
     total = wrenches(m, q, v, external)
     for body, wrench in applied.items():
         total[body] = total.get(body, zeros(6)) + wrench
@@ -205,7 +208,7 @@ def transmitted(
 
 
 def _loop_wrenches(
-    m: Model, q: Expression, p: Partition, reaction: Expression
+    m: Model, q: Expression, p: Partition, reaction: Expression, aligned: tuple[str, ...]
 ) -> tuple[list[Expression], dict[str, Expression]]:
     """Each loop's wrench on its second body in the loop's second frame, and the same by body in body axes."""
     placed, start = placements(m, q), 0
@@ -218,6 +221,9 @@ def _loop_wrenches(
         for k, row in enumerate(p.rows):
             if start <= row < start + count:
                 values[row - start] = reaction[k]
+        if loop.name in aligned:
+            turn, _ = relative(placed[carrier(m)], on_body(placed, loop.second.body, loop.second.at))
+            values = constant(turn).T @ values
         loops.append(constant(loop.kind.covectors(*between)) @ values)
         start += count
         second, first = fixed(loop.second.at), compose(fixed(loop.first.at), between)  # the second frame on either body

@@ -84,7 +84,7 @@ class Split:
         self.P = self.Q = self.R = zeros(s.m.nv, n)
         if s.dependent is not None:
             carried = casadi.SX.sym("lambda", len(s.partition.rows))
-            loops = loop_derivatives.derivatives(s.m, s.q, s.v, a, carried, s.partition.rows)
+            loops = loop_derivatives.derivatives(s.m, s.q, s.v, a, carried, s.partition.rows, s.aligned, turning=False)
             self.P, self.Q = s.following(-loops.speed_q @ s.N), s.following(-loops.gap_v @ s.N)
             self.R = s.following(-(loops.gap_q @ s.N + loops.gap_v @ self.P))
             turned = casadi.vec(s.N.T @ loops.forces_q @ s.N)

@@ -24,7 +24,6 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import inlined
-from eslabon.formulas.constrained.constraint_solvers import Square
 from eslabon.formulas.constrained.eliminated import Change, eliminated
 from eslabon.formulas.constrained.trees import actuation
 from eslabon.formulas.derivatives import loop_derivatives
@@ -33,6 +32,7 @@ from eslabon.formulas.derivatives.state_derivatives import forward_dynamics_deri
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, displacement_rates
 from eslabon.numerics.scalars import Expression, casadi
@@ -71,7 +71,8 @@ def linear_model(
 ) -> Linearized:  # fmt: skip
     """The linear model about a state, with the outputs that are asked for."""
     p = partition or structure.partition
-    s = eliminated(m, q, v, external or {}, structure, p)
+    # The changes of reactions are those of forces in axes that turn with the bodies.
+    s = eliminated(m, q, v, external or {}, structure, p, all(x.of != "reaction" for x in outputs))
     a, i, n = s.accelerations(tau), list(p.independent), len(p.independent)
     B = actuation(m, casadi.SX.eye(m.nu))
     reaction = s.multipliers(s.M @ a + s.h - actuation(m, tau))
@@ -81,7 +82,7 @@ def linear_model(
     U, F = s.N.T @ carried, s.N.T @ B
     V, W = s.N.T @ G_v, s.N.T @ G_q  # of all velocities so far
     if m.closed:
-        loops = loop_derivatives.derivatives(m, q, v, a, reaction, p.rows)
+        loops = loop_derivatives.derivatives(m, q, v, a, reaction, p.rows, s.aligned, turning=False)
         P = s.following(-loops.speed_q @ s.N)
         Y = s.multipliers(carried)
         V, W = V - Y.T @ loops.gap_v, W - s.N.T @ loops.forces_q - Y.T @ loops.gap_q
@@ -173,7 +174,7 @@ def _following(
     along = coordinate_rates(m, q)
     if m.closed:
         phi, J, _, rate = closure.equations(m, q, v, p.rows)
-        dependent, speed = Square(J[:, e]), J @ v + rate
+        dependent, speed = OrthogonalFactors(J[:, e]), J @ v + rate
         step_q[e, :] = -dependent.solve(casadi.jacobian(phi, value) + J @ step_q)
         state, direction = casadi.vertcat(q, value), casadi.vertcat(along @ step_q, casadi.SX(1))
         step_v[e, :] = -dependent.solve(casadi.jtimes(speed, state, direction) + J @ step_v)

@@ -18,7 +18,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import repeat, unrolled
+from eslabon.formulas.derivatives.ball_derivatives import BallDerivatives, BallSensitivities
 from eslabon.formulas.derivatives.rnea_derivatives import Axes, function
+from eslabon.formulas.kinematics.ball_loops import Ball, is_ball
 from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, closing
 from eslabon.formulas.kinematics.symbols import stack, zeros
@@ -40,17 +42,29 @@ class LoopDerivatives(NamedTuple):
 
 
 def derivatives(
-    m: Model, q: Expression, v: Expression, a: Expression, reaction: Expression, rows: Sequence[int]
-) -> LoopDerivatives:
-    """The derivatives for some rows of the constraints, in their order; `reaction` is lambda of these."""
+    m: Model, q: Expression, v: Expression, a: Expression, reaction: Expression, rows: Sequence[int],
+    aligned: tuple[str, ...] = (), turning: bool = True,
+) -> LoopDerivatives:  # fmt: skip
+    """The derivatives for some rows of the constraints, in their order; `reaction` is lambda of these. Loops are `aligned` as
+    in `closure.equations`; without `turning` the derivatives are right along motions that keep the loops closed."""
     t, first, parts = casadi.SX.sym("t"), 0, []
-    for loop, walked in zip(m.with_time(t).loops, circuits(m, q, v), strict=True):
+    balls = [loop for loop in m.loops if is_ball(loop)]
+    walked = circuits(m, q, v, [loop for loop in m.loops if loop not in balls])
+    seen = BallSensitivities(m, q, v, a)
+    of_balls: list[tuple[list[int], BallDerivatives]] = []
+    for loop, plain in zip(m.with_time(t).loops, m.loops, strict=True):
         own = [k for k, row in enumerate(rows) if first <= row < first + loop.kind.rows]
-        if own:
-            parts.append(_around(m, loop, walked, v, a, reaction[own, :], own, [rows[k] - first for k in own], t))
+        places = [rows[k] - first for k in own]
+        if own and loop.name not in walked:
+            of_balls.append((own, _of_ball(seen, plain, reaction[own, :], places, loop.name in aligned, turning)))
+        elif own:
+            parts.append(_around(m, loop, walked[loop.name], v, a, reaction[own, :], own, places, t))
         first += loop.kind.rows
     over = unrolled if sum(len(x.places) for x in parts) <= FEW else repeat
     forces, (speed_q, gap_q, gap_v) = _forces(m, parts, over), _gaps(m, parts, len(rows), over)
+    for own, x in of_balls:
+        forces += x.forces_q
+        speed_q[own, :], gap_q[own, :], gap_v[own, :] = x.speed_q, x.gap_q, x.gap_v
     geared = [k for k, row in enumerate(rows) if row >= first]
     if geared:  # their Jacobian is constant, but may depend on the time
         _, _, gamma, rate = equations(m, q, v, tuple(rows[k] for k in geared))
@@ -59,6 +73,16 @@ def derivatives(
         gap_v[geared, :] = -casadi.jacobian(gamma, v)
     found = [speed_q, forces, gap_q, gap_v]
     return LoopDerivatives(*(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found))
+
+
+def _of_ball(
+    seen: BallSensitivities, loop: Loop, reaction: Expression, rows: Sequence[int], aligned: bool, turning: bool
+) -> BallDerivatives:
+    """The derivatives of some rows of a ball joint."""
+    whole = zeros(3)
+    whole[rows, :] = reaction
+    x = seen.derivatives(Ball(seen.seen, loop), whole, turning, aligned)
+    return BallDerivatives(x.speed_q[rows, :], x.forces_q, x.gap_q[rows, :], x.gap_v[rows, :])
 
 
 class Around(NamedTuple):

@@ -75,7 +75,7 @@ def _reaction(s: Eliminated, a: Expression, reaction: Expression, name: str, ext
     """The wrench of a joint or loop, as `reactions` gives it."""
     m, names = s.m, [j.name for j in s.m.joints] + [loop.name for loop in s.m.loops]
     if m.closed:
-        rows = loops.transmitted(m, s.q, s.v, a, s.partition, reaction, external)
+        rows = loops.transmitted(m, s.q, s.v, a, s.partition, reaction, external, s.aligned)
     else:
         rows = trees.reactions(m, s.q, s.v, a, external)
     return rows[names.index(name), :].T

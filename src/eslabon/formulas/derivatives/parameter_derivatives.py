@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import inlined
 from eslabon.compiler.formula import Formula
-from eslabon.formulas.constrained.constraint_solvers import Square
 from eslabon.formulas.constrained.loops import violation
 from eslabon.formulas.kinematics import closure, frames
 from eslabon.formulas.kinematics.closure import HeldMotion
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
+from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.model import Model
 from eslabon.numerics.rotations import vect
 from eslabon.numerics.scalars import Expression, casadi
@@ -136,7 +136,11 @@ def following(
     a: Any = given.get("a") if accelerated else None
     rows, residual = held_rows(m, q, v, a, values, held)
     kept, e = list(held.rows), list(held.dependent)
-    dependent, moved, along = Square(rows.J[kept, e]), zeros(m.nv, values.numel()), casadi.SX.eye(values.numel())
+    dependent, moved, along = (
+        OrthogonalFactors(rows.J[kept, e]),
+        zeros(m.nv, values.numel()),
+        casadi.SX.eye(values.numel()),
+    )
     moved[e, :] = -dependent.solve(rows.opened[kept, :])
     steps["q"] = coordinate_rates(m, q) @ moved
     if v is not None and rows.speed is not None:

@@ -21,6 +21,7 @@ from eslabon.formulas.constrained.constraint_solvers import Constrained, multipl
 from eslabon.formulas.derivatives import loop_derivatives, rnea_derivatives
 from eslabon.formulas.derivatives.rnea_derivatives import Ground, large
 from eslabon.formulas.formulations.lagrange import virtual_work
+from eslabon.formulas.kinematics.ball_loops import aligned_loops
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.links import serial
 from eslabon.formulas.kinematics.symbols import zeros
@@ -41,14 +42,12 @@ class ForceDerivatives(NamedTuple):
 
 
 class Sensitivities(NamedTuple):
-    """The accelerations and multipliers of forward dynamics, their derivatives by parts of the state, how far the state
-    violates loop closure, the reciprocal condition number, and the forces h along all velocities that hold the
-    accelerations of the tree at zero. A tree has no multipliers."""
+    """The accelerations of forward dynamics, their derivatives by parts of the state, how far the state violates loop
+    closure, the reciprocal condition number, and the forces h along all velocities that hold the accelerations of the tree
+    at zero."""
 
     a: Expression
-    reaction: Expression
     a_by: dict[str, Expression]
-    reaction_by: dict[str, Expression]
     residual: Expression
     condition: Expression
     held: Expression
@@ -87,11 +86,11 @@ def _applied(m: Model, q: Expression, v: Expression, external: External) -> tupl
 
 class Solved(NamedTuple):
     """Accelerations and multipliers, how far the state violates loop closure, the reciprocal condition number, and by the
-    same factors the changes of accelerations and multipliers that make up for forces and a gap of J a - gamma in excess."""
+    same factors the changes of accelerations that make up for forces and a gap of J a - gamma in excess."""
 
     a: Expression
     reaction: Expression
-    compensate: Callable[[Expression, Expression], tuple[Expression, Expression]]
+    compensate: Callable[[Expression, Expression], Expression]
     residual: Expression
     condition: Expression
     forces: ForceDerivatives  # of inverse dynamics, at a
@@ -120,8 +119,8 @@ def solved(
         mass = factors_for(M, columns)
         a = mass.solve(force - h)
         floor = mass.pivot_condition(structure.floor)
-        return Solved(a, zeros(0), lambda f, gap: (mass.solve_negative(f), gap), casadi.SX(0), floor, forces(a), h)
-    phi, J, gamma, rate = loops.residual(m, q, v, p)
+        return Solved(a, zeros(0), lambda f, gap: mass.solve_negative(f), casadi.SX(0), floor, forces(a), h)
+    phi, J, gamma, rate = loops.residual(m, q, v, p, aligned_loops(m, p.rows))
     given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)
     found = multipliers_for(given, columns)
     a, reaction = found.solve(given.force, gamma)
@@ -154,14 +153,14 @@ def forward_dynamics_derivatives(
     at = solved(
         m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization, sum(widths)
     )
-    held = loop_derivatives.derivatives(m, q, v, at.a, at.reaction, p.rows)
+    held = loop_derivatives.derivatives(m, q, v, at.a, at.reaction, p.rows, aligned_loops(m, p.rows))
     B = {"tau": one[:, list(m.actuated_velocities)]}
     forces_q, forces_v = at.forces.dq - held.forces_q - joint_forces_by[0], at.forces.dv - joint_forces_by[1]
     excess = [forces_q @ changes[x][0] + forces_v @ changes[x][1] - B.get(x, 0) for x in by]
     gap = [held.gap_q @ changes[x][0] + held.gap_v @ changes[x][1] for x in by]
     found = at.compensate(casadi.horzcat(*excess), casadi.horzcat(*gap))
-    a, reaction = (dict(zip(by, casadi.horzsplit(x, [0, *accumulate(widths)]), strict=True)) for x in found)
-    return Sensitivities(at.a, at.reaction, a, reaction, at.residual, at.condition, at.held)
+    a_by = dict(zip(by, casadi.horzsplit(found, [0, *accumulate(widths)]), strict=True))
+    return Sensitivities(at.a, a_by, at.residual, at.condition, at.held)
 
 
 def acceleration_by_parameter(
@@ -180,11 +179,11 @@ def acceleration_by_parameter(
     a, force = casadi.SX.sym("a", m.nv), casadi.SX.sym("f", at.reaction.numel())
     needed, gap = trees.joint_forces(m, q, v, a, None, external), zeros(0)
     if m.closed:
-        _, J, gamma, _ = loops.residual(m, q, v, p)
+        _, J, gamma, _ = loops.residual(m, q, v, p, aligned_loops(m, p.rows))
         needed, gap = needed - J.T @ force, J @ a - gamma
     slopes: list[Expression] = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
     found: list[Expression] = casadi.substitute(slopes, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
-    return [at.compensate(*found)[0], at.residual, at.condition]
+    return [at.compensate(*found), at.residual, at.condition]
 
 
 # What the evaluator asks for in place of differentiating a graph ------------------------------------------------------

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from eslabon.formulas.kinematics.tree import coordinate_rates, on_body, placements, relative
+from eslabon.formulas.kinematics.tree import on_body, placements, relative
 from eslabon.model import Coupling, Model
 from eslabon.numerics.scalars import casadi
 
@@ -33,7 +33,7 @@ def _coupled(m: Model, q: Any, c: Coupling) -> Any:
 
 def constraint_jacobian(m: Model, q: Any) -> Any:
     """J(q) as a CasADi matrix, a row for each scalar constraint."""
-    return casadi.mtimes(casadi.jacobian(constraint(m, q), q), coordinate_rates(m, q))
+    return equations(m, q, None, tuple(range(len(row_names(m))))).J
 
 
 class Closure(NamedTuple):
@@ -45,14 +45,22 @@ class Closure(NamedTuple):
     rate: Any
 
 
-def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...]) -> Closure:
-    """The closure equations of some of the rows; without velocities gamma is left out."""
+def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...], aligned: tuple[str, ...] = ()) -> Closure:
+    """The closure equations of some of the rows; without velocities gamma is left out. The rows of the loops `aligned`, which
+    are ball joints, are in the axes of the body that carries all such loops, and not in those of the second frame."""
+    from eslabon.formulas.kinematics.ball_loops import Ball, Outward, is_ball
     from eslabon.formulas.kinematics.loop_motion import circuits, held
 
     t = casadi.SX.sym("t")
-    timed = m.with_time(t)
+    timed, balls = m.with_time(t), {loop.name: loop for loop in m.loops if is_ball(loop)}
+    walked = circuits(m, q, v, [loop for loop in m.loops if loop.name not in balls])
+    seen = Outward(m, q, v)
     parts = [(casadi.SX(0, 1), casadi.SX(0, m.nv), casadi.SX(0, 1), casadi.SX(0, 1))]
-    parts += [held(loop.kind, walked, t) for loop, walked in zip(timed.loops, circuits(m, q, v), strict=True)]
+    for loop in timed.loops:
+        if loop.name in balls:
+            parts.append(Ball(seen, balls[loop.name]).held(loop.name in aligned))
+        else:
+            parts.append(held(loop.kind, walked[loop.name], t))
     parts += [_geared(timed, q, v, c, t) for c in timed.couplings]
     found = [casadi.vertcat(*column)[list(rows), :] for column in zip(*parts, strict=True)]
     return Closure(*(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found))

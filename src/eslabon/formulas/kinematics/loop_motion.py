@@ -35,12 +35,13 @@ class Circuit:
     path: Path
 
 
-def circuits(m: Model, q: Expression, v: Expression | None) -> list[Circuit]:
-    """The relative motion of every loop's frames; at rest without velocities."""
-    paths = [_path(m, loop) for loop in m.loops]
+def circuits(m: Model, q: Expression, v: Expression | None, loops: Sequence[Loop] | None = None) -> dict[str, Circuit]:
+    """The relative motion of the frames of loops, all if none are named; at rest without velocities."""
+    loops = m.loops if loops is None else loops
+    paths = [_path(m, loop) for loop in loops]
     passed = {joint.name: joint for path in paths for joint, _ in path}
     poses = {name: _symbolic(across(m, q, joint)) for name, joint in passed.items()}
-    return [_walked(m, q, v, loop, path, poses) for loop, path in zip(m.loops, paths, strict=True)]
+    return {loop.name: _walked(m, q, v, loop, path, poses) for loop, path in zip(loops, paths, strict=True)}
 
 
 def _path(m: Model, loop: Loop) -> Path:

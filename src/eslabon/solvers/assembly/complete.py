@@ -104,7 +104,7 @@ def _refuse_passive(m: Model, given: Prescription) -> None:
 
 def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[Any]:
     """v, a of all joints, what is left of the velocity and acceleration equations, and the least pivot (Yime, 30-36)."""
-    from eslabon.formulas.constrained.constraint_solvers import Square
+    from eslabon.formulas.linear_solvers import OrthogonalFactors
 
     fixed, free = given.velocities(m), given.free(m)
     v = casadi.SX.sym("v", m.nv)
@@ -113,7 +113,7 @@ def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[
     _, J, gamma, rate = equations(m, q, v, rows)
     A = J[:, free]
     # With open ways the least motion is sought: A A^T is invertible, not A^T A.
-    solver = Square(A.T if open_ways else A)
+    solver = OrthogonalFactors(A.T if open_ways else A)
 
     def whole(own: Any, others: Any) -> Any:
         made = casadi.SX(m.nv, 1)

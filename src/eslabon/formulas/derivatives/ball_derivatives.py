@@ -1,0 +1,112 @@
+"""Derivatives of what cut ball joints hold, from the same pass outward as their closure equations (`ball_loops`).
+
+With p the first frame's origin, of velocity nu and acceleration c, and s' the angular half of S', an axis l between the
+two frames changes, as seen from the body that carries the loops,
+
+    r   by  pi(S_l)
+    r'  by  w_l x nu + pi(S'_l)
+    r'' by  w_l x c + pi(S''_l) + 2 s'_l x nu     and with its velocity by  pi(S'_l + V_l x S_l) + 2 w_l x nu
+
+with the sign of its side. The second frame, of angular velocity w2 and acceleration s2, turns: in its rows
+
+    r' - w2 x r    and    r'' - 2 w2 x r' - s2 x r + w2 x (w2 x r)
+
+stand in place of r' and r''. Along motions that keep the loops closed this makes no difference. Of two axes, x nearer to the
+second frame, d(J^T lambda)_x / dq_y and d(J^T lambda)_y / dq_x are both -w_x . (pi(S_y) x R2 lambda). Within a joint x is
+the row on the second frame's side, and the column on the first one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from eslabon.formulas.derivatives.rnea_derivatives import Axes
+from eslabon.formulas.kinematics.ball_loops import Ball, Carried, Outward
+from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.model import Model
+from eslabon.numerics.scalars import Expression, casadi
+from eslabon.numerics.spatial import ad, cross, halves, skew
+
+
+class BallDerivatives(NamedTuple):
+    """Of one ball joint's rows, by all q and v, and of its forces: as in `LoopDerivatives`."""
+
+    speed_q: Expression
+    forces_q: Expression
+    gap_q: Expression
+    gap_v: Expression
+
+
+class Part(NamedTuple):
+    """A joint of constant S, or a part of one: its places among the velocities, and how its axes are carried."""
+
+    places: list[int]
+    axes: Axes
+
+
+def parts_of(m: Model, x: Carried, v: Expression, a: Expression) -> list[Part]:
+    """The parts of a joint from its parent on."""
+    made, V, A = [], x.V0, x.A0
+    places, first = list(range(m.nv)[m.velocities[x.joint.name]]), 0
+    for kind in x.joint.kind.in_series():
+        own, S = places[first : first + kind.nv], x.S[:, first : first + kind.nv]
+        twist = S @ v[own]
+        made.append(Part(own, Axes.carried(S, V, A, twist)))
+        V, A = V + twist, A + S @ a[own] + ad(V, twist)
+        first += kind.nv
+    return made
+
+
+class BallSensitivities:
+    """The derivatives of all ball joints of a state, whose joints are carried once."""
+
+    def __init__(self, m: Model, q: Expression, v: Expression, a: Expression) -> None:
+        self.m, self.seen = m, Outward(m, q, v, a)
+        self.parts = {name: parts_of(m, x, v, a) for name, x in self.seen.joints.items()}
+
+    def derivatives(self, ball: Ball, reaction: Expression, turning: bool, aligned: bool) -> BallDerivatives:
+        """For the forces of its three rows. Without `turning` they are right along motions that keep the loops closed;
+        `aligned` rows are in the axes of the carrying body, and so are their forces."""
+        nv, R2 = self.m.nv, ball.R2
+        speed, gap_q, gap_v = (zeros(3, nv) for _ in range(3))
+        nu, c = ball.point_motion
+        w2, s2 = halves(ball.second.V)[0], halves(ball.second.A)[0]
+        spin = skew(s2) - skew(w2) @ skew(w2)
+        order: list[tuple[Part, int, Expression]] = []
+        for x, sign in ball.joints:
+            parts = self.parts[x.joint.name]
+            for part in parts[::-1] if sign > 0 else parts:
+                y, k = part.axes, part.places
+                pi, W = sign * ball.moved(x, y.S), sign * halves(y.S)[0]
+                rate = sign * ball.moved(x, y.rate) - cross(nu, W)
+                twice = sign * halves(y.rate)[0]
+                second = sign * ball.moved(x, y.second) - cross(c, W) - cross(2 * nu, twice)
+                drift = sign * ball.moved(x, y.drift) - cross(2 * nu, W)
+                if turning:
+                    second -= cross(2 * w2, rate) + spin @ pi
+                    rate, drift = rate - cross(w2, pi), drift - cross(2 * w2, pi)
+                speed[:, k], gap_q[:, k], gap_v[:, k] = rate, second, drift
+                order.append((part, sign, casadi.vertcat(W, pi)))
+        forces = self._forces(order, reaction if aligned else R2 @ reaction)
+        if not aligned:
+            speed, gap_q, gap_v = R2.T @ speed, R2.T @ gap_q, R2.T @ gap_v
+        return BallDerivatives(speed, forces, gap_q, gap_v)
+
+    def _forces(self, order: Sequence[tuple[Part, int, Expression]], held: Expression) -> Expression:
+        """d(J^T lambda)/dq of axes from the second frame on, for the force R2 lambda that the point carries."""
+        forces = zeros(self.m.nv, self.m.nv)
+        if not order:
+            return forces
+        W, pi = halves(casadi.horzcat(*(twists for *_, twists in order)))
+        pairs = W.T @ (skew(held) @ pi)  # -w_x . (pi_y x held)
+        first = 0
+        for n, (part, sign, _) in enumerate(order):
+            own = list(range(first, first + len(part.places)))
+            first += len(own)
+            later, places = list(range(first, pi.shape[1])), [k for other, *_ in order[n + 1 :] for k in other.places]
+            within = pairs[own, own]
+            forces[part.places, part.places] = within if sign > 0 else within.T
+            forces[part.places, places] = pairs[own, later]
+            forces[places, part.places] = pairs[own, later].T
+        return forces
