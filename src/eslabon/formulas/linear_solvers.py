@@ -215,7 +215,7 @@ class OrthogonalFactors:
 
     >>> A, b = casadi.SX.sym("A", 3, 3), casadi.SX.sym("b", 3)
     >>> f = casadi.Function("f", [A, b], [OrthogonalFactors(A).solve(b)])
-    >>> f([[0, 1, 0], [0, 0, 2], [4, 0, 0]], [1, 2, 3])
+    >>> f(casadi.DM([[0, 1, 0], [0, 0, 2], [4, 0, 0]]), casadi.DM([1, 2, 3]))
     DM([0.75, 1, 1])
     """
 

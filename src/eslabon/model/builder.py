@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from eslabon.arguments import text
+from eslabon.arguments import choice, text
 from eslabon.errors import ModelError, located, shown
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.fields import triple
@@ -244,5 +244,6 @@ class Builder:
         >>> b.build().body("bar").mass
         0.8
         """
+        section = choice(section, "section", ITEMS)
         self._items[section].append(make_item(ITEMS[section], name, written))
         return self
