@@ -11,7 +11,7 @@ import numpy as np
 from eslabon.formulas.kinematics.tree import compose, on_body, placements, relative
 from eslabon.mechanism import Builder, Mechanism
 from eslabon.model import KINDS, JointKind
-from eslabon.model.fields import joint_kind, pose
+from eslabon.model.parsing import joint_kind, pose
 
 MOVING = [k for k in KINDS if k != "fixed"]
 CUTS = tuple(k for k in KINDS if k != "free")

@@ -26,8 +26,8 @@ from eslabon.formulas.kinematics.tree import chain, placements
 from eslabon.mechanism import Builder, Mechanism
 from eslabon.model import KINDS, JointKind
 from eslabon.model.configuration import integrate
-from eslabon.model.fields import joint_kind
 from eslabon.model.parameter_expressions import parameter
+from eslabon.model.parsing import joint_kind
 from eslabon.numerics.rotations import rotation_from_rpy
 from random_mechanisms import CUTS, add_loop, allowed
 

@@ -155,7 +155,7 @@ def close(b: es.Builder, home: np.ndarray, cut: Any, first_body: str, at: Any) -
 
 def planar_loops() -> Iterator[Drawing]:
     """Single loops in a plane, which may be any plane: three to five bodies, hinges and sliders."""
-    from eslabon.model.fields import joint_kind
+    from eslabon.model.parsing import joint_kind
     from random_mechanisms import random_rotation
 
     for k in range(14):
@@ -199,7 +199,7 @@ def planar_loops() -> Iterator[Drawing]:
 
 def spherical_loops() -> Iterator[Drawing]:
     """Hinges whose axes meet in a point."""
-    from eslabon.model.fields import joint_kind
+    from eslabon.model.parsing import joint_kind
     from random_mechanisms import random_inertia, random_rotation
 
     for k in range(3):
@@ -221,7 +221,7 @@ def spherical_loops() -> Iterator[Drawing]:
 
 def spatial_loops() -> Iterator[Drawing]:
     """Loops in space with seven or more degrees of freedom in their joints."""
-    from eslabon.model.fields import joint_kind
+    from eslabon.model.parsing import joint_kind
     from random_mechanisms import random_builder, random_coordinates, random_kind, random_pose
 
     for k, (kinds, cut) in enumerate(SPATIAL_LOOPS):

@@ -157,7 +157,7 @@ MISTAKES = {
     "duplicate": (FOUR_BAR + "\n[bodies]\n", "not valid TOML"),
     "deep": ("name = 'x'\ngravity = " + "[" * 5000, "TOML|nested"),
     "frame pose": (FOUR_BAR.replace("rpy_deg = [0, 0, 90]", "rpy_deg = [0, 0]"), "rpy needs 3 numbers"),
-    "pose and rpy": (FOUR_BAR.replace('at = ["L2", 0, 0], rpy_deg = [0, 0, 90]', "at = [[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]], rpy = [0,0,0]"), "4x4 pose and rpy"),
+    "pose and rpy": (FOUR_BAR.replace('at = ["L2", 0, 0], rpy_deg = [0, 0, 90]', "at = [[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]], rpy = [0,0,0]"), "rpy stands beside a whole pose; keep one"),
     "dh links": ("name = 'x'\ndh = {links = 3}", "dh.links is a list"),
     "dh key": ("name = 'x'\n[[dh.links]]\nalfa = 3", "has the unknown key 'alfa'; did you mean 'alpha'?"),
     "dh convention": ("name = 'x'\n[dh]\nconvention = 'other'\nlinks = [{}]", "'standard' or 'modified'"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import eslabon as es
 from eslabon.model import KINDS, configuration
-from eslabon.model.fields import joint_kind
+from eslabon.model.parsing import joint_kind
 from eslabon.numerics.rigid_motions import hat
 from random_mechanisms import random_kind, random_tree
 from randomness import examples, seeded, seeds

@@ -5,8 +5,8 @@ import numpy as np
 
 from batches import each
 from eslabon.model.constraints import perpendicular
-from eslabon.model.fields import joint_kind
 from eslabon.model.joints import KINDS
+from eslabon.model.parsing import joint_kind
 from eslabon.numerics.quaternions import unit_axis
 from eslabon.numerics.rotations import rotation_about
 from random_mechanisms import MOVING, random_kind

@@ -67,7 +67,7 @@ def test_a_pose_in_its_three_forms():
 
 @pytest.mark.parametrize("pitch", [np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, np.pi / 2 - 1e-5])
 def test_a_matrix_pose_keeps_its_rotation_at_the_singular_pitch(pitch):
-    from eslabon.model.fields import pose
+    from eslabon.model.parsing import pose
 
     T = np.eye(4)
     T[:3, :3] = es.model.Pose(rpy=(0.7, pitch, -0.4)).rotation()

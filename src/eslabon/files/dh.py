@@ -14,8 +14,8 @@ from typing import Any
 from eslabon.arguments import flag, known_words, mapping
 from eslabon.errors import ModelError, shown
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
-from eslabon.model.fields import listed, pose, six_moments, triple
 from eslabon.model.parameter_expressions import number
+from eslabon.model.parsing import listed, pose, six_moments, triple
 from eslabon.model.poses import ORIGIN, compose, seen_from
 
 COLUMNS = ("theta", "d", "a", "alpha")
@@ -72,7 +72,7 @@ def add_dh(
         at = compose(before, compose(ahead, turn))
         beyond = Pose((a, 0.0, 0.0 if slides else d), (alpha, 0.0, 0.0)) if standard else Pose()
         com, moments = (
-            triple(row.get("com", ORIGIN), f"row {k} of the table: com"),
+            triple(row.get("com", ORIGIN), f"row {k} of the table: com", "m"),
             six_moments(row.get("inertia"), f"row {k} of the table: inertia"),
         )
         seen = seen_from(beyond, Body(link, com=com, inertia=moments))

@@ -38,7 +38,7 @@ from eslabon import model
 from eslabon.errors import MissingDependencyError, ModelWarning, ReadError, depth_of_user
 from eslabon.files.mjcf_geoms import Geoms
 from eslabon.model import GROUND, Builder, Description
-from eslabon.model.fields import joint_kind
+from eslabon.model.parsing import joint_kind
 from eslabon.numerics.rigid_motions import pose
 from eslabon.numerics.rotations import rotation_from_quaternion
 

@@ -20,8 +20,9 @@ from eslabon.errors import ReadError, located, shown
 from eslabon.files.dh import add_dh, in_radians
 from eslabon.files.findings import Findings, toml_lines
 from eslabon.model import Builder, Description
+from eslabon.model.fields import Side
 from eslabon.model.items import ITEMS
-from eslabon.model.schema import keys_in_degrees, keys_of, required_keys
+from eslabon.model.schema import keys_in_degrees, keys_of, required_keys, specs_of
 
 TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
 
@@ -127,10 +128,10 @@ def _written(section: str, name: str, entry: Any) -> dict[str, Any]:
         if key not in table:
             raise ReadError(f"{what} needs the key '{key}'.")
     table = in_radians(table, table.get("kind", "revolute"), what)
-    for side in ("first", "second"):
-        if side in table:
-            with located(side):
-                table[side] = _end(table[side], f"{what}.{side}", point=section == "springs")
+    for key, spec in specs_of(item).items():
+        if isinstance(spec, Side) and key in table:
+            with located(key):
+                table[key] = _end(table[key], f"{what}.{key}", spec.point)
     return table
 
 

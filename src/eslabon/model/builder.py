@@ -8,12 +8,12 @@ from typing import Any, Self
 from eslabon.arguments import choice, text
 from eslabon.errors import ModelError, located, shown
 from eslabon.model.constraints import ClosureKind
-from eslabon.model.fields import triple
 from eslabon.model.items import ITEMS, Coupling, Description
 from eslabon.model.joints import JointKind
 from eslabon.model.model import Model
 from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import Number, ParameterExpression, check_parameter_name, parameter
+from eslabon.model.parsing import triple
 from eslabon.model.poses import ORIGIN
 from eslabon.model.schema import check_name, make_item
 
@@ -57,7 +57,7 @@ class Builder:
             check_parameter_name(name)
             if name in self._parameters:
                 raise ModelError(f"parameter '{name}' is given twice; names are unique.")
-            self._parameters[name] = number_with_unit(value, f"parameter '{name}'", None)
+            self._parameters[name] = number_with_unit(value, f"parameter '{name}'")
         return parameter(name)
 
     def body(self, name: str, mass: Any = 0.0, com: Sequence[Any] = ORIGIN, inertia: Any = None) -> Self:

@@ -13,11 +13,12 @@ import numpy as np
 
 from eslabon.arguments import known_words, mapping, names, text
 from eslabon.errors import ModelError, shown, suggest
-from eslabon.model.fields import coordinates_of, listed, six_moments, triple
 from eslabon.model.items import GROUND, ITEMS, Body, Description, Frame, Joint, Mode, Shape
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
-from eslabon.model.parameter_expressions import ParameterExpression, leaves, number, renamed
+from eslabon.model.numbers_with_units import number_with_unit
+from eslabon.model.parameter_expressions import ParameterExpression, leaves, renamed
+from eslabon.model.parsing import coordinates_of, listed, six_moments, triple
 from eslabon.model.poses import ORIGIN, Pose, compose, seen_from, welded
 from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item, specs_of
 from eslabon.numerics.rotations import rpy_from_rotation
@@ -90,7 +91,7 @@ def with_actuated(m: Model, joints: Collection[str]) -> Description:
 
 
 def with_gravity(m: Model, gravity: Any) -> Description:
-    return replace(m.description, gravity=triple(gravity, "gravity"))
+    return replace(m.description, gravity=triple(gravity, "gravity", "m/s²"))
 
 
 def with_payload(m: Model, frame: str, mass: Any, com: Any = ORIGIN, inertia: Any = None) -> Description:
@@ -101,7 +102,12 @@ def with_payload(m: Model, frame: str, mass: Any, com: Any = ORIGIN, inertia: An
             f"the frame '{frame}' is fixed to the ground, where a payload weighs on nothing; name another."
         )
     what = f"the payload on '{frame}'"
-    load = Body(place.body, number(mass, f"{what}: mass"), triple(com, f"{what}: com"), six_moments(inertia, what))
+    load = Body(
+        place.body,
+        number_with_unit(mass, f"{what}: mass", "kg"),
+        triple(com, f"{what}: com", "m"),
+        six_moments(inertia, what),
+    )
     if isinstance(load.mass, float) and load.mass < 0:
         raise ModelError(f"{what}: the mass is {load.mass:g}; it cannot be negative.")
     heavier = (welded(b, seen_from(place.at, load)) if b.name == place.body else b for b in d.bodies)
@@ -229,7 +235,7 @@ def _rigid(j: Joint, q: tuple[float, ...]) -> Joint:
     if any(isinstance(x, ParameterExpression) for x in leaves(j.kind)):
         raise ModelError(f"joint '{j.name}' has an axis or pitch made of parameters; lock it with plain numbers there.")
     R, p = j.kind.transform(np.array(q))
-    outer = Pose(triple(p, j.name), triple(rpy_from_rotation(R), j.name))
+    outer = Pose(triple(p, j.name, "m"), triple(rpy_from_rotation(R), j.name, "rad"))
     return Joint(j.name, Fixed(), j.parent, j.child, compose(j.at, outer))
 
 

@@ -11,28 +11,40 @@ The Builder, TOML in and out, free numbers, checks, changes of a model and table
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import PurePath
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import choice, known_words, text, unmasked
-from eslabon.errors import ModelError, ReadError, RotationError, located, shown
+from eslabon.arguments import choice, known_words, text
+from eslabon.errors import ModelError, shown
 from eslabon.model.closures import CLOSURES
-from eslabon.model.constraints import ClosureKind
-from eslabon.model.joints import KINDS, JointKind
+from eslabon.model.joints import KINDS
 from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import Number, ParameterExpression
-from eslabon.model.poses import ORIGIN, End, Pose, Triple, compose
-from eslabon.numerics.rigid_motions import check_pose
-from eslabon.numerics.rotations import rpy_from_rotation
+from eslabon.model.parsing import (
+    AXIS_NAMES,
+    KIND_UNITS,
+    NUMBERS,
+    closure_kind,
+    coordinates_of,
+    counted,
+    is_one,
+    joint_kind,
+    listed,
+    pose,
+    six_moments,
+    triple,
+)
+from eslabon.model.poses import ORIGIN, End, Pose, compose
 
 XYZ, ANGLES, SIX = "xyz", ("roll", "pitch", "yaw"), ("xx", "yy", "zz", "xy", "xz", "yz")
 Steps = tuple[str | int, ...]  # the way to a number: names of fields and places in tuples
 Found = Iterator[tuple[str, Steps, str]]  # what a number is called in its item, the way to it, its unit
 NewNames = Mapping[str, Mapping[str, str]]  # by kind of item, new names for old ones
+OF_COORDINATES = ("rad", "m", "")  # units of a coordinate of some joint; quaternions have none
 SPEC = "spec"  # in the metadata of a dataclass field
 
 
@@ -101,25 +113,29 @@ def declared(spec: Spec, default: Any = MISSING) -> Any:
 
 @dataclass(frozen=True)
 class Quantity(Spec):
-    """One number in a unit; None where what it stands for tells it."""
+    """One number in a unit, or in one of several that belong to different joints."""
 
-    unit: str | None
+    units: tuple[str, ...]
     minimum: float | None = None
     angle: bool = False  # whether it may be written in degrees, name_deg
 
+    @property
+    def unit(self) -> str:
+        return self.units[0] if len(self.units) == 1 else ""
+
     def parse(self, value: Any, name: str, context: Context) -> Any:
-        return number_with_unit(value, f"{context.what}: {name}", self.unit)
+        return number_with_unit(value, f"{context.what}: {name}", *self.units)
 
     def numbers(self, name: str, item: Any) -> Found:
-        yield name, (name,), self.unit or ""
+        yield name, (name,), self.unit
 
     def bounded(self, value: Any) -> Iterator[Any]:
         if self.minimum is not None:
             yield value
 
 
-def quantity(unit: str | None, minimum: float | None = None, default: Any = 0.0, angle: bool = False) -> Any:
-    return declared(Quantity(unit, minimum, angle), default)
+def quantity(*units: str, minimum: float | None = None, default: Any = 0.0, angle: bool = False) -> Any:
+    return declared(Quantity(units, minimum, angle), default)
 
 
 @dataclass(frozen=True)
@@ -168,6 +184,7 @@ class PerVelocity(Spec):
     minimum: float | None = None
     unsaid: float | None = None
     beside: str = ""
+    geared: str = ""  # the unit where the joint has a gear ratio, if it is another one then
     of_coordinates: bool = False  # it makes sense only where velocities are rates of coordinates
     angle: bool = False
 
@@ -180,12 +197,14 @@ class PerVelocity(Spec):
         if is_one(value):
             value = [value] * kind.nv
         entries = counted(value, kind.nv, what)
-        units = [self.unit(velocity.unit == "rad/s") for velocity in kind.velocities]
-        return tuple(number_with_unit(x, what, unit) for x, unit in zip(entries, units, strict=True))
+        units = [
+            (self.unit(velocity.unit == "rad/s"), *([self.geared] * bool(self.geared))) for velocity in kind.velocities
+        ]
+        return tuple(number_with_unit(x, what, *own) for x, own in zip(entries, units, strict=True))
 
     def unit(self, turns: bool, item: Any = None) -> str:
-        if self.turning == "kg m²" and getattr(item, "gear_ratio", None) is not None:
-            return "kg m²"  # of a rotor, whatever the joint does
+        if self.geared and item is not None and item.gear_ratio is not None:
+            return self.geared
         return self.turning if turns else self.sliding
 
     def numbers(self, name: str, item: Any) -> Found:
@@ -267,13 +286,14 @@ class Placement(Spec):
         return ("rpy",)
 
     def given(self, written: Mapping[str, Any], name: str) -> Any:
-        return with_angles(written)
+        found = {key: written[key] for key in self.keys if written.get(key) is not None}
+        return found or None
 
     def place(self, name: str) -> tuple[str, ...]:
         return ()
 
     def parse(self, value: Any, name: str, context: Context) -> Any:
-        return pose(value, context.what)
+        return pose(value.get("at"), context.what, value.get("rpy"))
 
     def numbers(self, name: str, item: Any) -> Found:
         return pose_numbers(name, (name,))
@@ -292,7 +312,7 @@ class Side(Spec):
         what = f"{context.what}: {name}"
         body = text(value["body"], f"{what} body")
         if not self.point:
-            return End(body, pose(with_angles(value), what))
+            return End(body, pose(value.get("at"), what, value.get("rpy")))
         at = value.get("at")
         return End(body, Pose() if at is None else Pose(triple(at, what, "m")))
 
@@ -357,7 +377,8 @@ class Coordinates(Spec):
         placed = []
         for joint, given in value.items():
             entries = [given] if (several := listed(given)) is None else several
-            placed.append((text(joint, f"{what}: joint"), tuple(number_with_unit(x, what, None) for x in entries)))
+            numbers = tuple(number_with_unit(x, what, *OF_COORDINATES) for x in entries)
+            placed.append((text(joint, f"{what}: joint"), numbers))
         return tuple(placed)
 
     def references(self, value: Any) -> Iterator[tuple[str, str]]:
@@ -371,20 +392,6 @@ class Coordinates(Spec):
 
 
 # -- kinds of joints and constraints ----------------------------------------------------------------------------------
-
-KIND_UNITS = {"pitch": "m/rad", "length": "m", "angle": "rad", "offset": "m"}
-NUMBERS = {
-    "pitch": "its pitch, in metres a radian",
-    "length": "its length, in metres",
-    "angle": "its angle, in radians",
-    "offset": "its offset, in metres",
-}
-NAMED_AXES: dict[str, Triple] = {
-    f"{sign}{letter}": tuple((-1.0 if sign == "-" else 1.0) * (k == i) + 0.0 for k in range(3))  # type: ignore[misc]
-    for sign in ("", "+", "-")
-    for i, letter in enumerate("xyz")
-}
-AXIS_NAMES = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
 
 
 @dataclass(frozen=True)
@@ -430,69 +437,6 @@ class Kind(Spec):
         if axes:
             made["axis"] = axes if len(axes) > 1 else axes[0]
         return made | {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.name in NUMBERS}
-
-
-def joint_kind(kind: Any, axis: Any, pitch: Any, what: str) -> JointKind:
-    """A kind of joint from its name, axis and pitch."""
-    if isinstance(kind, str) and kind in CLOSURES:
-        raise ModelError(f"{what}: {kind} is a constraint and carries no body; make it a loop.")
-    return closure_kind(kind, KINDS, axis, {"pitch": pitch}, what)  # type: ignore[return-value]
-
-
-def closure_kind(
-    kind: Any, kinds: Mapping[str, type[ClosureKind]], axis: Any, data: Mapping[str, Any], what: str
-) -> ClosureKind:
-    """A kind from its name, its axes, and the numbers that kinds may have besides."""
-    if isinstance(kind, ClosureKind):
-        if axis is not None or any(value is not None for value in data.values()):
-            raise ModelError(f"{what}: its kind has its numbers already; leave them out, or give the kind by its name.")
-        return kind
-    with located("kind"):
-        known_words([kind], kinds, f"{what}: there is no joint kind")
-    chosen = kinds[kind]
-    known = {f.name: f.default for f in fields(chosen)}
-    made: dict[str, Any] = {}
-    for key, value in data.items():
-        with located(key):
-            if value is not None and key not in known:
-                owners = " or ".join(name for name, other in kinds.items() if key in {f.name for f in fields(other)})
-                raise ModelError(f"{what}: a {kind} joint has no {key}; leave it out or make the kind {owners}.")
-            if value is None and known.pop(key, None) == 0.0 and key != "offset":
-                raise ModelError(f"{what}: a {kind} joint needs {NUMBERS[key]}.")
-            known.pop(key, None)
-            if value is not None:
-                made[key] = number_with_unit(value, f"{what}: {key}", KIND_UNITS[key])
-    with located("axis"):
-        if axis is not None:
-            made.update(zip(known, _axes(axis, kind, len(known), what), strict=True))
-        if not chosen.axes_from_parameters and any(isinstance(x, ParameterExpression) for x in made.get("axis", ())):
-            raise ModelError(
-                f"{what}: the axis of a {kind} joint must be plain numbers, since its plane's directions follow from it."
-            )
-    return chosen(**made)
-
-
-def _axes(axis: Any, kind: str, count: int, what: str) -> list[Triple]:
-    """As many directions as the kind has axes."""
-    if not count:
-        raise ModelError(f"{what}: a {kind} joint has no axis; leave it out.")
-    if count == 1:
-        return [an_axis(axis, what)]
-    axes = listed(axis)
-    if axes is None or len(axes) != count:
-        raise ModelError(f"{what}: a {kind} joint has two axes, as in axis=('z', 'y'); it was given {shown(axis)}.")
-    return [an_axis(x, what) for x in axes]
-
-
-def an_axis(axis: Any, what: str) -> Triple:
-    """A direction from a letter or three numbers."""
-    if isinstance(axis, str):
-        if axis.lower() not in NAMED_AXES:
-            raise ModelError(
-                f"{what}: the axis {shown(axis)} is not known; write 'x', 'y', 'z', '-x', '-y', '-z' or three numbers."
-            )
-        return NAMED_AXES[axis.lower()]
-    return triple(axis, f"{what}: axis", "")
 
 
 # -- looks ------------------------------------------------------------------------------------------------------------
@@ -568,115 +512,6 @@ class MeshFile(Spec):
         if str(value) and kind != "mesh":
             raise ModelError(f"{what}: a {kind} has no file; leave it out, or make the kind mesh.")
         return str(value)
-
-
-# -- reading ----------------------------------------------------------------------------------------------------------
-
-
-def is_one(value: Any) -> bool:
-    """Whether it is a single number, as a person writes it."""
-    return isinstance(value, str | int | float | ParameterExpression | np.number)
-
-
-def listed(values: Any) -> list[Any] | None:
-    """The entries of a sequence in their order; None for what is not one."""
-    unmasked(values, "one of the values")
-    if isinstance(values, str | bytes | bytearray | Mapping | Set):
-        return None
-    try:
-        return list(values)
-    except TypeError:
-        return None
-
-
-def counted(values: Any, count: int, what: str) -> list[Any]:
-    """So many entries of a sequence, or one where one is wanted."""
-    entries = [values] if is_one(values) and count == 1 else listed(values)
-    if entries is None:
-        raise ModelError(f"{what} needs {count} number{'s' * (count != 1)}; it is {shown(values)}.")
-    if len(entries) != count:
-        raise ModelError(f"{what} needs {count} number{'s' * (count != 1)} and has {len(entries)}.")
-    return entries
-
-
-def triple(values: Any, what: str, unit: str | None = None) -> Triple:
-    """Three numbers."""
-    return tuple(number_with_unit(x, what, unit) for x in counted(values, 3, what))  # type: ignore[return-value]
-
-
-def coordinates_of(kind: JointKind, values: Any, what: str) -> tuple[Number, ...]:
-    """A number for each coordinate of a kind of joint."""
-    units = [c.unit for c in kind.coordinates]
-    return tuple(number_with_unit(x, what, unit) for x, unit in zip(counted(values, kind.nq, what), units, strict=True))
-
-
-def with_angles(written: Mapping[str, Any]) -> Any:
-    """A pose as it is written under `at` and `rpy`."""
-    at, rpy = written.get("at"), written.get("rpy")
-    if rpy is None:
-        return at
-    if isinstance(at, list) and len(at) == 4:
-        raise ReadError("there is a 4x4 pose and rpy; keep one.")
-    return (ORIGIN if at is None else at, rpy)
-
-
-def pose(at: Any, what: str) -> Pose:
-    """A pose from xyz, (xyz, rpy), a 4x4 homogeneous matrix, a Pose, or nothing."""
-    if at is None or isinstance(at, Pose):
-        return at or Pose()
-    entries = listed(at) or []
-    rows = [row for row in map(listed, entries) if row is not None]
-    if len(rows) == 4 == len(entries) and all(len(row) == 4 for row in rows):
-        return _pose_of_matrix(rows, what)
-    with located("at"):
-        if len(rows) == 2 == len(entries):
-            position = triple(rows[0], f"{what}: xyz", "m")
-        elif len(entries) == 3 and not rows:
-            return Pose(triple(entries, f"{what}: xyz", "m"))
-        else:
-            raise ModelError(f"{what}: a pose is xyz, (xyz, rpy) or a 4x4 matrix; it was given {shown(at)}.")
-    with located("rpy"):
-        return Pose(position, triple(rows[1], f"{what}: rpy", "rad"))
-
-
-def _pose_of_matrix(at: Any, what: str) -> Pose:
-    try:
-        T = np.array(at, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what}: a 4x4 pose must be plain numbers; give (xyz, rpy) to use parameters.") from None
-    try:
-        check_pose(T)
-    except RotationError as error:
-        raise ModelError(f"{what}: the 4x4 pose: {error}") from None
-    return Pose(triple(T[:3, 3], what), triple(rpy_from_rotation(T[:3, :3]), what))
-
-
-def six_moments(inertia: Any, what: str) -> tuple[Number, ...]:
-    """(Ixx, Iyy, Izz, Ixy, Ixz, Iyz) from the diagonal, from those six, or from a symmetric 3x3 matrix."""
-    if inertia is None:
-        return (0.0,) * 6
-    entries = listed(inertia)
-    if entries is None:
-        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {shown(inertia)}.")
-    if len(entries) == 3 and all(listed(row) is not None for row in entries):
-        return _moments_of_matrix([triple(row, what, "kg m²") for row in entries], what)
-    if len(entries) not in (3, 6):
-        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it has {len(entries)} entries.")
-    return tuple(number_with_unit(x, what, "kg m²") for x in entries) + (0.0,) * (6 - len(entries))
-
-
-def _moments_of_matrix(I: list[Triple], what: str) -> tuple[Number, ...]:
-    size = max((abs(x) for row in I for x in row if isinstance(x, float)), default=0.0)
-    products = []
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        upper, lower = I[i][j], I[j][i]
-        plain = isinstance(upper, float) and isinstance(lower, float)
-        if (plain and abs(upper - lower) > 1e-6 * size) or (not plain and upper != lower):
-            raise ModelError(
-                f"{what} is not symmetric: entry ({i + 1},{j + 1}) is {upper} and ({j + 1},{i + 1}) is {lower}."
-            )
-        products.append((upper + lower) / 2 if plain else upper)
-    return (I[0][0], I[1][1], I[2][2], *products)
 
 
 # -- walking and writing ----------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class Joint(Item, section="joints", word="joint", room="joint or loop", stands=(
     coulomb: Values | None = per_velocity("N m", "N", minimum=0.0, unsaid=0.0)
     stiffness: Values | None = per_velocity("N m/rad", "N/m", minimum=0.0, unsaid=0.0, of_coordinates=True)
     rest: Values | None = per_velocity("rad", "m", unsaid=0.0, beside="stiffness", of_coordinates=True, angle=True)
-    motor_inertia: Values | None = per_velocity("kg m²", "kg", minimum=0.0, unsaid=0.0)
+    motor_inertia: Values | None = per_velocity("kg m²", "kg", minimum=0.0, unsaid=0.0, geared="kg m²")
     gear_ratio: Values | None = per_velocity("", "rad/m", unsaid=1.0, beside="motor_inertia")
 
     @property
@@ -120,8 +120,8 @@ class Coupling(Item, section="couplings", word="coupling", room="joint or loop")
     name: str
     joint: str = reference("joint")
     source: str | None = reference("joint", None)
-    ratio: Number = quantity(None, default=1.0)
-    offset: Number = quantity(None, angle=True)
+    ratio: Number = quantity("", "m/rad", "rad/m", default=1.0)
+    offset: Number = quantity("rad", "m", angle=True)
 
 
 @displayed

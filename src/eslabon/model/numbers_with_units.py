@@ -13,14 +13,12 @@ from eslabon.model.units import unit_of
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _ONE = re.compile(rf"(?P<value>{NUMBER})\s*(?P<unit>.*)")
 _RANGE = re.compile(rf"(?P<low>{NUMBER})\s*(?P<first>[^\d.+-]*?)\s*\.\.\s*(?P<high>{NUMBER})\s*(?P<unit>.*)")
-
-
 _WITH_UNIT = re.compile(rf"\s*(?P<value>{NUMBER})\s*(?P<unit>[A-Za-zµμ°].*)")
 
 
-def number_with_unit(written: Any, what: str, unit: str | None) -> Number:
-    """A number of a model as `number` reads it, or a text of a number and a unit that fits; `unit` is None where nothing
-    tells which would.
+def number_with_unit(written: Any, what: str, *units: str) -> Number:
+    """A number of a model as `number` reads it, or a text of a number and a unit. That must fit one of the units; where there
+    are none, as for a parameter, any will do.
 
     >>> number_with_unit("80 mm", "a length", "m"), number_with_unit("80*L", "a length", "m")
     (0.08, ParameterExpression('80*L'))
@@ -32,10 +30,9 @@ def number_with_unit(written: Any, what: str, unit: str | None) -> Number:
         given = unit_of(found["unit"])
     except ModelError:
         return number(written, what)  # it is no expression either, and its parser says why
-    if unit is not None and not given.fits(unit_of(unit)):
-        raise ModelError(
-            f"{what} is in {found['unit'].strip()}; it is to be {f'in {unit}' if unit else 'a mere number'}."
-        )
+    if units and not any(given.fits(unit_of(unit)) for unit in units):
+        known = " or ".join(f"in {unit}" if unit else "a mere number" for unit in units)
+        raise ModelError(f"{what} is in {found['unit'].strip()}; it is to be {known}.")
     return number(float(found["value"]) * given.factor, what)
 
 

@@ -11,8 +11,6 @@ from typing import Any
 from eslabon.model import Coupling, Model, ParameterExpression, Pose
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.fields import (
-    AXIS_NAMES,
-    KIND_UNITS,
     Coordinates,
     Intervals,
     Kind,
@@ -27,6 +25,7 @@ from eslabon.model.fields import (
     Vector,
 )
 from eslabon.model.items import ITEMS
+from eslabon.model.parsing import AXIS_NAMES, KIND_UNITS
 from eslabon.model.schema import specs_of
 from eslabon.sheets import Sheet, shown
 

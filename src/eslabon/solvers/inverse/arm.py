@@ -16,8 +16,8 @@ from eslabon.errors import InverseKinematicsError, ModelError
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.kinematics.tree import chain
 from eslabon.formulas.quantities import quantity
-from eslabon.model.fields import an_axis
 from eslabon.model.memory import per_model
+from eslabon.model.parsing import an_axis
 from eslabon.solvers.inverse.search_formulas import MISSED, NEAR_SOLUTION, SEARCH_STEPS, moving_velocities
 from eslabon.solvers.inverse.tasks import Points, Task, WholePose
 from eslabon.solvers.ranges import Ranges, reach

@@ -194,7 +194,7 @@ def _times(path: Any, times: Any) -> Floats:
 
 def _target(m: Model, frame: str, pose: Floats, part: str, axis: Any) -> Target:
     if part == "axis":
-        from eslabon.model.fields import an_axis
+        from eslabon.model.parsing import an_axis
 
         own = np.array(an_axis(axis, "axis"), dtype=float)
         return Target(frame, position=pose[:, :3, 3], axis={tuple(own): pose[:, :3, :3] @ (own / np.linalg.norm(own))})

@@ -15,7 +15,7 @@ from eslabon.errors import InputError, ModelError, RotationError, shown
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.constraints import perpendicular
-from eslabon.model.fields import an_axis
+from eslabon.model.parsing import an_axis
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.ranges import reach as reach_of
