@@ -117,7 +117,9 @@ def add_body(draw: st.DrawFn, b: Builder, kind: JointKind, parent: str, at: Any,
     k, (xyz, rpy), (mass, com, moments) = len(b._items["bodies"]), at, draw(solids(light))
     more: dict[str, Any] = {}
     if acting and kind.nv and draw(st.integers(0, 3)) == 3:
-        more = {"motor_inertia": 1e-2, "gear_ratio": 3.0} | ({"stiffness": 4.0, "rest": 0.2} if kind.plain else {})
+        more = {"motor_inertia": 1e-2, "gear_ratio": 3.0} | (
+            {} if kind.has_quaternion else {"stiffness": 4.0, "rest": 0.2}
+        )
     b.body(f"body{k}", mass * density, com, tuple(x * density for x in moments))
     b.joint(f"joint{k}", kind, parent, f"body{k}", (tuple(x * size for x in xyz), rpy), **more)
     return f"body{k}"

@@ -338,14 +338,14 @@ def under_forces(name: str) -> Callable[[MechanismCase], Any]:
 
 
 DATA = (
-    Call("outline", "name gravity parameters inertial_parameters", lambda c: outline(c.m)),
+    Call("outline", "name gravity parameters values inertial_parameters", lambda c: outline(c.m)),
     Call("structure",
         "nq nv nu closed rheonomic joints bodies loops couplings frames springs wrenches shapes "
         "actuated actuated_coordinates actuated_velocities coordinates velocities parents "
-        "body_places carriers plain modes",
+        "body_places carriers nominal modes",
         lambda c: {
             "sizes": (c.m.nq, c.m.nv, c.m.nu), "closed": c.m.closed, "rheonomic": c.m.rheonomic,
-            "plain": c.m.plain == c.m,
+            "plain": c.m.nominal == c.m,
             "joints": [(j.name, repr(j.kind), j.parent, j.child) for j in c.m.joints],
             "bodies": [(b.name, float(b.mass)) for b in c.m.bodies],
             "loops": [(x.name, repr(x.kind)) for x in c.m.loops],
@@ -360,7 +360,7 @@ DATA = (
             "modes": dict(c.m.modes),
         }),
     Call("note", "note", lambda c: c.m.note),
-    Call("suspicions", "suspicions warn", lambda c: list(c.m.suspicions)),
+    Call("suspicions", "plausibility_warnings warn", lambda c: list(c.m.plausibility_warnings)),
     Call("dof", "dof", lambda c: c.m.dof),
     Call("home", "home", lambda c: c.m.home()),
     Call("neutral", "neutral", lambda c: c.m.neutral()),

@@ -35,7 +35,7 @@ EXCEPTIONS: dict[str, str] = {
     "identification.read_recording": "it reads a CSV file into the arrays that `identify` takes",
     "BondGraph.of": "it makes a graph of its description, as `load` does",
     "BondGraph.flat": "what `bonds` and `elements` are made of",
-    "BondGraph.plain": "the graph without symbols",
+    "BondGraph.nominal": "the graph without symbols",
     "BondGraph.with_symbols": "for expressions inside of formulas",
     "BondGraph.check_parameters": "for formulas; `with_parameters` refuses in its words",
     "BondGraph.ports": "names inside of `bonds`",

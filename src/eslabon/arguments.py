@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from eslabon.errors import EslabonError, InputError, ModelError, ReadError, shown, suggest
+from eslabon.errors import EslabonError, InputError, ModelError, ReadError, format_value, suggest
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 T = TypeVar("T")
@@ -81,7 +81,7 @@ def number(value: Any, name: str) -> float:
     """
     array = finite(value, name)
     if array.ndim:
-        raise InputError(f"{name} is one number; it is {shown(value)}.")
+        raise InputError(f"{name} is one number; it is {format_value(value)}.")
     return float(array)
 
 
@@ -108,9 +108,9 @@ MOST_SEED = 2**128 - 1
 def count(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     """A whole number, not less than the least."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} is a whole number, at least {least}; it is {shown(value)}.")
+        raise InputError(f"{name} is a whole number, at least {least}; it is {format_value(value)}.")
     if value > most:
-        raise InputError(f"{name} is a whole number, at most {most:g}; it is {shown(value)}.")
+        raise InputError(f"{name} is a whole number, at most {most:g}; it is {format_value(value)}.")
     return int(value)
 
 
@@ -123,14 +123,16 @@ def positive(value: Any, name: str, zero: bool = False, infinite: bool = False) 
     except OverflowError:  # an integer beyond all floats
         number = np.inf
     if isinstance(value, bool) or not (number >= 0 if zero else number > 0) or not (infinite or number < np.inf):
-        raise InputError(f"{name} is a number {'not less' if zero else 'greater'} than zero; it is {shown(value)}.")
+        raise InputError(
+            f"{name} is a number {'not less' if zero else 'greater'} than zero; it is {format_value(value)}."
+        )
     return number
 
 
 def flag(value: Any, name: str) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} is True or False; it is {shown(value)}.")
+        raise InputError(f"{name} is True or False; it is {format_value(value)}.")
     return bool(value)
 
 
@@ -147,13 +149,13 @@ def choice(value: Any, name: str, known: Iterable[str]) -> str:
         return value
     listed = " or ".join([", ".join(map(repr, words[:-1])), repr(words[-1])]) if len(words) > 1 else repr(words[0])
     hint = suggest(value, words, ".") if isinstance(value, str) else "."
-    raise ModelError(f"{name} is {listed}; it is {shown(value)}{hint}")
+    raise ModelError(f"{name} is {listed}; it is {format_value(value)}{hint}")
 
 
 def text(value: Any, name: str) -> str:
     """A text."""
     if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):  # half a character
-        raise ModelError(f"{name} is a text; it is {shown(value)}.")
+        raise ModelError(f"{name} is a text; it is {format_value(value)}.")
     return value
 
 
@@ -162,7 +164,7 @@ def names(value: Any, name: str) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list | tuple | Set | Mapping) or not all(isinstance(x, str) for x in value):
-        raise ModelError(f"{name} are names, as in {name}=('a', 'b'); it is {shown(value)}.")
+        raise ModelError(f"{name} are names, as in {name}=('a', 'b'); it is {format_value(value)}.")
     return tuple(value)
 
 
@@ -171,7 +173,7 @@ def mapping(value: Any, name: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
-        raise ModelError(f"{name} gives values by name, as in {name}={{'name': value}}; it is {shown(value)}.")
+        raise ModelError(f"{name} gives values by name, as in {name}={{'name': value}}; it is {format_value(value)}.")
     return value
 
 
@@ -184,7 +186,7 @@ def file_path(value: Any, name: str = "path") -> Path:
     eslabon.errors.ReadError: path is the path of a file, a text; it is 5.
     """
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
-        raise ReadError(f"{name} is the path of a file, a text; it is {shown(value)}.")
+        raise ReadError(f"{name} is the path of a file, a text; it is {format_value(value)}.")
     return Path(value)
 
 
@@ -197,7 +199,7 @@ def instance(value: Any, name: str, kind: type[T], noun: str) -> T:
     eslabon.errors.ModelError: law is a path; it is 5.
     """
     if not isinstance(value, kind):
-        raise ModelError(f"{name} is {noun}; it is {shown(value)}.")
+        raise ModelError(f"{name} is {noun}; it is {format_value(value)}.")
     return value
 
 
@@ -214,7 +216,7 @@ def known_words(
     words_known = [*known]
     for word in words:
         if not isinstance(word, str) or word not in words_known:
-            raise error(f"{refusal} {shown(word)}{suggest(word, words_known)}")
+            raise error(f"{refusal} {format_value(word)}{suggest(word, words_known)}")
 
 
 def known_options(

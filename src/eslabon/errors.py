@@ -229,7 +229,7 @@ def suggest(word: Any, known: Iterable[str], otherwise: str | None = None) -> st
     '; add it.'
     """
     words = [str(k) for k in known]
-    near = get_close_matches(word if isinstance(word, str) else shown(word), words, n=1, cutoff=0.6)
+    near = get_close_matches(word if isinstance(word, str) else format_value(word), words, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {near[0]!r}?"
     if otherwise is not None:
@@ -244,16 +244,16 @@ def file_name(path: Any) -> str:
     >>> file_name("a/b.toml"), file_name([1])
     ('a/b.toml', '[1]')
     """
-    return str(path) if isinstance(path, str | PathLike) else shown(path)
+    return str(path) if isinstance(path, str | PathLike) else format_value(path)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value in a sentence, cut short and in one line: what a hostile file holds can be endless, or have no text at all.
 
-    >>> shown([1, "a"]), shown("x" * 100), shown(10**5000)
+    >>> format_value([1, "a"]), format_value("x" * 100), format_value(10**5000)
     ("[1, 'a']", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxxx'", 'a value of type int')
     >>> import numpy as np
-    >>> shown(np.zeros((2, 3))), shown(np.zeros(2))
+    >>> format_value(np.zeros((2, 3))), format_value(np.zeros(2))
     ('an array of shape (2, 3)', 'array([0., 0.])')
     """
     short = reprlib.Repr()

@@ -24,7 +24,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from eslabon.errors import InputError, shown, suggest
+from eslabon.errors import InputError, format_value, suggest
 
 LANGUAGES = ("en", "es")
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?%?(?!\w)")
@@ -36,7 +36,7 @@ CODE = re.compile(r"`[^`]*`|\b[A-Za-z]\w*(?:[._]\w+)+")
 def checked(language: str) -> str:
     """A language we have, or a sentence."""
     if not isinstance(language, str) or language not in LANGUAGES:
-        raise InputError(f"there is no language {shown(language)}{suggest(language, LANGUAGES)}")
+        raise InputError(f"there is no language {format_value(language)}{suggest(language, LANGUAGES)}")
     return language
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from eslabon import files, model
 from eslabon.arguments import UNHASHABLE, known_options, number
 from eslabon.displays import displayed
-from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, file_name, shown
+from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, file_name, format_value
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
@@ -321,7 +321,7 @@ class Mechanism(model.Model):
         return self._changed(changes.subtree(self, body, name))
 
     def _changed(self, description: model.Description) -> Self:
-        return type(self)(description).warn(self.suspicions)
+        return type(self)(description).warn(self.plausibility_warnings)
 
     # -- structure ----------------------------------------------------------------------------------------------
 
@@ -1471,8 +1471,8 @@ def join(a: Mechanism, b: Mechanism, at: str, *, prefix: str = "", name: str | N
     """
     for m in (a, b):
         if not isinstance(m, Mechanism):
-            raise ModelError(f"join takes two mechanisms; it was given {shown(m)}.")
-    return Mechanism(changes.join(a, b, at, prefix, name)).warn((*a.suspicions, *b.suspicions))
+            raise ModelError(f"join takes two mechanisms; it was given {format_value(m)}.")
+    return Mechanism(changes.join(a, b, at, prefix, name)).warn((*a.plausibility_warnings, *b.plausibility_warnings))
 
 
 def load(source: str | Path, **options: Any) -> Mechanism:

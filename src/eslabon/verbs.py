@@ -20,7 +20,7 @@ from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, canonical_options, requested
 from eslabon.compiler.function import Function
 from eslabon.compiler.trace import expression
-from eslabon.errors import SINGULAR_WORDS, ModelError, shown, suggest
+from eslabon.errors import SINGULAR_WORDS, ModelError, format_value, suggest
 from eslabon.formulas.quantities import CLOSED, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
@@ -117,7 +117,7 @@ def _given(value: Any) -> Any:
 def unhashable(**options: Any) -> ModelError:
     """The error for the option by which a lookup failed: one without a hash, or else one that may not be comparable."""
     name, value = max(options.items(), key=lambda x: (not _has_hash(x[1]), not isinstance(x[1], str | None)))
-    return ModelError(f"{name} is a text, a number or left out; it is {shown(value)}.")
+    return ModelError(f"{name} is a text, a number or left out; it is {format_value(value)}.")
 
 
 def _has_hash(value: Any) -> bool:
@@ -328,5 +328,7 @@ def check_weights(m: Model, weights: Any) -> tuple[float, ...] | None:
         return None
     made = tuple(floats(weights, "weights").ravel().tolist())
     if len(made) != m.nu or not all(w > 0 for w in made):
-        raise ModelError(f"weights needs a positive number for each of the {m.nu} actuators; it is {shown(weights)}.")
+        raise ModelError(
+            f"weights needs a positive number for each of the {m.nu} actuators; it is {format_value(weights)}."
+        )
     return made

@@ -278,7 +278,7 @@ def test_a_name_of_two_kinds_needs_the_kind():
 def test_only_what_is_new_is_suspicious():
     with pytest.warns(es.ModelWarning, match="no solid"):
         odd = pendulum().with_body("rod", inertia=(1, 0.1, 0.1))
-    assert odd.with_joint("q1", viscous=0.1).suspicions  # known, and not said again
+    assert odd.with_joint("q1", viscous=0.1).plausibility_warnings  # known, and not said again
 
 
 def test_a_motor_is_its_inertia_and_gear():

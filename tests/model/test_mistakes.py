@@ -148,13 +148,18 @@ def test_moments_no_solid_body_has_are_a_warning():
     b = es.Builder("thin").body("a", 1, inertia=(0, 0.35, 0)).joint("j", "revolute", "ground", "a")
     with pytest.warns(es.ModelWarning, match="thin: body 'a' has the principal moments 0, 0, 0.35"):
         m = b.build()
-    assert len(m.suspicions) == 1
+    assert len(m.plausibility_warnings) == 1
 
 
 @each("inertia", [(0, 1, 1), (0, 0, 0), (1, 2, 3), (1e-9, 1, 1 + 1e-9)])
 def test_rods_plates_and_massless_bodies_are_fine(inertia):
     assert (
-        es.Builder("fine").body("a", 1, inertia=inertia).joint("j", "revolute", "ground", "a").build().suspicions == ()
+        es.Builder("fine")
+        .body("a", 1, inertia=inertia)
+        .joint("j", "revolute", "ground", "a")
+        .build()
+        .plausibility_warnings
+        == ()
     )
 
 

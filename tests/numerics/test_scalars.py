@@ -32,18 +32,18 @@ def test_the_room_is_entered_without_casadi_or_scipy():
     assert run.stdout.strip() == "set()"
 
 
-def test_parts_of_vectors_of_every_kind():
+def test_components_of_vectors_of_every_kind():
     x = casadi.SX.sym("x", 3)
-    assert scalars.parts([1, 2, 3], 3) == (1.0, 2.0, 3.0)
-    assert [p.shape for p in scalars.parts(np.ones((5, 2, 3)), 3)] == [(5, 2)] * 3
-    assert [casadi.is_equal(p, x[i]) for i, p in enumerate(scalars.parts(x, 3))] == [True] * 3
-    assert scalars.parts((0.0, x[1], 1.0), 3)[2] == 1.0
+    assert scalars.components([1, 2, 3], 3) == (1.0, 2.0, 3.0)
+    assert [p.shape for p in scalars.components(np.ones((5, 2, 3)), 3)] == [(5, 2)] * 3
+    assert [casadi.is_equal(p, x[i]) for i, p in enumerate(scalars.components(x, 3))] == [True] * 3
+    assert scalars.components((0.0, x[1], 1.0), 3)[2] == 1.0
 
 
 @each("value", [[1.0, 2.0], 3.0, np.ones((3, 2)), casadi.SX.sym("x", 2), (casadi.SX.sym("x"), 1.0)])
 def test_a_vector_of_the_wrong_size_is_told_so(value):
     with pytest.raises(ValueError, match="a vector of 3 components was expected"):
-        scalars.parts(value, 3)
+        scalars.components(value, 3)
 
 
 @each("value", [np.eye(2), np.ones(3), casadi.SX.sym("m", 3, 2)])

@@ -67,7 +67,7 @@ def test_it_survives_save_and_load(name: str, tmp_path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_only_published_tables_look_suspicious(name: str) -> None:
-    found = {re.search(r"body '(\w+)'", sentence)[1] for sentence in load(name).suspicions}
+    found = {re.search(r"body '(\w+)'", sentence)[1] for sentence in load(name).plausibility_warnings}
     assert found == NO_SOLID.get(name, set())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -60,6 +62,16 @@ def test_forces_held_over_steps_are_those_of_a_digital_controller():
     np.testing.assert_allclose(states(held), states(digital), atol=1e-2)
 
 
+def knot_by_knot(table, knots):
+    """The states at the knots of a table, by runs from each to the next, within which its forces are smooth."""
+    made = [np.concatenate([Q, V])]
+    for begin, end in pairwise(knots):
+        q, v = np.split(made[-1], 2)
+        run = simulate(M, q, v, [0.0, end - begin], lambda t, q, v, s=begin: table.at(s + t), **TIGHT)
+        made.append(states(run)[-1])
+    return np.array(made)
+
+
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
 @pytest.mark.parametrize("method", ["DOP853", "rk4", "symplectic"])
 def test_tables_are_functions_of_time(kind, method):
@@ -68,8 +80,9 @@ def test_tables_are_functions_of_time(kind, method):
     table = Table(times, values, kind)
     options = TIGHT if method == "DOP853" else {"step": 0.001}
     motion = simulate(M, Q, V, times, table, method=method, **options)
-    want = simulate(M, Q, V, times, lambda t, q, v: table.at(t), **TIGHT)
-    np.testing.assert_allclose(states(motion), states(want), atol=1e-4 if method == "symplectic" else 1e-7)
+    # The symplectic method is of order 2; adaptive steps that straddle a knot lose their order there.
+    atol = {"symplectic": 1e-4, "DOP853": 1e-5, "rk4": 1e-8}[method]
+    np.testing.assert_allclose(states(motion), knot_by_knot(table, times), rtol=0, atol=atol)
     np.testing.assert_allclose(motion.tau, values, atol=1e-12)
 
 

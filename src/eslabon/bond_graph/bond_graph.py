@@ -15,7 +15,7 @@ from eslabon.bonds import toml, written
 from eslabon.bonds.causality import Causality
 from eslabon.bonds.graph import Graph
 from eslabon.displays import displayed
-from eslabon.errors import MissingDependencyError, ModelError, ReadError, shown
+from eslabon.errors import MissingDependencyError, ModelError, ReadError, format_value
 from eslabon.pages import picture, table
 from eslabon.pages.notebook import folded, said
 from eslabon.sheets import Sheet
@@ -192,7 +192,7 @@ class BondGraph(Graph):
         from eslabon.atomic_files import write
 
         if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
-            raise ReadError(f"{shown(path)}: a bond graph is saved as TOML; let the name end in .toml.")
+            raise ReadError(f"{format_value(path)}: a bond graph is saved as TOML; let the name end in .toml.")
         return write(path, toml.text(self.description))
 
     # -- structure ----------------------------------------------------------------------------------------------

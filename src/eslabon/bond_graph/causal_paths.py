@@ -18,7 +18,7 @@ from eslabon.bonds.items import DETECTORS, FLOW_SINK, GYRATORS, RESISTOR, STORAG
 from eslabon.bonds.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
-from eslabon.errors import InputError, SingularityError, shown
+from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.export.equations import equations
 from eslabon.model.parameter_expressions import ParameterExpression, leaves
 from eslabon.numerics.scalars import casadi
@@ -90,7 +90,7 @@ class CausalPath:
     ) -> np.ndarray[Any, Any]:
         """The gain at states (..., n) and inputs (..., nu), for a value of s."""
         if isinstance(s, bool) or not isinstance(s, int | float | complex | np.number) or not abs(s) <= LARGEST:
-            raise InputError(f"s is a finite number, real or complex; it is {shown(s)}.")
+            raise InputError(f"s is a finite number, real or complex; it is {format_value(s)}.")
         if s == 0 and self.power < 0:
             raise SingularityError(f"the gain of this path has s^{self.power} and is not finite at s = 0.")
         factor: np.ndarray[Any, Any] = path_factors([self], x, u, t)[..., 0]
@@ -117,7 +117,7 @@ def path_factors(paths: Iterable[CausalPath], x: ArrayLike, u: ArrayLike | None,
     """The gains of paths of one graph without their powers of s, (..., paths)."""
     own = list(paths)
     g, preference = own[0].graph, own[0].preference
-    flow = signal_flow(g.plain, preference)
+    flow = signal_flow(g.nominal, preference)
     place = {edge: k for k, edge in enumerate(flow.edges)}
     numbers = evaluate(g, FACTORS, preference=preference)(state(g, x), inputs(g, u), finite(t, "t"))
     along = [[place[edge] for edge in zip(p.route.variables, p.route.variables[1:], strict=False)] for p in own]
@@ -158,8 +158,8 @@ def causal_paths(
     most, through = count(limit, "limit", 1), flag(indirect, "indirect")
     begin = _elements(g, start, "start", [x for x in g.elements.values() if x.is_source or x.kind in ENDS])
     finish = _elements(g, end, "end", [x for x in g.elements.values() if x.kind in (*ENDS, *DETECTORS)])
-    found = (r for x in begin for y in finish for r in routes(g.plain, x, y, preference, through))
-    return tuple(CausalPath(g, preference, r) for r in at_most(g.plain, found, most, "causal paths"))
+    found = (r for x in begin for y in finish for r in routes(g.nominal, x, y, preference, through))
+    return tuple(CausalPath(g, preference, r) for r in at_most(g.nominal, found, most, "causal paths"))
 
 
 def nonlinear_paths(g: Graph, limit: int = LIMIT) -> tuple[CausalPath, ...]:
@@ -169,7 +169,7 @@ def nonlinear_paths(g: Graph, limit: int = LIMIT) -> tuple[CausalPath, ...]:
     >>> len(es.BondGraph.load("morales_puma").nonlinear_paths()), len(es.BondGraph.load("morales_stanford").nonlinear_paths())
     (4, 14)
     """
-    own = list(dict.fromkeys(s.element.name for s in causality(g.plain).integral))
+    own = list(dict.fromkeys(s.element.name for s in causality(g.nominal).integral))
     if not own:
         return ()
     found = causal_paths(g, own, own, limit=limit)
@@ -190,7 +190,7 @@ def causal_loops(
     [-R/(L*s), -1/(C*L*s**2)]
     """
     choice(preference, "the preferred causality", PREFERENCES)
-    made = loops(g.plain, preference, flag(indirect, "indirect"), count(limit, "limit", 1))
+    made = loops(g.nominal, preference, flag(indirect, "indirect"), count(limit, "limit", 1))
     return tuple(CausalPath(g, preference, r) for r in made)
 
 

@@ -16,9 +16,9 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import EFFORT_SINK, PORT, SUBMODEL
 from eslabon.bonds.rigid_bodies import TreeDrawing
 from eslabon.coordinates.massless import structure
-from eslabon.errors import ModelError, shown, suggest
+from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.applied_loads import CREEP, TOUCHING
-from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, held
+from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, constraint_rows
 from eslabon.formulas.kinematics.tree import compose, fixed
 from eslabon.model import GROUND, Coupling, End, Joint, Loop, Model, Spring, Wrench
 from eslabon.model.parameter_expressions import Number, call, parameter
@@ -88,7 +88,7 @@ class MechanismDrawing(TreeDrawing):
     def _drive(self, name: str, drive: Graph) -> None:
         """A graph with a port, bonded to the velocity it moves."""
         if not isinstance(drive, Graph):
-            raise ModelError(f"the drive of '{name}' is a bond graph with a port; it is {shown(drive)}.")
+            raise ModelError(f"the drive of '{name}' is a bond graph with a port; it is {format_value(drive)}.")
         if (junction := identifier(name)) not in self.speeds:
             raise ModelError(
                 f"drives names '{name}', which is no joint of {self.name} that moves{suggest(name, self.speeds)}"
@@ -169,7 +169,7 @@ class MechanismDrawing(TreeDrawing):
     def _loop(self, loop: Loop, walked: Circuit, own: Sequence[int]) -> None:
         """What a cut joint holds of the second body's motion relative to the first."""
         still = replace(walked, J=casadi.SX.eye(6), V=casadi.SX(6, 1), drift=casadi.SX(6, 1))
-        _, G, _, varying = held(loop.kind, still, self.t)
+        _, G, _, varying = constraint_rows(loop.kind, still, self.t)
         second, first = fixed(loop.second.at), compose(fixed(loop.first.at), (walked.R, walked.p))
         rows = {GROUND: casadi.SX(len(own), 6)}
         for end, frame, sign in ((loop.second, second, 1), (loop.first, first, -1)):

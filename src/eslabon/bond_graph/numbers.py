@@ -42,7 +42,7 @@ def function(g: Graph, formula: Formula, parameters: Mapping[str, ArrayLike] | N
 
 
 def _unsolved(g: Graph) -> str:
-    loops = "; ".join(" and ".join(map(repr, loop)) for loop in junction_structure(g.plain).algebraic_loops)
+    loops = "; ".join(" and ".join(map(repr, loop)) for loop in junction_structure(g.nominal).algebraic_loops)
     return (
         f"{g.name}: the algebraic loop through {loops} could not be solved at this state; put a small storage into it."
     )

@@ -21,7 +21,7 @@ from eslabon.bonds.structural_ranks import detectors
 from eslabon.control.observers import luenberger
 from eslabon.control.ranks import shown_pole
 from eslabon.displays import displayed
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, format_value
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.bond_graph import BondGraph
@@ -56,7 +56,7 @@ class ObserverGraph:
     @property
     def states(self) -> tuple[str, ...]:
         """The states of the plant."""
-        return causality(self.plant.plain).states
+        return causality(self.plant.nominal).states
 
     @property
     def estimates(self) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ class ObserverGraph:
     def errors(self, run: Response) -> Floats:
         """x - x_hat along a run, (..., times, states)."""
         if getattr(run, "graph", None) is not self.graph:
-            raise ModelError(f"this is not a run of this observer: {shown(run)}; take one of `simulate`.")
+            raise ModelError(f"this is not a run of this observer: {format_value(run)}; take one of `simulate`.")
         return np.stack([run[a] - run[b] for a, b in zip(self.states, self.estimates, strict=True)], axis=-1)
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from eslabon.bond_graph.placement import places
 from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, JUNCTIONS, PORT, Bond, Element
-from eslabon.errors import InputError, ModelError, ReadError, shown, suggest
+from eslabon.errors import InputError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.plotting import LIGHT
 from eslabon.structure.drawing import printable, shortened, text_width
@@ -112,7 +112,7 @@ def highlighted(g: Graph, paths: Any) -> list[tuple[str, ...]]:
     """The bonds of each path that is to be shown: of one path or of several, each an object with `.bonds` or a sequence."""
     own = getattr(paths, "bonds", paths)
     if isinstance(own, str | bytes) or not isinstance(own, Collection):
-        raise InputError(f"paths are sequences of bonds such as [2, 4, 5]; it is {shown(paths)}.")
+        raise InputError(f"paths are sequences of bonds such as [2, 4, 5]; it is {format_value(paths)}.")
     members = list(own)
     if members and all(isinstance(x, str | int) for x in members):
         members = [members]
@@ -120,7 +120,7 @@ def highlighted(g: Graph, paths: Any) -> list[tuple[str, ...]]:
     for path in members:
         inside = getattr(path, "bonds", path)
         if isinstance(inside, str | int) or not hasattr(inside, "__iter__"):
-            raise InputError(f"a path is a sequence of bonds such as [2, 4, 5]; it is {shown(path)}.")
+            raise InputError(f"a path is a sequence of bonds such as [2, 4, 5]; it is {format_value(path)}.")
         names = tuple(str(getattr(b, "name", b)) for b in inside)
         for name in names:
             if name not in g.bonds:
@@ -364,7 +364,7 @@ def draw(
     from eslabon.plotting import save_figure, theme_of
 
     if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise ReadError(f"{shown(path)}: bond graphs are drawn as .svg, .png or .pdf; let the name end so.")
+        raise ReadError(f"{format_value(path)}: bond graphs are drawn as .svg, .png or .pdf; let the name end so.")
     look, made = theme_of(theme), picture(g, preference, values, paths)
     if Path(path).suffix.lower() == ".svg":
         return write(path, svg(made, look))

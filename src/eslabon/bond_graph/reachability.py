@@ -132,9 +132,9 @@ def structural_rank(g: Graph) -> StructuralRank:
     (True, <structural rank 0 of 1 of free; p2 keeps integral causality>)
     """
     refuse_sinks(g, "structural rank")
-    found = causal_rank(g.plain)
-    whole = structure_rank(g.plain, "nonsingular")
-    return StructuralRank(g.name, causality(g.plain).order, found.rank, whole, found.staying)
+    found = causal_rank(g.nominal)
+    whole = structure_rank(g.nominal, "nonsingular")
+    return StructuralRank(g.name, causality(g.nominal).order, found.rank, whole, found.staying)
 
 
 def controllability(
@@ -181,7 +181,7 @@ def observability(
 
 def _examined(g: Graph, kind: str, x: ArrayLike | None, u: ArrayLike | None, t: float) -> Reachability:
     refuse_sinks(g, "structural rank")
-    plain = g.plain
+    plain = g.nominal
     n = causality(plain).order
     if not n:
         raise ModelError(f"{g.name} has no states: no storage has integral causality.")
@@ -207,11 +207,11 @@ def _at(g: Graph, kind: str, x: ArrayLike, u: ArrayLike, t: float) -> tuple[Kalm
     linear = linearize(g, x, u, t)
     kalman = (kalman_controllability if kind == "controllable" else kalman_observability)(linear)
     factors = evaluate(g, FACTORS)(state(g, x), inputs(g, u), finite(t, "t"))
-    flow = signal_flow(g.plain)
+    flow = signal_flow(g.nominal)
     alive: Any = nx.DiGraph()
     alive.add_nodes_from(flow)
     alive.add_edges_from(edge for edge, factor in zip(flow.edges(data=True), factors, strict=True) if factor != 0)
-    lost = tuple(name for name, route in connections(g.plain, alive, kind).items() if route is None)
+    lost = tuple(name for name, route in connections(g.nominal, alive, kind).items() if route is None)
     return kalman, lost
 
 

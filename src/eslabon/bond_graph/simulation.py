@@ -160,7 +160,7 @@ def simulate(
     if method == "rk4":
         moments, every = grid(times, report, step_of(step, times), every, method)
         x = _fixed(g, start, given, moments, every)
-        loops = bool(junction_structure(g.plain).algebraic_loops)
+        loops = bool(junction_structure(g.nominal).algebraic_loops)
     else:
         if count(every, "every", 1) != 1:
             raise InputError(f"{method} chooses its own steps; say when to report by an array t instead of every.")

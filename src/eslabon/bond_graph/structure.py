@@ -42,7 +42,7 @@ class Structure:
     @staticmethod
     def of(g: Graph, preference: str) -> Structure:
         choice(preference, "the preferred causality", PREFERENCES)
-        return Structure(g, preference, junction_structure(g.plain, preference))
+        return Structure(g, preference, junction_structure(g.nominal, preference))
 
     @property
     def key(self) -> Mapping[str, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from typing import Any
 from eslabon.arguments import text
 from eslabon.bonds.items import DETECTORS, GYRATORS, SOURCES, SUBMODEL, TRANSFORMERS, Bond, Description, Element
 from eslabon.bonds.written import description, element
-from eslabon.errors import ModelError, shown
+from eslabon.errors import ModelError, format_value
 
 Pair = tuple[str, str]  # where a bond leads from and to
 
@@ -44,7 +44,7 @@ class _Drawing:
     def description(self) -> Description:
         if not isinstance(self.parts, Mapping) or not self.parts:
             raise ModelError(
-                f"parts gives each element with what it lies between, as in {{'m': ('I: 2', 'v1')}}; it is {shown(self.parts)}."
+                f"parts gives each element with what it lies between, as in {{'m': ('I: 2', 'v1')}}; it is {format_value(self.parts)}."
             )
         text(self.reference, "the reference")
         elements = {key: self._part(key, given) for key, given in self.parts.items()}
@@ -62,7 +62,7 @@ class _Drawing:
         """Draw a part between its nodes."""
         if not isinstance(given, list | tuple) or len(given) < 2 or not all(isinstance(n, str) for n in given[1:]):
             raise ModelError(
-                f"the part '{name}' is an element and the nodes it lies between, as in ('I: 2', 'v1'); it is {shown(given)}."
+                f"the part '{name}' is an element and the nodes it lies between, as in ('I: 2', 'v1'); it is {format_value(given)}."
             )
         x, nodes = element(name, given[0]), list(given[1:])
         for node in nodes:

@@ -22,7 +22,7 @@ UNSOLVED = 1e-9  # of an algebraic loop that is not linear, relative to what ent
 
 def order(g: Graph) -> int:
     """The number of states."""
-    return causality(g.plain).order
+    return causality(g.nominal).order
 
 
 def input_names(g: Graph) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def input_names(g: Graph) -> tuple[str, ...]:
 
 def output_names(g: Graph) -> tuple[str, ...]:
     """What the detectors measure."""
-    return junction_structure(g.plain).key["y"]
+    return junction_structure(g.nominal).key["y"]
 
 
 def rates(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
@@ -81,7 +81,7 @@ def steady(g: Graph, X: Expression, u: Expression, t: Expression) -> list[Expres
     if sinks := [x.name for x in g.elements.values() if x.kind == EFFORT_SINK]:
         raise ModelError(f"{g.name}: steady states with residual sinks ({', '.join(sinks)}) are not looked for here; of a "
             "mechanism with loops, ask the mechanism for its equilibrium.")  # fmt: skip
-    c = causality(g.plain, "derivative")
+    c = causality(g.nominal, "derivative")
     e = Evaluation(g, {name: X[k] for k, name in enumerate((*c.states, *c.dependent))}, u, t, "derivative")
     rest = casadi.vertcat(e.forces, e.zd - e.combined(e.structure.matrix["zd"]))
     return [casadi.densify(x) for x in (rest, casadi.jacobian(rest, X), casadi.jacobian(rest, u))]
@@ -90,7 +90,7 @@ def steady(g: Graph, X: Expression, u: Expression, t: Expression) -> list[Expres
 def structure_block(g: Graph, x: Expression, u: Expression, t: Expression, preference: str, block: str) -> Expression:
     """A block of the junction structure at a state."""
     return casadi.densify(
-        Evaluation.of_state(g, x, u, t).filled(getattr(junction_structure(g.plain, preference), block))
+        Evaluation.of_state(g, x, u, t).filled(getattr(junction_structure(g.nominal, preference), block))
     )
 
 
@@ -117,7 +117,7 @@ def fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expres
 def derivative_fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """L_d and M_d of derivative causality, A* and B* of z_d = A* x_d' + B* u (Morales, 4.185-4.188), at a state."""
     e = Evaluation.of_state(g, x, u, t)
-    c = causality(g.plain, "derivative")
+    c = causality(g.nominal, "derivative")
     if c.integral:
         raise ModelError(f"{g.name}: {', '.join(c.states)} keep integral causality, so that there is no B*.")
     known = {s.name: e.energy_of(s) for s in (*e.causality.integral, *e.causality.derivative)}
@@ -168,7 +168,7 @@ def _nu(g: Graph, **_: Any) -> tuple[int]:
 
 
 def _nX(g: Graph, **_: Any) -> tuple[int]:
-    c = causality(g.plain)
+    c = causality(g.nominal)
     return (len(c.integral) + len(c.derivative),)
 
 
@@ -177,19 +177,19 @@ def _ny(g: Graph, **_: Any) -> tuple[int]:
 
 
 def _nd(g: Graph, **_: Any) -> tuple[int]:
-    return (len(causality(g.plain).derivative),)
+    return (len(causality(g.nominal).derivative),)
 
 
 def _ns(g: Graph, **_: Any) -> tuple[int]:
-    return (len(junction_structure(g.plain).sources),)
+    return (len(junction_structure(g.nominal).sources),)
 
 
 def _nD(g: Graph, **_: Any) -> tuple[int]:
-    return (len(junction_structure(g.plain).key["D_in"]),)
+    return (len(junction_structure(g.nominal).key["D_in"]),)
 
 
 def _block_shape(g: Graph, preference: str, block: str) -> tuple[int, int]:
-    shape: tuple[int, int] = getattr(junction_structure(g.plain, preference), block).shape
+    shape: tuple[int, int] = getattr(junction_structure(g.nominal, preference), block).shape
     return shape
 
 

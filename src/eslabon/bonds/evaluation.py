@@ -40,7 +40,7 @@ class Evaluation:
         self, g: Graph, energy: Mapping[str, Expression], u: Expression, t: Expression, preference: str = "integral"
     ) -> None:
         self.g, self.u_given, self.t = g, u, t
-        self.structure = junction_structure(g.plain, preference)
+        self.structure = junction_structure(g.nominal, preference)
         self.causality = self.structure.causality
         self._energy = dict(energy)
         self.steady = all(s.name in energy for s in self.causality.derivative)  # so that all rates are zero
@@ -53,7 +53,7 @@ class Evaluation:
     @staticmethod
     def of_state(g: Graph, x: Expression, u: Expression, t: Expression) -> Evaluation:
         """At a state x of the graph with integral causality."""
-        names = causality(g.plain).states
+        names = causality(g.nominal).states
         return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t)
 
     # -- signals ------------------------------------------------------------------------------------------------

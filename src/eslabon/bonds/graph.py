@@ -13,7 +13,7 @@ from eslabon.bonds.items import DOMAINS, PORT, Bond, Description, Element
 from eslabon.bonds.submodels import flatten, with_parameter
 from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
 from eslabon.displays import displayed
-from eslabon.errors import ModelError, shown
+from eslabon.errors import ModelError, format_value
 from eslabon.model.memory import Table
 from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, number
 
@@ -224,7 +224,7 @@ class Graph:
         for name, x in values.items():
             value = number(x, f"parameter '{name}'")
             if isinstance(value, ParameterExpression):
-                raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {shown(x)}.")
+                raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {format_value(x)}.")
             description = with_parameter(description, name, value)
         return self.of(description)
 
@@ -238,16 +238,16 @@ class Graph:
         """
         self.check_parameters(symbols)
         made = self.of(self.description, symbols)
-        vars(made)["plain"] = self.plain  # with what is already known of it
+        vars(made)["nominal"] = self.nominal  # with what is already known of it
         return made
 
     @cached_property
-    def plain(self) -> Graph:
+    def nominal(self) -> Graph:
         """The graph with the parameters' own values, whatever symbols were put in.
 
         >>> import eslabon as es
         >>> g = es.BondGraph.load("morales_puma")
-        >>> g.plain is g
+        >>> g.nominal is g
         True
         """
         return self if not self._symbols else Graph(self.description)

@@ -52,7 +52,7 @@ def coefficients(g: Graph, x: Expression, u: Expression, t: Expression) -> Expre
     """Their values at a state, in the order of `keys`, and after them d/dx (dx_d/dx x' + dx_d/dt), row by row, and the same of the
     flows that residual sinks hold."""
     e = Evaluation.of_state(g, x, u, t)
-    made = e.filled(stacked([value for _, value in _coefficients(g.plain)]))
+    made = e.filled(stacked([value for _, value in _coefficients(g.nominal)]))
     held = stacked([e.variable((g.ports[s.name][0].bond.name, "f")) for s in sinks(g)])
     v, moving = casadi.SX.sym("v", x.shape[0]), casadi.vertcat(e.xd, held)
     change = casadi.mtimes(casadi.jacobian(moving, x), v) + casadi.jacobian(moving, t)
@@ -66,8 +66,8 @@ def sinks(g: Graph) -> list[Element]:
 
 
 def _size(g: Graph, **_: Any) -> tuple[int]:
-    c = causality(g.plain)
-    return (len(keys(g.plain)) + (len(c.derivative) + len(sinks(g))) * c.order,)
+    c = causality(g.nominal)
+    return (len(keys(g.nominal)) + (len(c.derivative) + len(sinks(g))) * c.order,)
 
 
 COEFFICIENTS = Formula(
@@ -141,7 +141,7 @@ def linear_description(g: Graph, numbers: np.ndarray, e: Mapping[str, float], f:
 
 class _Linear:
     def __init__(self, g: Graph, numbers: np.ndarray, e: Mapping[str, float], f: Mapping[str, float]) -> None:
-        own = keys(g.plain)
+        own = keys(g.nominal)
         self.g, self.e, self.f, self.made = g, e, f, Rewriting(g)
         self.at = {key: float(x) for key, x in zip(own, numbers, strict=False)}
         c = causality(g)

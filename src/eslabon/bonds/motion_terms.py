@@ -26,17 +26,17 @@ SAME = 1e-9
 
 def momenta(g: Graph) -> tuple[int, ...]:
     """The places of the momenta among the states, and of flows that are states themselves."""
-    return tuple(k for k, s in enumerate(causality(g.plain).integral) if s.element.kind != "C")
+    return tuple(k for k, s in enumerate(causality(g.nominal).integral) if s.element.kind != "C")
 
 
 def displacements(g: Graph) -> tuple[str, ...]:
     """The states that are displacements."""
-    return tuple(s.name for s in causality(g.plain).integral if s.element.kind == "C")
+    return tuple(s.name for s in causality(g.nominal).integral if s.element.kind == "C")
 
 
 def velocities(g: Graph) -> tuple[str, ...]:
     """The flows of the inertias in integral causality."""
-    return tuple(s.port.bond.signal_name("f") for s in causality(g.plain).integral if s.element.kind != "C")
+    return tuple(s.port.bond.signal_name("f") for s in causality(g.nominal).integral if s.element.kind != "C")
 
 
 def products(g: Graph) -> tuple[tuple[str, str], ...]:
@@ -74,8 +74,8 @@ def motion_terms(g: Graph, q: Expression, t: Expression) -> list[Expression]:
 def _motion(g: Graph, q: Expression, f: Expression, u: Expression, t: Expression) -> tuple[Expression, Expression]:
     """M, and all that stands beside M f' on the left of M f' + rest = 0."""
     own = momenta(g)
-    other = [k for k in range(causality(g.plain).order) if k not in own]
-    x = casadi.SX.sym("x", causality(g.plain).order)
+    other = [k for k in range(causality(g.nominal).order) if k not in own]
+    x = casadi.SX.sym("x", causality(g.nominal).order)
     e = Evaluation.of_state(g, x, u, t)
     flows = casadi.vertcat(*(e.z[k] for k in own))
     F = casadi.jacobian(flows, x)[:, list(own)]

@@ -10,7 +10,7 @@ from eslabon.arguments import known_words
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.items import DETECTORS, Bond, Description, Element
 from eslabon.bonds.written import element
-from eslabon.errors import ModelError, shown
+from eslabon.errors import ModelError, format_value
 from eslabon.model.parameter_expressions import Number
 
 
@@ -88,7 +88,7 @@ def with_detectors(g: Graph, measured: Mapping[str, str]) -> Description:
     for name, signal in measured.items():
         if not isinstance(signal, str):
             raise ModelError(
-                f"the detector '{name}' measures an effort or a flow, as in {name}='f3'; it is {shown(signal)}."
+                f"the detector '{name}' measures an effort or a flow, as in {name}='f3'; it is {format_value(signal)}."
             )
         known_words([signal], signals, f"{g.name} has no effort or flow")
         if name in made.elements or name in [b.name for b in made.bonds]:

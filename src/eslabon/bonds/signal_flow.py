@@ -244,12 +244,12 @@ def at_most(g: Graph, found: Iterator[Route], limit: int, noun: str) -> list[Rou
 def factors(g: Graph, x: Expression, u: Expression, t: Expression, preference: str) -> Expression:
     """The factors of all edges at a state, in the order of the edges."""
     e = Evaluation.of_state(g, x, u, t)
-    made = [step.factor for _, _, step in signal_flow(g.plain, preference).edges(data="step")]
+    made = [step.factor for _, _, step in signal_flow(g.nominal, preference).edges(data="step")]
     return casadi.densify(e.filled(casadi.vertcat(casadi.SX(0, 1), *made)))
 
 
 def _edges(g: Graph, preference: str) -> tuple[int]:
-    return (signal_flow(g.plain, preference).number_of_edges(),)
+    return (signal_flow(g.nominal, preference).number_of_edges(),)
 
 
 FACTORS = Formula(

@@ -31,7 +31,7 @@ import tomlkit
 from eslabon.arguments import known_words
 from eslabon.bonds.items import SUBMODEL, Bond, Description, Element, Traced
 from eslabon.bonds.written import description
-from eslabon.errors import EslabonError, ModelError, ReadError, shown, suggest
+from eslabon.errors import EslabonError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
 
 TOP = ("name", "note", "parameters", "domains", "elements", "bonds", "models")
@@ -47,7 +47,7 @@ def library() -> list[str]:
 def load(source: str | Path) -> Description:
     """A graph of the library, by name, or of a .toml file."""
     if not isinstance(source, str | Path):
-        raise ReadError(f"load takes the name of a bond graph or of a file; it was given {shown(source)}.")
+        raise ReadError(f"load takes the name of a bond graph or of a file; it was given {format_value(source)}.")
     if isinstance(source, str) and not Path(source).suffix and "/" not in source and "\\" not in source:
         return _from_library(source)
     path = Path(source)
@@ -80,13 +80,13 @@ def read(text: str) -> Description:
 
 def _described(name: str, data: Any, outer: Mapping[str, Description], depth: int) -> Description:
     if not isinstance(data, dict):
-        raise ReadError(f"the model '{name}' must be a table; it is {shown(data)}.")
+        raise ReadError(f"the model '{name}' must be a table; it is {format_value(data)}.")
     if depth > DEEPEST:
         raise ReadError(f"the model '{name}' is inside more than {DEEPEST} others.")
     known_words(data, TOP, f"{name} has the unknown key", ReadError)
     for key in TOP[2:]:
         if not isinstance(data.get(key, {}), dict):
-            raise ReadError(f"{key} must be a table of names and values; it is {shown(data[key])}.")
+            raise ReadError(f"{key} must be a table of names and values; it is {format_value(data[key])}.")
     models = dict(outer)
     for key, inner in data.get("models", {}).items():
         models[key] = _described(key, inner, models, depth + 1)
@@ -101,7 +101,7 @@ def _with_model(name: str, written: Any, models: Mapping[str, Description]) -> A
         return written
     model = written["model"]
     if not isinstance(model, str):
-        raise ReadError(f"the model of '{name}' is a name; it is {shown(model)}.")
+        raise ReadError(f"the model of '{name}' is a name; it is {format_value(model)}.")
     known = [*models, *library()]
     if model not in known:
         raise ReadError(f"the submodel '{name}' is a '{model}', which is no model here{suggest(model, known)}")
@@ -112,7 +112,7 @@ def _from_library(name: str) -> Description:
     known = library()
     if name not in known:
         hint = suggest(name, known, f" (it has {', '.join(known)}); a file's name ends in .toml.")
-        raise ReadError(f"the library has no bond graph {shown(name)}{hint}")
+        raise ReadError(f"the library has no bond graph {format_value(name)}{hint}")
     return read((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
 
 

@@ -27,7 +27,7 @@ from eslabon.bonds.items import (
     Matrix,
     Traced,
 )
-from eslabon.errors import EslabonError, ModelError, shown
+from eslabon.errors import EslabonError, ModelError, format_value
 from eslabon.model.parameter_expressions import Number, check_parameter_name, number
 from eslabon.numerics.scalars import casadi
 
@@ -46,7 +46,9 @@ def description(
 ) -> Description:
     """What was written, as data."""
     if not isinstance(elements, Mapping):
-        raise ModelError(f"elements gives each element by its name, as in {{'L': 'I: 0.1'}}; it is {shown(elements)}.")
+        raise ModelError(
+            f"elements gives each element by its name, as in {{'L': 'I: 0.1'}}; it is {format_value(elements)}."
+        )
     own = domains_of(mapping(domains, "domains"))
     known_words(own, elements, "domains names the unknown element")
     made = tuple(element(key, value, own.get(key, "")) for key, value in elements.items())
@@ -78,7 +80,7 @@ def domains_of(domains: Mapping[str, Any]) -> dict[str, str]:
 def element(name: str, written: Any, domain: str = "") -> Element:
     """One element."""
     if not isinstance(name, str) or not name or ARROWS.search(name) or name != name.strip():
-        raise ModelError(f"an element needs a name without arrows and blanks at its ends; it is {shown(name)}.")
+        raise ModelError(f"an element needs a name without arrows and blanks at its ends; it is {format_value(name)}.")
     table = _table(name, written)
     known_words(table, KEYS, f"the element '{name}' has the unknown key")
     kind = choice(table.get("kind"), f"the kind of '{name}'", KINDS)
@@ -114,20 +116,20 @@ def _table(name: str, written: Any) -> Mapping[str, Any]:
     if isinstance(written, Mapping):
         return {"kind": SUBMODEL, **written} if "model" in written else written
     raise ModelError(
-        f"the element '{name}' is written as 'kind' or 'kind: value', such as 'I: 0.2', or as a table; it is {shown(written)}."
+        f"the element '{name}' is written as 'kind' or 'kind: value', such as 'I: 0.2', or as a table; it is {format_value(written)}."
     )
 
 
 def _model(name: str, given: Any) -> Description:
     found = given if isinstance(given, Description) else getattr(given, "description", None)
     if not isinstance(found, Description):
-        raise ModelError(f"the model of the submodel '{name}' is a bond graph; it is {shown(given)}.")
+        raise ModelError(f"the model of the submodel '{name}' is a bond graph; it is {format_value(given)}.")
     return found
 
 
 def _bindings(name: str, given: Any) -> tuple[tuple[str, Number], ...]:
     if not isinstance(given, Mapping):
-        raise ModelError(f"the parameters of the submodel '{name}' are given by name; they are {shown(given)}.")
+        raise ModelError(f"the parameters of the submodel '{name}' are given by name; they are {format_value(given)}.")
     return tuple((key, number(x, f"parameter '{key}' of '{name}'")) for key, x in given.items())
 
 
@@ -135,7 +137,7 @@ def _states(given: Any, name: str) -> tuple[str, ...]:
     states = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else (None,)
     for state in states:
         if not isinstance(state, str):
-            raise ModelError(f"the state of '{name}' is a name, or a list of names; it is {shown(given)}.")
+            raise ModelError(f"the state of '{name}' is a name, or a list of names; it is {format_value(given)}.")
         check_parameter_name(state)
     return states
 
@@ -149,7 +151,7 @@ def value(given: Any, name: str) -> Number | Matrix:
         return number(given, what)
     rows = [row if isinstance(row, list | tuple) else [row] for row in given]
     if not rows or not rows[0] or len({len(row) for row in rows}) != 1 or len(rows) > PORTS:
-        raise ModelError(f"{what} is a matrix given by its rows, all of the same length; it is {shown(given)}.")
+        raise ModelError(f"{what} is a matrix given by its rows, all of the same length; it is {format_value(given)}.")
     return tuple(tuple(number(x, what) for x in row) for row in rows)
 
 
@@ -190,7 +192,7 @@ def bonds_of(written: Iterable[str] | Mapping[str, Any]) -> tuple[Bond, ...]:
         return tuple(bond(str(key), value) for key, value in written.items())
     if isinstance(written, str | bytes) or not isinstance(written, Collection):
         raise ModelError(
-            f"bonds are a list such as ['V -> j', 'j -> L'], or such texts by name; it is {shown(written)}."
+            f"bonds are a list such as ['V -> j', 'j -> L'], or such texts by name; it is {format_value(written)}."
         )
     made: list[Bond] = []
     for line in written:
@@ -210,18 +212,20 @@ def bond(name: str, written: Any) -> Bond:
         written = written.get("bond")
     arrows = _arrows(written, f"bond {name}")
     if len(arrows) != 1:
-        raise ModelError(f"bond {name} has {len(arrows)} arrows in {shown(written)}; a bond with a name has one.")
+        raise ModelError(
+            f"bond {name} has {len(arrows)} arrows in {format_value(written)}; a bond with a name has one."
+        )
     if not re.fullmatch(r"\w+", name):
-        raise ModelError(f"a bond's name has letters, digits and underscores only; it is {shown(name)}.")
+        raise ModelError(f"a bond's name has letters, digits and underscores only; it is {format_value(name)}.")
     return _bond(name, *arrows[0], signal)
 
 
 def _arrows(line: Any, what: str) -> Sequence[tuple[str, str, str]]:
     if not isinstance(line, str):
-        raise ModelError(f"{what} is a text such as 'V -> j'; it is {shown(line)}.")
+        raise ModelError(f"{what} is a text such as 'V -> j'; it is {format_value(line)}.")
     parts = [part.strip() for part in ARROWS.split(line)]
     if len(parts) < 3 or not all(parts):
-        raise ModelError(f"{what} leads from one element to another, as in 'V -> j'; it is {shown(line)}.")
+        raise ModelError(f"{what} leads from one element to another, as in 'V -> j'; it is {format_value(line)}.")
     return [(parts[k], parts[k + 1], parts[k + 2]) for k in range(0, len(parts) - 2, 2)]
 
 

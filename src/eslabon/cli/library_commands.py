@@ -48,6 +48,6 @@ def show(
         "dof": m.dof,
         "actuated": m.actuated,
         "gravity": m.gravity,
-        "warnings": m.suspicions,
+        "warnings": m.plausibility_warnings,
     }
     return Answer(parts, {**about, **{sheet.title: sheet.records() for sheet in tables}}, tables)

@@ -23,7 +23,7 @@ def load(source: str, **options: Any) -> es.Mechanism:
         warnings.simplefilter("always")
         m = es.load(source, **options)
     for warning in told:
-        if str(warning.message).removeprefix(f"{m.name}: ") not in m.suspicions:
+        if str(warning.message).removeprefix(f"{m.name}: ") not in m.plausibility_warnings:
             warnings.warn(warning.message, stacklevel=2)
     return m
 

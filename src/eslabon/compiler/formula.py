@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from eslabon.arguments import Floats
 from eslabon.compiler.source_digest import code_digest
-from eslabon.errors import ModelError, shown, suggest
+from eslabon.errors import ModelError, format_value, suggest
 from eslabon.numerics.scalars import Expression
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -268,7 +268,7 @@ def canonical(value: Any) -> Any:
         return type(value), *map(canonical, value)
     if is_dataclass(value) and not isinstance(value, type) and value.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         return type(value), *(canonical(getattr(value, x.name)) for x in fields(value))
-    raise TypeError(f"{shown(value)} cannot be told from another {type(value).__name__}: it has no digest.")
+    raise TypeError(f"{format_value(value)} cannot be told from another {type(value).__name__}: it has no digest.")
 
 
 def canonical_options(formula: Formula, options: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
@@ -279,7 +279,7 @@ def canonical_options(formula: Formula, options: Iterable[tuple[str, Any]]) -> t
             made.append((name, canonical(value)))
         except Exception:  # the value's own errors too
             raise ModelError(
-                f"{formula.name}: {name} is a text, a number, a tuple of such or left out; it is {shown(value)}."
+                f"{formula.name}: {name} is a text, a number, a tuple of such or left out; it is {format_value(value)}."
             ) from None
     return tuple(made)
 

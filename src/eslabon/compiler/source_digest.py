@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.errors import EslabonError, ModelError, shown
+from eslabon.errors import EslabonError, ModelError, format_value
 from eslabon.wings import WINGS
 
 PACKAGE = __name__.partition(".")[0]
@@ -249,7 +249,7 @@ class _Reader:
         self.opaque = True
         if self._lasting or self._optional:
             reason = "cannot be told from another one of its kind in another process"
-            raise ModelError(f"{shown(x)} {reason}; give numbers, arrays or functions.")
+            raise ModelError(f"{format_value(x)} {reason}; give numbers, arrays or functions.")
         UNREADABLE[id(x)] = x
         return f"{_of_this_process().hex()} {id(x)}"
 

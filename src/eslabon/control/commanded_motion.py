@@ -26,7 +26,7 @@ def commanded(m: Model) -> tuple[int, ...]:
     if not m.nu:
         raise ModelError(f"{m.name} has no actuators, so that no law can drive it; add some with m.with_actuated.")
     own = m.actuated_velocities
-    independent = structure(m.plain).partition.independent
+    independent = structure(m.nominal).partition.independent
     if not independent:
         raise ModelError(f"the loops of {m.name} leave it no motion that a law could command.")
     if set(own) <= set(independent):
@@ -41,12 +41,12 @@ def commanded(m: Model) -> tuple[int, ...]:
 
 def fully_actuated(m: Model) -> bool:
     """Whether the actuators determine every motion."""
-    return set(structure(m.plain).partition.independent) <= set(m.actuated_velocities)
+    return set(structure(m.nominal).partition.independent) <= set(m.actuated_velocities)
 
 
 def require_full(m: Model, what: str) -> None:
     """Refuse a mechanism with motions that no actuator determines."""
-    loose = [velocity_names(m)[k] for k in structure(m.plain).partition.independent if k not in m.actuated_velocities]
+    loose = [velocity_names(m)[k] for k in structure(m.nominal).partition.independent if k not in m.actuated_velocities]
     if loose:
         raise ModelError(
             f"{what} of {m.name}: its actuators leave {', '.join(loose)} uncontrolled; actuate it too, or use "
@@ -55,7 +55,7 @@ def require_full(m: Model, what: str) -> None:
 
 
 def _closure(m: Model, q: Expression, v: Expression | None) -> Closure:
-    return closure.equations(m, q, v, structure(m.plain).partition.rows)
+    return closure.equations(m, q, v, structure(m.nominal).partition.rows)
 
 
 def spread(m: Model, values: Expression) -> Expression:
@@ -93,7 +93,7 @@ def reference_accelerations(m: Model, q: Expression, v: Expression, w: Expressio
 
 def _followed(m: Model, J: Expression, own: Expression, right: Expression) -> Expression:
     """x with J x = right and its commanded entries given."""
-    i, e = list(commanded(m)), list(structure(m.plain).partition.dependent)
+    i, e = list(commanded(m)), list(structure(m.nominal).partition.dependent)
     made = zeros(m.nv)
     made[i, :] = own
     made[e, :] = OrthogonalFactors(J[:, e]).solve(right - J[:, i] @ own)
@@ -102,7 +102,7 @@ def _followed(m: Model, J: Expression, own: Expression, right: Expression) -> Ex
 
 def velocity_coefficients(m: Model, q: Expression) -> Expression:
     """N with v = N v_c: all velocities from the commanded ones, where nothing is driven in time."""
-    i, e = list(commanded(m)), list(structure(m.plain).partition.dependent)
+    i, e = list(commanded(m)), list(structure(m.nominal).partition.dependent)
     N = zeros(m.nv, len(i))
     N[i, :] = casadi.SX.eye(len(i))
     if e:
@@ -115,14 +115,14 @@ def forces_for(m: Model, q: Expression, v: Expression, a: Expression) -> Express
     """The actuators' forces that give the commanded velocities the accelerations a, whatever the others do."""
     if fully_actuated(m):
         return actuators(m, q, trees.joint_forces(m, q, v, whole_accelerations(m, q, v, a), None, {}))
-    return loops.hybrid_dynamics(m, q, v, spread(m, a), structure=structure(m.plain))[0]
+    return loops.hybrid_dynamics(m, q, v, spread(m, a), structure=structure(m.nominal))[0]
 
 
 def actuators(m: Model, q: Expression, needed: Expression) -> Expression:
     """The actuators' forces that do the virtual work of forces along all velocities of the tree."""
     if not m.closed:
         return needed[list(m.actuated_velocities), :]
-    p = structure(m.plain).partition
+    p = structure(m.nominal).partition
     return actuator_forces(needed, _closure(m, q, None).J, p, m.actuated_velocities, None, "elimination").forces
 
 

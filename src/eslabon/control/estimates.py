@@ -11,7 +11,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, instance, number
 from eslabon.displays import displayed
-from eslabon.errors import InputError, SingularityError, shown
+from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.model import Model
 from eslabon.model.configuration import coordinates, difference, velocity_units
 from eslabon.pages.notebook import in_time
@@ -95,7 +95,7 @@ class Estimates:
         """The root mean square of the error from a time on, over times and trajectories: one for each state."""
         own = self.error[..., self.t >= number(after, "after"), :]
         if not own.size:
-            raise InputError(f"the estimates end at {self.t[-1]:g} s; there is none after {shown(after)}.")
+            raise InputError(f"the estimates end at {self.t[-1]:g} s; there is none after {format_value(after)}.")
         return np.sqrt((own**2).mean(axis=tuple(range(own.ndim - 1))))
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
@@ -126,7 +126,7 @@ def positions(m: Model, q: Floats) -> Floats:
     """Coordinates along the velocities, (..., nv): those of a quaternion as the rotation from neutral."""
     made = difference(m, q, m.neutral())
     for joint in m.joints:
-        if joint.kind.plain:
+        if not joint.kind.has_quaternion:
             made[..., m.velocities[joint.name]] = coordinates(m, q, joint)
     return made
 

@@ -19,11 +19,11 @@ from eslabon.control.stepwise_law import c_source, stepwise
 from eslabon.coordinates.massless import refuse_massless, structure
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
 from eslabon.displays import displayed
-from eslabon.errors import AssemblyError, InputError, ModelError, shown
+from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.linear.measured import state_names
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
-from eslabon.numerics.scalars import casadi, joined
+from eslabon.numerics.scalars import casadi, concatenate
 from eslabon.simulate.memory import within
 from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits
@@ -88,13 +88,13 @@ class ExtendedKalmanFilter:
                 "control is a law of t, q and v without states or samples of its own; the filter has both."
             )
         if control is not None and not callable(control):
-            raise InputError(f"control is a law of t, q and v; it is {shown(control)}.")
+            raise InputError(f"control is a law of t, q and v; it is {format_value(control)}.")
         known_words(options, SENSING, "the law has no option", InputError)
         late = positive(delay, "delay", zero=True)
         if late > self.period * (1 + 1e-9):
             raise InputError(f"delay is {late:g} s; it is at most the filter's period of {self.period:g} s.")
         belief, limit = self._belief(q0, v0, covariance), effort_limits(self.m, saturate)
-        state = joined(belief, belief, np.zeros(self.m.nu))
+        state = concatenate(belief, belief, np.zeros(self.m.nu))
         law = control.law if isinstance(control, Traced) else control
 
         def sample(t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
@@ -159,7 +159,7 @@ class ExtendedKalmanFilter:
                 )
         seen_q, seen_v, forces = given
         before = np.concatenate([forces[..., :1, :], forces[..., :-1, :]], axis=-2)  # those since the sample before
-        rows = joined(before, normalize(m, seen_q), seen_v)
+        rows = concatenate(before, normalize(m, seen_q), seen_v)
         first = evaluate(m, FIRST, design=self.design)(self._belief(q0, v0, covariance), rows[..., 0, :])
         later = evaluate(m, RECORDED, design=self.design)(first, rows[..., 1:, :])
         made = np.concatenate(
@@ -188,12 +188,12 @@ class ExtendedKalmanFilter:
         m = self.m
         q = normalize(m, states(q0, "q0", m.nq, m.name))
         v = np.zeros(m.nv) if v0 is None else states(v0, "v0", m.nv, m.name, "velocities")
-        x = project(m, project(m, joined(q, v)))
+        x = project(m, project(m, concatenate(q, v)))
         if m.closed and not (worst := float(np.max(evaluate(m, VIOLATIONS)(x)[0]))) <= CLOSURE_TOLERANCE:
             raise AssemblyError(f"q0 violates loop closure of {m.name} by {worst:.3g} (m or rad) even when projected; assemble it from "
                 "the actuated joints.")  # fmt: skip
         P = covariance_of(covariance, "covariance", self.design.n, "states")
-        return joined(x, packed(P))
+        return concatenate(x, packed(P))
 
     def __repr__(self) -> str:
         return f"<extended Kalman filter of {self.m.name}: {len(self.states)} states from {', '.join(self.outputs)}, every {self.period:g} s>"
@@ -286,8 +286,8 @@ def extended_kalman_filter(
         raise ModelError(
             f"the constraints of {m.name} depend on the time, which its state does not tell; leave its drives out."
         )
-    refuse_massless(m.plain)
-    p = structure(m.plain).partition if independent is None else partition_by(m, independent, "elimination")
+    refuse_massless(m.nominal)
+    p = structure(m.nominal).partition if independent is None else partition_by(m, independent, "elimination")
     n = len(p.independent)
     if not n:
         raise ModelError(f"{m.name} has no degrees of freedom: there is nothing to estimate.")

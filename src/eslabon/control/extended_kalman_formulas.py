@@ -138,7 +138,7 @@ class Filter:
         """A, and the intensity of process noise along the states."""
         m, n, through = self.m, self.design.n, self.design.through
         q, v = x[: m.nq], x[m.nq :]
-        made = linear_model(m, q, v, tau, self.design.partition, structure=structure(m.plain))
+        made = linear_model(m, q, v, tau, self.design.partition, structure=structure(m.nominal))
         W = casadi.SX(casadi.DM(self.design.process))
         if through == "states":
             return casadi.vec(casadi.horzcat(made.A, W))
@@ -148,7 +148,7 @@ class Filter:
     def _output_matrix(self, x: Expression) -> Expression:
         m, d = self.m, self.design
         q, v = x[: m.nq], x[m.nq :]
-        made = linear_model(m, q, v, zeros(m.nu), d.partition, d.outputs, structure=structure(m.plain))
+        made = linear_model(m, q, v, zeros(m.nu), d.partition, d.outputs, structure=structure(m.nominal))
         return casadi.vec(made.C)
 
     def _independent_map(self, q: Expression) -> Expression:

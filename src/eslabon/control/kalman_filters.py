@@ -23,7 +23,7 @@ from eslabon.control.plant import Plant, gathered, number, plant_of
 from eslabon.control.ranks import kalman_rank
 from eslabon.displays import displayed
 from eslabon.errors import InputError
-from eslabon.numerics.scalars import is_symbolic, joined, times
+from eslabon.numerics.scalars import concatenate, is_symbolic, times
 
 
 @explained("the Kalman filter")
@@ -165,7 +165,7 @@ class KalmanFilter:
 
     def start(self, estimate: Floats) -> Floats:
         """Its states for an estimate to start from."""
-        return joined(numbers_or_symbols(estimate, "estimate", self.plant.n, "states"), packed(self.initial))
+        return concatenate(numbers_or_symbols(estimate, "estimate", self.plant.n, "states"), packed(self.initial))
 
     def estimate(self, z: Any, y: Any) -> Any:
         """The estimate from its states and what is measured."""
@@ -177,7 +177,7 @@ class KalmanFilter:
         """Its states a step later."""
         _, P = self._parts(z)
         _, P = corrected(P, self.plant.C, self.measurement)
-        return joined(times(self.plant.A, x) + drive, packed(predicted(P, self.plant.A, self.process)))
+        return concatenate(times(self.plant.A, x) + drive, packed(predicted(P, self.plant.A, self.process)))
 
     def follow(self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None) -> Floats:
         """The estimates (..., times, n) from records of outputs (..., times, ny) and inputs (..., times, nu); as for an

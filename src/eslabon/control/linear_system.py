@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, finite
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 
 
 class System(NamedTuple):
@@ -58,7 +58,7 @@ def _of(system: Any, second: str, pair: str) -> System:
     elif hasattr(system, "A") and hasattr(system, second):
         given = {name: getattr(system, name) for name in "ABC" if hasattr(system, name)}
     else:
-        raise InputError(f"a linear system is a linear model or a pair {pair}; it is {shown(system)}.")
+        raise InputError(f"a linear system is a linear model or a pair {pair}; it is {format_value(system)}.")
     arrays = {name: finite(x, name) for name, x in given.items()}
     A = arrays["A"]
     if A.ndim > 2:

@@ -120,7 +120,7 @@ def independent_joints(m: Model) -> tuple[str, ...]:
     names = [*m.actuated, *(j.name for j in m.joints if j.name not in m.actuated)]
     made = tuple(name for name in names if set(range(m.nv)[m.velocities[name]]) & set(places))
     for name in made:
-        if not m.joint(name).kind.plain or not set(range(m.nv)[m.velocities[name]]) <= set(places):
+        if m.joint(name).kind.has_quaternion or not set(range(m.nv)[m.velocities[name]]) <= set(places):
             raise ModelError(
                 f"'{name}' of {m.name} is independent in a part of its motion or turns by a quaternion, so that no plain "
                 "coordinates are independent; actuate single joints that determine the motion."

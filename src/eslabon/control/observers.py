@@ -22,7 +22,7 @@ from eslabon.control.numerical_failures import explained
 from eslabon.control.plant import Plant, number, plant_of
 from eslabon.control.pole_placement import place
 from eslabon.displays import displayed
-from eslabon.errors import InputError, MissingDependencyError, shown
+from eslabon.errors import InputError, MissingDependencyError, format_value
 from eslabon.numerics.scalars import is_symbolic, times
 from eslabon.pages.notebook import attributes, folded, matrix
 
@@ -250,7 +250,7 @@ def placed(plant: Plant, A: Floats, C: Floats, poles: Any, title: str) -> Floats
     try:
         asked = np.atleast_1d(np.asarray(poles, dtype=complex))
     except (TypeError, ValueError):
-        raise InputError(f"poles are numbers, real or complex; they are {shown(poles)}.") from None
+        raise InputError(f"poles are numbers, real or complex; they are {format_value(poles)}.") from None
     if asked.shape != (len(A),):
         raise InputError(f"the {title} has {len(A)} poles; {asked.size} are asked for.")
     found = place((A.T, C.T), np.exp(asked * plant.period) if plant.period else asked)

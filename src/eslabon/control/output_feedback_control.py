@@ -30,7 +30,7 @@ from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.model.configuration import difference
-from eslabon.numerics.scalars import casadi, joined
+from eslabon.numerics.scalars import casadi, concatenate
 from eslabon.simulate.memory import within
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
@@ -99,7 +99,7 @@ class OutputFeedback:
             return ControlLaw(self._continuous, own, m=self.m, title="output feedback")
         before = np.zeros(self.m.nu) - self.model.tau  # until the first forces act there are none
         known_words(options, SENSING, "the law has no option", InputError)
-        state = joined(own, estimate, before)
+        state = concatenate(own, estimate, before)
         law = stepwise(self._stepwise, self.m, "output feedback")
         return sampled(law, self.period, delay=self.delay, state=state, **options)
 
@@ -181,7 +181,7 @@ class OutputFeedback:
         x = self.observer.estimate(z, y)
         tau, u = self._forces(x)
         later, sooner = (casadi.SX(B) for B in self._input_matrices())
-        return tau, joined(self.observer.advance(z, y, x, later @ u + sooner @ before), x, u)
+        return tau, concatenate(self.observer.advance(z, y, x, later @ u + sooner @ before), x, u)
 
     # -- numbers ----------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from eslabon.control.linear_system import System, with_inputs
 from eslabon.control.numerical_failures import explained
 from eslabon.control.ranks import kalman_rank, shown_pole
 from eslabon.displays import displayed
-from eslabon.errors import InputError, SingularityError, shown
+from eslabon.errors import InputError, SingularityError, format_value
 
 METHODS = ("sylvester", "YT", "KNV0")
 TRIALS = 24  # random G, of which the one with the best conditioned T is taken
@@ -100,7 +100,7 @@ def _poles(poles: ArrayLike, n: int) -> np.ndarray[Any, Any]:
     try:
         given = np.asarray(poles, dtype=complex)
     except (TypeError, ValueError):
-        raise InputError(f"poles are numbers, real or complex; they are {shown(poles)}.") from None
+        raise InputError(f"poles are numbers, real or complex; they are {format_value(poles)}.") from None
     if given.ndim != 1 or len(given) != n:
         raise InputError(f"{given.size} poles are asked for; the system has {n} states, and as many poles.")
     if not np.isfinite(given).all():

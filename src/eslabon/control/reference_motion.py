@@ -14,7 +14,7 @@ from eslabon.arguments import Floats, finite
 from eslabon.control.piecewise import hermite, piecewise
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE
 from eslabon.displays import displayed
-from eslabon.errors import AssemblyError, InputError, ModelError, shown
+from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import coordinate_velocities, difference, integrate, normalize
 from eslabon.numerics.scalars import casadi
@@ -150,7 +150,7 @@ def reference(m: Model, motion: Any) -> Reference:
         return _of_samples(m, *motion, title="samples")
     if all(hasattr(motion, x) for x in "tqva"):
         if motion.t is None:
-            raise InputError(f"{shown(motion)} has no times; follow a path, which has.")
+            raise InputError(f"{format_value(motion)} has no times; follow a path, which has.")
         return _of_samples(m, motion.t, motion.q, motion.v, motion.a, title=type(motion).__name__)
     if callable(motion):
         return _of_function(m, motion)
@@ -171,7 +171,7 @@ def _whole(m: Model, count: int) -> bool:
 
 def _plain(m: Model, whole: bool) -> bool:
     """Whether the coordinates that are given are numbers whose rates are velocities."""
-    return all(j.kind.plain for j in (m.joints if whole else [m.joint(name) for name in m.actuated]))
+    return not any(j.kind.has_quaternion for j in (m.joints if whole else [m.joint(name) for name in m.actuated]))
 
 
 def _require_closed(m: Model, whole: bool, q: Floats) -> None:

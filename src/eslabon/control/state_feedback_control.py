@@ -9,7 +9,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, finite
 from eslabon.control.control_law import ControlLaw
-from eslabon.errors import InputError, ModelError, SingularityError, shown
+from eslabon.errors import InputError, ModelError, SingularityError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.numerics.scalars import casadi
@@ -62,7 +62,7 @@ def linear_model(m: Model, lm: Any) -> Any:
     """One linear model of a mechanism at an equilibrium."""
     for word in ("A", "B", "coordinates", "q", "v", "tau"):
         if not hasattr(lm, word):
-            raise InputError(f"a linear model is what m.linearize gives; it is {shown(lm)}.")
+            raise InputError(f"a linear model is what m.linearize gives; it is {format_value(lm)}.")
     if np.ndim(lm.A) > 2:
         raise InputError(f"there are {len(lm.A)} linear models here; a law is about one of them, such as lm[0].")
     if not lm.equilibrium:

@@ -9,7 +9,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, positive
 from eslabon.drawing.drawing_arguments import View, numbers
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.plotting import new_figure, theme_of
 from eslabon.scene import Scene, moved
 from eslabon.scene.primitives import hull
@@ -26,7 +26,9 @@ def open_stage(s: Scene, poses: Floats, ax: Any, theme: str | None, looking: Vie
 
     given = None if theme is None else theme_of(theme)
     if ax is not None and not hasattr(ax, "transData"):
-        raise InputError(f"ax are axes of matplotlib to draw into, as figure.add_subplot() gives; it is {shown(ax)}.")
+        raise InputError(
+            f"ax are axes of matplotlib to draw into, as figure.add_subplot() gives; it is {format_value(ax)}."
+        )
     if ax is not None and size is not None:
         raise InputError(
             "size is that of a figure of its own; axes that are given have theirs already, so leave size out."

@@ -8,7 +8,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.drawing.drawing_arguments import numbers
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.model import Model
 from eslabon.scene import body_poses, moved, scene_of
 from eslabon.scene.marks import matrix_of
@@ -24,7 +24,7 @@ def traced_points(m: Model, trace: Any) -> dict[str, tuple[str, Floats]]:
 
 def _traced(m: Model, item: Any) -> tuple[str, tuple[str, Floats]]:
     if not isinstance(item, str) and not _is_point(item):
-        raise InputError(f"trace is a frame's name, or (frame, point), or a list of these; it is {shown(item)}.")
+        raise InputError(f"trace is a frame's name, or (frame, point), or a list of these; it is {format_value(item)}.")
     frame = m.frame(item if isinstance(item, str) else item[0])
     at = np.zeros(3) if isinstance(item, str) else numbers(item[1], "the point of trace", 3, "a point", "coordinates")
     name = frame.name if isinstance(item, str) else f"{frame.name} ({', '.join(f'{x:g}' for x in at)})"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eslabon.arguments import known_options
-from eslabon.errors import EslabonError, ReadError, shown, suggest
+from eslabon.errors import EslabonError, ReadError, format_value, suggest
 from eslabon.files.dh import from_dh
 from eslabon.files.findings import Findings
 from eslabon.files.toml import read_toml
@@ -34,7 +34,7 @@ def load(source: str | Path, **options: Any) -> Description:
     Options go to the reader of that kind of file (for .urdf see `eslabon.files.urdf.read_urdf`).
     """
     if not isinstance(source, str | Path):
-        raise ReadError(f"load takes the name of a mechanism or of a file; it was given {shown(source)}.")
+        raise ReadError(f"load takes the name of a mechanism or of a file; it was given {format_value(source)}.")
     text = str(source)
     if names_library(source):
         if options:
@@ -56,7 +56,7 @@ def library_text(name: str) -> str:
         hint = suggest(
             name, known, "; `eslabon list` shows what there is, and a file's name ends in .toml, .urdf or .xml."
         )
-        raise ReadError(f"the library has no mechanism {shown(name)}{hint}")
+        raise ReadError(f"the library has no mechanism {format_value(name)}{hint}")
     return (_library() / f"{name}.toml").read_text(encoding="utf-8")
 
 

@@ -12,11 +12,11 @@ from dataclasses import fields
 from typing import Any
 
 from eslabon.arguments import flag, known_words, mapping
-from eslabon.errors import ModelError, shown
+from eslabon.errors import ModelError, format_value
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.parameter_expressions import number
 from eslabon.model.parsing import listed, pose, six_moments, triple
-from eslabon.model.poses import ORIGIN, compose, seen_from
+from eslabon.model.poses import ORIGIN, compose, in_parent_frame
 
 COLUMNS = ("theta", "d", "a", "alpha")
 BODY_KEYS = ("mass", "com", "inertia")
@@ -57,7 +57,7 @@ def add_dh(
 ) -> None:  # fmt: skip
     """Hang the arm of a table on the ground of a mechanism in the making."""
     if convention not in ("standard", "modified"):
-        raise ModelError(f"the convention {shown(convention)} is not known; it is 'standard' or 'modified'.")
+        raise ModelError(f"the convention {format_value(convention)} is not known; it is 'standard' or 'modified'.")
     standard, degrees = convention == "standard", flag(degrees, "degrees")
     table = [_row(row, k, degrees) for k, row in enumerate(listed(rows) or (), start=1)]
     if not table:
@@ -75,7 +75,7 @@ def add_dh(
             triple(row.get("com", ORIGIN), f"row {k} of the table: com", "m"),
             six_moments(row.get("inertia"), f"row {k} of the table: inertia"),
         )
-        seen = seen_from(beyond, Body(link, com=com, inertia=moments))
+        seen = in_parent_frame(beyond, Body(link, com=com, inertia=moments))
         b.body(link, row.get("mass", 0.0), seen.com, seen.inertia)
         b.joint(joint, row["kind"], parent, link, at=at, axis="z", **{k: row[k] for k in JOINT_KEYS if k in row})
         before, parent = beyond, link
@@ -88,12 +88,14 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
     if not isinstance(row, Mapping):
         values = listed(row) or ()
         if len(values) != 4:
-            raise ModelError(f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {shown(row)}.")
+            raise ModelError(f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {format_value(row)}.")
         row = dict(zip(COLUMNS, values, strict=True))
     kind = row.get("kind", "revolute")
     kind = LETTERS.get(kind, kind) if isinstance(kind, str) else kind
     if kind not in LETTERS.values():
-        raise ModelError(f"{what}: the kind {shown(kind)} is not known; a table has revolute and prismatic joints.")
+        raise ModelError(
+            f"{what}: the kind {format_value(kind)} is not known; a table has revolute and prismatic joints."
+        )
     made = {**in_radians(row, kind, what), "kind": kind}
     known_words(made, (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS), f"{what} has the unknown key")
     for column in COLUMNS:
@@ -110,7 +112,7 @@ def in_radians(table: Mapping[str, Any], kind: Any, what: str) -> dict[str, Any]
         if plain in made or (plain != key and plain in table):
             raise ModelError(f"{what} gives both {plain} and {plain}_deg; keep one.")
         if plain != key and plain not in ANGLES and kind not in TURNING:
-            kind = kind if isinstance(kind, str) else shown(kind)
+            kind = kind if isinstance(kind, str) else format_value(kind)
             raise ModelError(
                 f"{what}: {key} is in degrees, and a {kind} joint does not only turn; write {plain} in SI units."
             )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from eslabon.arguments import known_words
-from eslabon.errors import ReadError, located, shown
+from eslabon.errors import ReadError, format_value, located
 from eslabon.files.dh import add_dh, in_radians
 from eslabon.files.findings import Findings, toml_lines
 from eslabon.model import Builder, Description
@@ -159,5 +159,5 @@ def _pose(table: Mapping[str, Any], what: str) -> Any:
 
 def _table(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ReadError(f"{what} must be a table of keys and values; it is {shown(value)}.")
+        raise ReadError(f"{what} must be a table of keys and values; it is {format_value(value)}.")
     return value

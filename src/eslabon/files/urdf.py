@@ -36,7 +36,7 @@ import numpy as np
 
 from eslabon import model
 from eslabon.arguments import flag, known_words
-from eslabon.errors import ModelError, ModelWarning, ReadError, depth_of_user, shown, suggest
+from eslabon.errors import ModelError, ModelWarning, ReadError, depth_of_user, format_value, suggest
 from eslabon.files.findings import Findings
 from eslabon.files.meshes import Packages
 from eslabon.files.urdf_constraints import add_constraint
@@ -71,7 +71,7 @@ def read_urdf(
     """
     findings = findings or Findings()
     if base not in BASES:
-        raise ReadError(f"base is {shown(base)}; it is 'fixed', 'free' or 'planar'.")
+        raise ReadError(f"base is {format_value(base)}; it is 'fixed', 'free' or 'planar'.")
     repairs: list[str] | None = [] if flag(repair, "repair") else None
     robot = parse(path.read_bytes())
     links, joints = children(robot, "link", findings), children(robot, "joint", findings)

@@ -41,7 +41,7 @@ from typing import Any
 import yaml
 
 from eslabon.arguments import known_words
-from eslabon.errors import ModelWarning, ReadError, shown, suggest
+from eslabon.errors import ModelWarning, ReadError, format_value, suggest
 
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 PLACES = ("Lidmot", "Lidvmot")
@@ -110,7 +110,7 @@ def read_closures(urdf: Path, loops: Any, joints: Collection[str], frames: Colle
     if isinstance(loops, list | tuple):
         loops = {"closed_loop": list(loops)}
     if not isinstance(loops, Mapping):
-        raise ReadError(f"loops is a YAML file, a list of pairs of frames, or False; it is {shown(loops)}.")
+        raise ReadError(f"loops is a YAML file, a list of pairs of frames, or False; it is {format_value(loops)}.")
     return _closures(loops, "loops", "", joints, frames)
 
 
@@ -150,7 +150,7 @@ def _from_file(path: Path, otherwise: str = "") -> tuple[Mapping[Any, Any], str,
     except RecursionError:
         raise ReadError(f"{path.name}: the lists are nested too deeply.") from None
     if not isinstance(data, dict):
-        raise ReadError(f"{path.name}: this has no keys such as closed_loop{otherwise}; it is {shown(data)}.")
+        raise ReadError(f"{path.name}: this has no keys such as closed_loop{otherwise}; it is {format_value(data)}.")
     return data, path.name, otherwise
 
 
@@ -184,7 +184,7 @@ def _check_places(data: Mapping[Any, Any], where: str) -> None:
 def _part_of_names(data: Mapping[Any, Any], key: str, where: str) -> str:
     value = data.get(key, "")
     if not isinstance(value, str) or (key in data and not value):
-        raise ReadError(f"{where}: {key} is a part of names, a text; it is {shown(value)}.")
+        raise ReadError(f"{where}: {key} is a part of names, a text; it is {format_value(value)}.")
     return value
 
 
@@ -206,12 +206,14 @@ def _cuts(data: Mapping[Any, Any], where: str, frames: Collection[str]) -> tuple
                 f"{where}: closed_loop and the older name_closedloop both give the loops; keep closed_loop."
             )
         if not isinstance(data.get("type", "6d"), str):
-            raise ReadError(f"{where}: with name_closedloop one type serves all loops; it is {shown(data['type'])}.")
+            raise ReadError(
+                f"{where}: with name_closedloop one type serves all loops; it is {format_value(data['type'])}."
+            )
         entries = _numbered_pairs(part, data.get("closed_loop_number", 0), where, frames)
     elif "closed_loop_number" in data:
         raise ReadError(f"{where}: closed_loop_number goes with name_closedloop; take it away, or give that too.")
     if not isinstance(entries, list | tuple):
-        raise ReadError(f"{where}: closed_loop is a list of pairs of frames; it is {shown(entries)}.")
+        raise ReadError(f"{where}: closed_loop is a list of pairs of frames; it is {format_value(entries)}.")
     types = _one_each(data.get("type", "6d"), entries, f"{where}: type", "closed_loop")
     return tuple(_cut(entry, _known_type(text, where), where) for entry, text in zip(entries, types, strict=True))
 
@@ -219,7 +221,7 @@ def _cuts(data: Mapping[Any, Any], where: str, frames: Collection[str]) -> tuple
 def _numbered_pairs(part: str, last: Any, where: str, frames: Collection[str]) -> list[list[str]]:
     """The pairs of frames with a part and the same number in their names; 0 for the last number takes them all."""
     if not re.fullmatch(r"-?\d{1,6}", str(last)):
-        raise ReadError(f"{where}: closed_loop_number is the number of loops; it is {shown(last)}.")
+        raise ReadError(f"{where}: closed_loop_number is the number of loops; it is {format_value(last)}.")
     count = max(0, int(last))
     pairs: dict[int, list[str]] = {}
     for name in dict.fromkeys(frames):
@@ -248,7 +250,7 @@ def _known_type(text: str, where: str) -> str:
             f"{where}: the type 'planar' of a loop is of an older form; a linkage in a plane closes with '6d'."
         )
     if text.lower() not in CUT_KINDS:
-        raise ReadError(f"{where}: the type {shown(text)} of a loop is not known; it is '3d' or '6d'.")
+        raise ReadError(f"{where}: the type {format_value(text)} of a loop is not known; it is '3d' or '6d'.")
     return text
 
 
@@ -258,7 +260,7 @@ def _cut(entry: Any, text: str, where: str) -> CutJoint:
     known_words(entry, CUT_KEYS, f"{where}: a loop has the unknown key", ReadError)
     frames = entry.get("frames")
     if not isinstance(frames, list | tuple) or len(frames) != 2 or not all(isinstance(f, str) for f in frames):
-        raise ReadError(f"{where}: a loop is a pair of frame names, as in ['a', 'b']; it is {shown(frames)}.")
+        raise ReadError(f"{where}: a loop is a pair of frame names, as in ['a', 'b']; it is {format_value(frames)}.")
     kind = str(entry.get("kind", text))
     first, second = frames
     return CutJoint(
@@ -279,7 +281,7 @@ def _texts(value: Any, what: str) -> list[str]:
     """A list of names; one name may stand alone, and nothing is no name."""
     items = [value] if isinstance(value, str) and value else value or []
     if not isinstance(items, list | tuple) or not all(isinstance(x, str) and x for x in items):
-        raise ReadError(f"{what} is a list of names; it is {shown(value)}.")
+        raise ReadError(f"{what} is a list of names; it is {format_value(value)}.")
     return list(items)
 
 

@@ -52,7 +52,7 @@ def to_urdf(m: Model, folder: Path | None = None) -> str:
     for name in m.actuated if m.loops else ():  # of a tree every joint is driven
         SubElement(SubElement(robot, "transmission", name=f"{name}_drive"), "joint", name=name)
     homes = {j.name: j.home for j in m.joints if j.home is not None}
-    modes = {mode.name: dict(mode.coordinates) for mode in substitute(m.description.modes, m._values)}
+    modes = {mode.name: dict(mode.coordinates) for mode in substitute(m.description.modes, m.values)}
     for name, state in {**({"home": homes} if homes else {}), **modes}.items():
         made = SubElement(robot, "group_state", name=name, group="all")
         for joint, values in state.items():

@@ -14,7 +14,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from eslabon.arguments import known_words
-from eslabon.errors import ModelWarning, ReadError, shown
+from eslabon.errors import ModelWarning, ReadError, format_value
 from eslabon.files.findings import Findings
 from eslabon.model import Pose
 from eslabon.model.poses import ORIGIN
@@ -76,11 +76,11 @@ class Tag:
         values = self.text(key).split()
         if len(values) != count:
             raise ReadError(
-                f"{self.what} {key} needs {count} number{'s' * (count != 1)}; it is {shown(' '.join(values))}."
+                f"{self.what} {key} needs {count} number{'s' * (count != 1)}; it is {format_value(' '.join(values))}."
             )
         made = tuple(self._number(text, key) for text in values)
         if not all(map(math.isfinite, made)):
-            raise ReadError(f"{self.what} {key} is {shown(' '.join(values))}; give a finite number.")
+            raise ReadError(f"{self.what} {key} is {format_value(' '.join(values))}; give a finite number.")
         return made
 
     def list(self, key: str) -> tuple[float, ...]:
@@ -100,7 +100,7 @@ class Tag:
         except ValueError:
             value = math.nan
         if math.isnan(value):
-            raise ReadError(f"{self.what} {key} is {shown(text)}; it must be a number.")
+            raise ReadError(f"{self.what} {key} is {format_value(text)}; it must be a number.")
         return value
 
 

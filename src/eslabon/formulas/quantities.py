@@ -14,7 +14,7 @@ from typing import Any
 
 from eslabon.compiler.formula import NOTHING, Argument, Formula
 from eslabon.coordinates.massless import structure
-from eslabon.errors import ModelError, shown, suggest
+from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.constrained import loops, trees
 from eslabon.formulas.derivatives import linearization, parameter_derivatives, state_derivatives
 from eslabon.formulas.guards import INPUT_GUARDS
@@ -205,7 +205,7 @@ def quantity(m: Model, name: str, following: bool | None = None) -> Formula:
                 'parameter, ..., along="closed").'
             )
         words = [*known, *((*FOLLOWING, *SPECTRAL) if following is not None else ())]
-        raise ModelError(f"there is no quantity {shown(name)} of {m.name}{suggest(name, words)}")
+        raise ModelError(f"there is no quantity {format_value(name)} of {m.name}{suggest(name, words)}")
     if name.startswith("coupling_forces") and not m.couplings:
         raise ModelError(f"{m.name} has no couplings; the forces of its loops are among its reactions.")
     return known[name]

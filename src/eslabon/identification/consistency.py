@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite
-from eslabon.errors import EslabonError, InputError, MissingDependencyError, ModelError, shown, suggest
+from eslabon.errors import EslabonError, InputError, MissingDependencyError, ModelError, format_value, suggest
 from eslabon.identification.estimation import Estimate
 from eslabon.identification.parameters import UNITS, Terms, model_parameters, pseudo_inertias, reference_inertias
 from eslabon.model import Model
@@ -48,10 +48,10 @@ class Masses:
         known = [b.name for b in m.bodies]
         for k, (name, bound) in enumerate(bounds.items()):
             if name is not None and name not in known:
-                raise ModelError(f"{m.name} has no body {shown(name)}{suggest(name, known)}")
+                raise ModelError(f"{m.name} has no body {format_value(name)}{suggest(name, known)}")
             values = finite(bound, "mass").ravel()
             if values.size not in (1, 2) or not 0 <= values[0] <= values[-1]:
-                raise InputError(f"a mass is a number or (least, most), not negative; it is {shown(bound)}.")
+                raise InputError(f"a mass is a number or (least, most), not negative; it is {format_value(bound)}.")
             rows[k] = 1.0 if name is None else np.eye(count)[known.index(name)]
             least[k], most[k] = values[0], values[-1]
         return Masses(rows, least, most)

@@ -17,7 +17,7 @@ from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate, function_of
 from eslabon.compiler.formula import requested
 from eslabon.displays import displayed
-from eslabon.errors import InputError, SingularityError, shown
+from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.formulas.quantities import quantity
 from eslabon.identification.equations import LINEAR_EQUATIONS, independent
 from eslabon.identification.parameters import UNITS as INERTIA_UNITS
@@ -86,7 +86,7 @@ def noise_of(m: Model, noise: Any) -> Floats | None:
     if values.shape not in ((), (m.nu,)) or not (values > 0).all():
         raise InputError(
             f"noise is the standard deviation of the measured forces, a positive number or {m.nu} of them, one for each "
-            f"actuator of {m.name}; it is {shown(noise)}."
+            f"actuator of {m.name}; it is {format_value(noise)}."
         )
     return np.broadcast_to(values, (m.nu,))
 

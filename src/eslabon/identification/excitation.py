@@ -20,7 +20,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
 from eslabon.displays import displayed
-from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError, shown
+from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError, format_value
 from eslabon.identification.base_parameters import base_parameters, refuse_driven
 from eslabon.identification.equations import EXCITATION_GRADIENT, INDEPENDENT_MOTION, independent
 from eslabon.identification.estimation import model_forces, scaled_condition
@@ -260,7 +260,7 @@ def driven_joints(m: Model) -> tuple[str, ...]:
     places = independent(m)
     owners = [j for name in m.actuated for j in [m.joint(name)] if set(range(m.nv)[m.velocities[name]]) & set(places)]
     for j in owners:
-        if not j.kind.plain:
+        if j.kind.has_quaternion:
             raise ModelError(
                 f"joint '{j.name}' of {m.name} turns by a quaternion, of whose numbers no Fourier series is a motion; excite the "
                 "mechanism by a path of your own."
@@ -313,7 +313,7 @@ def _by_joint(m: Model, joints: list[Joint], given: Any, name: str) -> dict[str,
             continue
         pair = finite(value, f"the {name} of '{joint}'")
         if pair.shape != (2,) or not pair[0] < pair[1]:
-            raise InputError(f"the position of '{joint}' is a range (least, most); it is {shown(value)}.")
+            raise InputError(f"the position of '{joint}' is a range (least, most); it is {format_value(value)}.")
         made[joint] = (float(pair[0]), float(pair[1]))
     return made
 

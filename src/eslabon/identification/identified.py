@@ -13,7 +13,7 @@ import numpy as np
 from eslabon.arguments import Floats, flag, positive
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.identification.base_parameters import base_parameters
 from eslabon.identification.consistency import Masses, Task, consistent_parameters
 from eslabon.identification.equations import ACTUATOR_REGRESSOR, independent
@@ -339,7 +339,7 @@ def identify(
     for name, value in (("motors", motors), ("consistent", consistent)):
         flag(value, name)
     if not 0 < positive(confidence, "confidence") < 1:
-        raise InputError(f"confidence is a probability between 0 and 1; it is {shown(confidence)}.")
+        raise InputError(f"confidence is a probability between 0 and 1; it is {format_value(confidence)}.")
     terms, settings = terms_of(as_model(m), friction, motors), Settings(noise_of(m, noise), cutoff, guess)
     base = base_parameters(m, terms=terms)
     several = _equations(m, base, motion, terms, settings)

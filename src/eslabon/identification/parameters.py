@@ -16,7 +16,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, flag, floats, instance, known_words, names
 from eslabon.coordinates.massless import structure
-from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.items import Body, Description, Joint
@@ -66,7 +66,7 @@ def _places(m: Model, joints: Any, kind: str) -> tuple[int, ...]:
     for name in names(joints, kind):
         if name not in m.velocities or not m.joint(name).nv:
             known = [j.name for j in m.joints if j.nv]
-            raise ModelError(f"{m.name} has no joint {shown(name)} that moves{suggest(name, known)}")
+            raise ModelError(f"{m.name} has no joint {format_value(name)} that moves{suggest(name, known)}")
         found += range(m.nv)[m.velocities[name]]
     return tuple(dict.fromkeys(found))
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, file_path, finite, known_words, positive, states
 from eslabon.displays import displayed
-from eslabon.errors import InputError, ModelError, ReadError, file_name, shown, suggest
+from eslabon.errors import InputError, ModelError, ReadError, file_name, format_value, suggest
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.pages.notebook import in_time
@@ -109,7 +109,7 @@ def recordings(m: Model, given: Any) -> list[Recording]:
     if not isinstance(given, Recording):
         raise InputError(
             "a motion to identify from is a Motion, a Recording, the path of a .csv or .npz file, {'t': ..., 'q': ..., "
-            f"'tau': ...}}, or a list of these; it is {shown(given)}."
+            f"'tau': ...}}, or a list of these; it is {format_value(given)}."
         )
     return [_fitting(m, given)]
 
@@ -203,20 +203,20 @@ class _Table:
             return factor * np.array([float(row[k]) for row in self.rows[1:] if row])
         except (ValueError, IndexError):
             bad = next(i for i, row in enumerate(self.rows[1:], 2) if row and not _is_number(row, k))
-            raise ReadError(f"{self.path}: line {bad} has no number under {shown(self.rows[0][k])}.") from None
+            raise ReadError(f"{self.path}: line {bad} has no number under {format_value(self.rows[0][k])}.") from None
 
     def _factor(self, k: int, unit: str) -> float:
         parts = (_TIME if unit == "s" else _HEADING).fullmatch(self.rows[0][k].strip())
         given = ((parts["unit"] or "") if parts else "").strip()
         if given and given not in UNITS[unit]:
-            heading, known = shown(self.rows[0][k]), suggest(given, UNITS[unit])
+            heading, known = format_value(self.rows[0][k]), suggest(given, UNITS[unit])
             raise ReadError(f"{self.path}: {heading} is in a unit that does not fit it{known}")
         return UNITS[unit].get(given, 1.0)
 
 
 def _known_joint(m: Model, path: str | Path, name: str) -> None:
     if name not in m.velocities:
-        raise ReadError(f"{path}: {m.name} has no joint {shown(name)}{suggest(name, m.velocities)}")
+        raise ReadError(f"{path}: {m.name} has no joint {format_value(name)}{suggest(name, m.velocities)}")
 
 
 def _is_number(row: list[str], k: int) -> bool:
@@ -347,7 +347,7 @@ def _course(t: Floats, x: Floats, low_pass: Filter) -> Any:
 
 def _refuse_quaternions(m: Model, q: Floats) -> None:
     recorded = m.joints if q.shape[-1] == m.nq else [m.joint(name) for name in m.actuated]
-    turning = [j.name for j in recorded if not j.kind.plain]
+    turning = [j.name for j in recorded if j.kind.has_quaternion]
     if turning:
         raise InputError(
             f"joint '{turning[0]}' of {m.name} turns by a quaternion, whose numbers cannot be filtered one by one; record its "

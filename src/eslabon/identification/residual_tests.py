@@ -114,7 +114,7 @@ def _signal(m: Model, e: Equations, kind: str, place: int) -> Floats:
     s = e.motion
     if kind == "stiffness":
         joint = next(j for j in m.joints if place in range(m.nv)[m.velocities[j.name]])
-        plain = joint.kind.plain
+        plain = not joint.kind.has_quaternion
         return s.q[:, m.coordinates[joint.name].start + place - m.velocities[joint.name].start] if plain else 0.0 * s.t
     signals = {"viscous": s.v, "coulomb": np.tanh(s.v / CREEP), "offset": np.ones_like(s.v), "motor_inertia": s.a}
     return signals[kind][:, place]

@@ -13,7 +13,7 @@ from eslabon.arguments import finite, floats, mapping, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
-from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.formulas.applied_loads import check_external
 from eslabon.formulas.quantities import quantity
 from eslabon.linear.steady_search import Steady
@@ -99,7 +99,7 @@ def _named(m: Model, given: Mapping[str, Any], word: str, sizes: Mapping[str, in
     made = {}
     for name, value in given.items():
         if name not in sizes:
-            raise ModelError(f"{word} names {shown(name)}, which {m.name} has not{suggest(name, sizes)}")
+            raise ModelError(f"{word} names {format_value(name)}, which {m.name} has not{suggest(name, sizes)}")
         array = finite(value, f"{word}[{name!r}]")
         n = sizes[name]
         if n == 1 and (array.ndim == 0 or array.shape[-1] != 1):
@@ -182,5 +182,7 @@ def costs(m: Model, weights: Any) -> Floats:
         return np.ones(m.nu)
     made = floats(weights, "weights").ravel()
     if len(made) != m.nu or not (made > 0).all() or not np.isfinite(made).all():
-        raise ModelError(f"weights needs a positive number for each of the {m.nu} actuators; it is {shown(weights)}.")
+        raise ModelError(
+            f"weights needs a positive number for each of the {m.nu} actuators; it is {format_value(weights)}."
+        )
     return made

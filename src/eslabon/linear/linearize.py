@@ -134,7 +134,7 @@ def linearize(
 def _formula_of(m: Model, outputs: tuple[Output, ...]) -> Formula:
     if m.closed:
         return CLOSED
-    return PLAIN_TREE if not outputs and all(j.kind.plain for j in m.description.joints) else TREE
+    return PLAIN_TREE if not outputs and not any(j.kind.has_quaternion for j in m.description.joints) else TREE
 
 
 def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, states
 from eslabon.displays import displayed
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import linearize
 from eslabon.model import Model, as_model
@@ -118,7 +118,7 @@ class Response:
             raise InputError(f"{self!r}: choose one state first, as response[3], then ask for its table().")
         if t is None or not self.t.size or not self.t[0] <= (at := float(finite(t, "t"))) <= self.t[-1]:
             raise InputError(
-                f"table needs a time between {self.t.min(initial=0):g} and {self.t.max(initial=0):g} s; it is {shown(t)}."
+                f"table needs a time between {self.t.min(initial=0):g} and {self.t.max(initial=0):g} s; it is {format_value(t)}."
             )
         return self[int(np.abs(self.t - at).argmin())]
 
@@ -186,7 +186,7 @@ def _motion(m: Model, given: Any, name: str) -> tuple[tuple[Floats, Floats, Floa
     elif isinstance(given, tuple | list) and len(given) == 3:
         parts, t = tuple(given), None
     else:
-        raise InputError(f"{name} is a motion with q, v and a, or (q, v, a); it is {shown(given)}.")
+        raise InputError(f"{name} is a motion with q, v and a, or (q, v, a); it is {format_value(given)}.")
     q = states(parts[0], f"{name} q", m.nq, m.name)
     v, a = (states(x, f"{name} {of}", m.nv, m.name, "velocities") for x, of in zip(parts[1:], "va", strict=True))
     try:

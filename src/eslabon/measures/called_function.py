@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import names
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.measures.assembled_designs import variant
 from eslabon.measures.measure import Measure, Measured, as_mechanism
 from eslabon.measures.native_batches import Designs, as_designs, not_finite, number_of, reason_of
@@ -45,7 +45,7 @@ class Called(Measure):
 
     def __init__(self, function: Callable[[Mechanism], Any], title: str | None = None, columns: Any = None) -> None:
         if not callable(function):
-            raise InputError(f"a measure of one's own is a function f(mechanism); it is {shown(function)}.")
+            raise InputError(f"a measure of one's own is a function f(mechanism); it is {format_value(function)}.")
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "title", title)
         object.__setattr__(self, "given", None if columns is None else names(columns, "columns"))
@@ -114,7 +114,7 @@ class Called(Measure):
             return {str(name): _number(x, name) for name, x in found.items()}
         row = np.asarray(found)
         if row.ndim > 1 or not row.size or row.dtype.kind not in "fiub":
-            raise InputError(f"gives {shown(found)}; a number, numbers by name or a row of numbers is expected.")
+            raise InputError(f"gives {format_value(found)}; a number, numbers by name or a row of numbers is expected.")
         if row.ndim == 0:
             return {self.name: float(row)}
         return {f"{self.name}[{k + 1}]": float(x) for k, x in enumerate(row)}
@@ -129,5 +129,5 @@ class Called(Measure):
 def _number(x: Any, name: Any) -> float:
     value = np.asarray(x)
     if value.ndim or value.dtype.kind not in "fiub":
-        raise InputError(f"gives {shown(x)} for {name}; a number is expected.")
+        raise InputError(f"gives {format_value(x)} for {name}; a number is expected.")
     return float(value)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eslabon.arguments import Floats, choice, finite
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, format_value
 from eslabon.linear.linear_model import LinearModel
 from eslabon.measures.controller_options import check_options, is_law
 from eslabon.measures.law_derivatives import LawDerivatives
@@ -150,4 +150,4 @@ def _controller(given: Any, options: Mapping[str, Any]) -> Any:
         raise InputError(
             "closed_loop_damping needs a controller: gains K, a law of es.control, 'lqr', 'place', or a function of a linear model."
         )
-    return finite(given, f"the controller, which is no law, no name and no function ({shown(given)}),")
+    return finite(given, f"the controller, which is no law, no name and no function ({format_value(given)}),")

@@ -13,7 +13,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, choice, count, finite, names, text
 from eslabon.coordinates.designs import depended_on, limiting
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.measures.assembled_designs import Completed, one_by_one
 from eslabon.measures.native_batches import Designs
@@ -234,7 +234,7 @@ def _joint_states(motion: Any, joints: tuple[str, ...] | None, guess: Any, passi
     elif isinstance(motion, np.ndarray | list | tuple):
         parts = [None, motion, None, None]
     else:
-        raise InputError(f"{HINT}; it is {shown(motion)}.")
+        raise InputError(f"{HINT}; it is {format_value(motion)}.")
     t, rows, v, a = (
         x if x is None else finite(x, f"{name} of the motion") for x, name in zip(parts, "tqva", strict=True)
     )

@@ -7,7 +7,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from eslabon.arguments import known_words, mapping
-from eslabon.errors import ModelError, shown, suggest
+from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.quantities import CLOSED, QUANTITIES
 from eslabon.measures.called_function import Called
 from eslabon.measures.closed_loop_damping import ClosedLoopDamping
@@ -49,7 +49,7 @@ def measure_of(quantity: Any, options: Mapping[str, Any] | None = None) -> Measu
     made = _as_it_is(quantity)
     if given:
         raise ModelError(
-            f"{', '.join(map(repr, given))}: options go with the name of a measure; {shown(quantity)} has its own already."
+            f"{', '.join(map(repr, given))}: options go with the name of a measure; {format_value(quantity)} has its own already."
         )
     return made
 
@@ -67,7 +67,7 @@ def _as_it_is(quantity: Any) -> Measure:
         return Called(quantity)
     raise ModelError(
         f"what is measured is a name such as 'peak_torque', a measure of es.measures, a function f(mechanism), or several of "
-        f"these by name; it is {shown(quantity)}."
+        f"these by name; it is {format_value(quantity)}."
     )
 
 
@@ -77,7 +77,7 @@ def _named(name: str, options: dict[str, Any]) -> Measure:
         return MEASURES[name](**options)
     tabled = {**QUANTITIES, **CLOSED}
     if name not in tabled:
-        raise ModelError(f"there is no measure or quantity {shown(name)}{suggest(name, [*MEASURES, *tabled])}")
+        raise ModelError(f"there is no measure or quantity {format_value(name)}{suggest(name, [*MEASURES, *tabled])}")
     return Quantity(name, **options)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, choice, finite, text
 from eslabon.compiler.formula import Formula
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, format_value
 from eslabon.formulas.quantities import quantity as formula_of
 from eslabon.measures.along_motion import filled, mean_in_time
 from eslabon.measures.assembled_designs import States, assembled
@@ -66,7 +66,7 @@ class Quantity(Measure):
     ) -> None:  # fmt: skip
         if (q is None) == (motion is None) or (motion is not None and (v is not None or a is not None)):
             raise ModelError(
-                f"{shown(quantity)} needs states: q, and v and a where it depends on them, or a motion; one of the two."
+                f"{format_value(quantity)} needs states: q, and v and a where it depends on them, or a motion; one of the two."
             )
         states = {"q": q, "v": v, "a": a} if motion is None else motion
         for word in options:

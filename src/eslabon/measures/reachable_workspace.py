@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eslabon.arguments import floats, mapping, positive
-from eslabon.errors import EslabonError, InputError, shown
+from eslabon.errors import EslabonError, InputError, format_value
 from eslabon.measures.assembled_designs import variant
 from eslabon.measures.measure import Measure, Measured, as_mechanism
 from eslabon.measures.native_batches import Designs, as_designs, number_of, threads
@@ -106,5 +106,5 @@ def _range(value: Any, name: str) -> float | tuple[float, float]:
     if pair.shape == () and np.isfinite(pair):
         return float(pair)
     if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
-        raise InputError(f"box['{name}'] is a value, or a lower and a greater upper one; it is {shown(value)}.")
+        raise InputError(f"box['{name}'] is a value, or a lower and a greater upper one; it is {format_value(value)}.")
     return float(pair[0]), float(pair[1])

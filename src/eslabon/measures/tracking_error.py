@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eslabon.arguments import Floats, choice, positive
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, format_value
 from eslabon.measures.along_motion import AlongMotion, mean_in_time, require_actuators, with_largest
 from eslabon.measures.assembled_designs import States, variant
 from eslabon.measures.controller_options import check_options, is_law
@@ -148,6 +148,6 @@ def _controller(given: Any, designed: str, options: Mapping[str, Any]) -> Any:
         )
     if not callable(given):
         raise InputError(
-            f"a controller is a law of es.control, the name of one ({', '.join(LAWS)}) or a function that gives one for a mechanism; it is {shown(given)}."
+            f"a controller is a law of es.control, the name of one ({', '.join(LAWS)}) or a function that gives one for a mechanism; it is {format_value(given)}."
         )
     return given

@@ -114,7 +114,7 @@ def _round_off(body: Body, moments: Any) -> float:
     return float(ROUNDING * np.abs(moments).max()) + 1e-15 * body.mass * distance * distance
 
 
-def suspicions(m: Model) -> Iterator[str]:
+def plausibility_warnings(m: Model) -> Iterator[str]:
     """What is legal and yet looks like a slip."""
     for body, (small, middle, large) in zip(m.bodies, principal_moments(m.bodies), strict=True):
         if large > small + middle + _round_off(body, (small, middle, large)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from eslabon.arguments import choice, text
-from eslabon.errors import ModelError, located, shown
+from eslabon.errors import ModelError, format_value, located
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.items import ITEMS, Coupling, Description
 from eslabon.model.joints import JointKind
@@ -211,7 +211,7 @@ class Builder:
             with located("actuated"):
                 if not isinstance(name, str):
                     raise ModelError(
-                        f"actuate takes the names of joints, as in b.actuate('q1', 'q2'); it was given {shown(name)}."
+                        f"actuate takes the names of joints, as in b.actuate('q1', 'q2'); it was given {format_value(name)}."
                     )
         self._actuated = [*(self._actuated or []), *joints]
         return self

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import known_words, mapping, names, text
-from eslabon.errors import ModelError, shown, suggest
+from eslabon.errors import ModelError, format_value, suggest
 from eslabon.model.items import GROUND, ITEMS, Body, Description, Frame, Joint, Mode, Shape
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
 from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import ParameterExpression, leaves, renamed
 from eslabon.model.parsing import coordinates_of, listed, six_moments, triple
-from eslabon.model.poses import ORIGIN, Pose, compose, seen_from, welded
+from eslabon.model.poses import ORIGIN, Pose, compose, in_parent_frame, welded
 from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item, specs_of
 from eslabon.numerics.rotations import rpy_from_rotation
 
@@ -35,7 +35,7 @@ def with_item(m: Model, kind: str, name: str, changed: Mapping[str, Any]) -> Des
         several = listed(changed["motor"]) or [changed["motor"]]
         if len(several) > 2:
             raise ModelError(
-                f"joint '{name}': motor is its inertia, or (inertia, gear ratio); it is {shown(changed['motor'])}."
+                f"joint '{name}': motor is its inertia, or (inertia, gear ratio); it is {format_value(changed['motor'])}."
             )
         rest = {key: x for key, x in changed.items() if key != "motor"}
         changed = {**rest, **dict(zip(("motor_inertia", "gear_ratio"), several, strict=False))}
@@ -70,7 +70,7 @@ def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> 
         given = {"body": body, "at": at}
         return with_item(m, "frame", name, {key: x for key, x in given.items() if x is not None})
     if body is None:
-        raise ModelError(f"{m.name} has no frame {shown(name)} yet; name the body that carries it.")
+        raise ModelError(f"{m.name} has no frame {format_value(name)} yet; name the body that carries it.")
     return replace(m.description, frames=(*m.description.frames, make_item(Frame, name, {"body": body, "at": at})))
 
 
@@ -80,7 +80,7 @@ def with_shape(m: Model, name: str, given: Mapping[str, Any]) -> Description:
         return with_item(m, "shape", name, given)
     for key in ("body", "kind"):
         if key not in given:
-            raise ModelError(f"{m.name} has no shape {shown(name)} yet; give its {key}.")
+            raise ModelError(f"{m.name} has no shape {format_value(name)} yet; give its {key}.")
     known_words(given, keys_of(Shape), "a shape has no field")
     return replace(m.description, shapes=(*m.description.shapes, make_item(Shape, name, given)))
 
@@ -110,7 +110,7 @@ def with_payload(m: Model, frame: str, mass: Any, com: Any = ORIGIN, inertia: An
     )
     if isinstance(load.mass, float) and load.mass < 0:
         raise ModelError(f"{what}: the mass is {load.mass:g}; it cannot be negative.")
-    heavier = (welded(b, seen_from(place.at, load)) if b.name == place.body else b for b in d.bodies)
+    heavier = (welded(b, in_parent_frame(place.at, load)) if b.name == place.body else b for b in d.bodies)
     return replace(d, bodies=tuple(heavier))
 
 
@@ -226,7 +226,7 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
 def _coordinates(m: Model, j: Joint, value: Any) -> tuple[float, ...]:
     values = coordinates_of(j.kind, value, f"the coordinates of '{j.name}'")
     if any(isinstance(x, ParameterExpression) for x in values):
-        raise ModelError(f"'{j.name}' is locked at plain numbers; it was given {shown(value)}.")
+        raise ModelError(f"'{j.name}' is locked at plain numbers; it was given {format_value(value)}.")
     return tuple(np.ravel(j.kind.normalize(np.array(values, dtype=float))).tolist())
 
 

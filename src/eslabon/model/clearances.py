@@ -27,7 +27,7 @@ def clearance_names(m: Model, name: str) -> tuple[str, ...]:
     """The parameters of the clearance of a joint or loop: how far the centre is off, in which direction about the axis (or about z),
     and for a ball its angle from z."""
     kind = _played(m, name).kind
-    words = (PLAY, DIRECTION, POLAR)[: len(kind.play())]
+    words = (PLAY, DIRECTION, POLAR)[: len(kind.clearance_directions())]
     return tuple(free_name(f"{name}.{word}") for word in words)
 
 
@@ -42,7 +42,7 @@ def with_clearance(m: Model, joints: Iterable[str]) -> Description:
         if taken := next((x for x in names if x in known), None):
             raise ModelError(f"{d.name} has a parameter '{taken}' already, which stands elsewhere; rename it first.")
         d = replace(d, parameters=(*d.parameters, *((x, 0.0) for x in names)))
-        shift = _shift(_played(m, name).kind.play(), *names)
+        shift = _shift(_played(m, name).kind.clearance_directions(), *names)
         d = replace(
             d,
             joints=tuple(replace(j, at=compose(j.at, shift)) if j.name == name else j for j in d.joints),
@@ -69,10 +69,12 @@ def _played(m: Model, name: str) -> Joint | Loop:
     if item is None:
         raise ModelError(f"{m.name} has no joint or loop {name!r}{suggest(name, known)}")
     what = f"{'loop' if isinstance(item, Loop) else 'joint'} '{name}'"
-    if not item.kind.play():
+    if not item.kind.clearance_directions():
         raise ModelError(f"{what} is {item.kind.kind}; a clearance is that of a pin or ball: revolute, cylindrical, universal, spherical.")  # fmt: skip
     described: tuple[Joint | Loop, ...] = (*m.description.joints, *m.description.loops)
     written = next(x for x in described if x.name == name)
-    if len(item.kind.play()) == 2 and any(isinstance(x, ParameterExpression) for x in leaves(written.kind)):
+    if len(item.kind.clearance_directions()) == 2 and any(
+        isinstance(x, ParameterExpression) for x in leaves(written.kind)
+    ):
         raise ModelError(f"{what} has an axis made of parameters; give it a plain axis before it gets a clearance.")
     return item

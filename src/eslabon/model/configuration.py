@@ -14,7 +14,7 @@ import numpy as np
 from eslabon.displays import displayed
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
-from eslabon.numerics.scalars import Array, casadi, is_symbolic, joined, transpose
+from eslabon.numerics.scalars import Array, casadi, concatenate, is_symbolic, transpose
 
 
 def coordinates(m: Model, q: Array, joint: Joint) -> Array:
@@ -75,14 +75,14 @@ def displacement_rates(m: Model, v: Array) -> Array:
 
 def normalize(m: Model, q: Array) -> Array:
     """The configuration brought back onto its manifold: quaternions of unit length."""
-    if all(j.kind.plain for j in m.joints):
+    if not any(j.kind.has_quaternion for j in m.joints):
         return q
     return _jointwise(m, "normalize", (q, coordinates))
 
 
 def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
     """By joint, the squared length of its quaternion: zero is no orientation."""
-    found = {j.name: j.kind.length(coordinates(m, q, j)) for j in m.joints if not j.kind.plain}
+    found = {j.name: j.kind.length(coordinates(m, q, j)) for j in m.joints if j.kind.has_quaternion}
     return {name: x for name, x in found.items() if x is not None}
 
 
@@ -95,7 +95,7 @@ def _jointwise(m: Model, method: str, *arguments: tuple[Array, Callable[..., Arr
     moving = [j for j in m.joints if j.nv]
     if not moving:
         return arguments[0][0] if is_symbolic(arguments[0][0]) else np.broadcast_arrays(*(x for x, _ in arguments))[0]
-    return joined(*(getattr(j.kind, method)(*(part(m, x, j) for x, part in arguments)) for j in moving))
+    return concatenate(*(getattr(j.kind, method)(*(part(m, x, j) for x, part in arguments)) for j in moving))
 
 
 def limits(m: Model) -> tuple[np.ndarray, np.ndarray]:

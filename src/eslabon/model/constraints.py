@@ -18,12 +18,12 @@ from eslabon.numerics.scalars import (
     Array,
     Scalar,
     atan2,
+    components,
     cos,
     cross,
     dot,
     entries,
     matrix,
-    parts,
     tan,
     vector,
     where,
@@ -101,7 +101,7 @@ class ClosureKind:
         """What it holds."""
         raise TypeError(f"{type(self).__name__} has no constraints")
 
-    def play(self) -> tuple[Vector, ...]:
+    def clearance_directions(self) -> tuple[Vector, ...]:
         """The directions in which a clearance lets the centre of a pin or a ball shift, unit vectors; none of other kinds."""
         return ()
 
@@ -127,7 +127,7 @@ class Point:
     """The origins coincide: R^T p = 0, written in the second frame so that the reactions keep constant directions."""
 
     def residual(self, R: Array, p: Array) -> list[Scalar]:
-        return list(turned_back(R, parts(p, 3)))
+        return list(turned_back(R, components(p, 3)))
 
     def covectors(self, R: Array, p: Array) -> list[Covector]:
         return [(ZERO, u) for u in AXES]
@@ -141,7 +141,7 @@ class InPlane:
     offset: Scalar = 0.0
 
     def residual(self, R: Array, p: Array) -> list[Scalar]:
-        return [dot(self.normal, parts(p, 3)) - self.offset]
+        return [dot(self.normal, components(p, 3)) - self.offset]
 
     def covectors(self, R: Array, p: Array) -> list[Covector]:
         return [(ZERO, turned_back(R, self.normal))]
@@ -210,7 +210,7 @@ class OnThread:
         first, _ = perpendicular(self.axis)
         seen = turned_back(R, first)
         angle = atan2(-dot(cross(self.axis, first), seen), dot(first, seen))
-        return [2.0 * self.pitch * tan((dot(self.axis, parts(p, 3)) / self.pitch - angle) / 2.0)]
+        return [2.0 * self.pitch * tan((dot(self.axis, components(p, 3)) / self.pitch - angle) / 2.0)]
 
     def covectors(self, R: Array, p: Array) -> list[Covector]:
         return [(tuple(-self.pitch * a for a in self.axis), self.axis)]
@@ -223,8 +223,8 @@ class AtDistance:
     length: Scalar
 
     def residual(self, R: Array, p: Array) -> list[Scalar]:
-        along = parts(p, 3)
+        along = components(p, 3)
         return [(dot(along, along) / self.length - self.length) / 2.0]
 
     def covectors(self, R: Array, p: Array) -> list[Covector]:
-        return [(ZERO, tuple(x / self.length for x in turned_back(R, parts(p, 3))))]
+        return [(ZERO, tuple(x / self.length for x in turned_back(R, components(p, 3))))]

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from eslabon.arguments import choice, known_words, text
-from eslabon.errors import ModelError, shown
+from eslabon.errors import ModelError, format_value
 from eslabon.model.closures import CLOSURES
 from eslabon.model.joints import KINDS
 from eslabon.model.numbers_with_units import number_with_unit
@@ -192,7 +192,7 @@ class PerVelocity(Spec):
         kind, what = context.kind, f"{context.what}: {name}"
         if kind.nv == 0:
             raise ModelError(f"{what} makes no sense: the joint is fixed.")
-        if self.of_coordinates and not kind.plain:
+        if self.of_coordinates and kind.has_quaternion:
             raise ModelError(f"{what} needs a joint whose coordinates are angles or lengths; this one is {kind.kind}.")
         if is_one(value):
             value = [value] * kind.nv
@@ -209,7 +209,7 @@ class PerVelocity(Spec):
 
     def numbers(self, name: str, item: Any) -> Found:
         there = not self.beside or getattr(item, self.beside) is not None
-        if self.unsaid is None or not there or (self.of_coordinates and not self.beside and not item.kind.plain):
+        if self.unsaid is None or not there or (self.of_coordinates and not self.beside and item.kind.has_quaternion):
             return
         for k, velocity in enumerate(item.kind.velocities):
             unit = self.unit(velocity.unit == "rad/s", item)
@@ -247,11 +247,11 @@ class Intervals(Spec):
 
     def parse(self, value: Any, name: str, context: Context) -> Any:
         kind, what = context.kind, f"{context.what}: {name}"
-        if not kind.plain or kind.nq == 0:
+        if kind.has_quaternion or kind.nq == 0:
             raise ModelError(f"{what} need a joint whose coordinates are angles or lengths; this one is {kind.kind}.")
         entries = listed(value)
         if entries is None:
-            raise ModelError(f"{what} need a lower and an upper value; they are {shown(value)}.")
+            raise ModelError(f"{what} need a lower and an upper value; they are {format_value(value)}.")
         if not any(listed(pair) is not None for pair in entries):
             entries = [entries]
         pairs = [listed(pair) or [] for pair in entries]
@@ -373,7 +373,7 @@ class Coordinates(Spec):
     def parse(self, value: Any, name: str, context: Context) -> Any:
         what = context.what
         if not isinstance(value, Mapping):
-            raise ModelError(f"{what} gives coordinates by joint, as in {{'q1': 0.3}}; it is {shown(value)}.")
+            raise ModelError(f"{what} gives coordinates by joint, as in {{'q1': 0.3}}; it is {format_value(value)}.")
         placed = []
         for joint, given in value.items():
             entries = [given] if (several := listed(given)) is None else several
@@ -479,7 +479,7 @@ class Size(Spec):
             raise ModelError(f"{what}: a {kind} needs its size: {meaning}.")
         entries = [value] if (several := listed(value)) is None else several
         if len(entries) != count:
-            raise ModelError(f"{what}: the size of a {kind} is {meaning}; it was given {shown(value)}.")
+            raise ModelError(f"{what}: the size of a {kind} is {meaning}; it was given {format_value(value)}.")
         unit = "" if kind == "mesh" else "m"
         return tuple(number_with_unit(x, f"{what}: {name}", unit) for x in entries)
 
@@ -494,7 +494,7 @@ class Colour(Spec):
         if not isinstance(value, str) or (value and not re.fullmatch("#[0-9a-fA-F]{6}", value)):
             known = ", ".join(COLOURS)
             raise ModelError(
-                f"{context.what}: the colour is {shown(value)}; write it as in '#d55e00', or one of {known}."
+                f"{context.what}: the colour is {format_value(value)}; write it as in '#d55e00', or one of {known}."
             )
         return value.lower()
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple
 
-from eslabon.errors import ModelError, shown, suggest
+from eslabon.errors import ModelError, format_value, suggest
 from eslabon.model.changes import with_payload
 from eslabon.model.fields import XYZ, PerVelocity, Steps
 from eslabon.model.items import GROUND, ITEMS, Description, Joint
@@ -101,7 +101,9 @@ def place_of(m: Model, path: str) -> Place:
         wanted = path.removeprefix(owner).lstrip(".")
         says = f"has no number {wanted!r}" if wanted else "is not a number by itself; name one of its own, as in " f"'{owner}.{own[0]}'"  # fmt: skip
         raise ModelError(f"'{owner}' of {m.name} {says}{suggest(wanted, own)}")
-    raise ModelError(f"{m.name} has no number {shown(path)}{suggest(path, known, '; m.free_numbers() lists them.')}")
+    raise ModelError(
+        f"{m.name} has no number {format_value(path)}{suggest(path, known, '; m.free_numbers() lists them.')}"
+    )
 
 
 def free_name(path: str) -> str:
@@ -115,7 +117,7 @@ def with_free(m: Model, paths: Iterable[str]) -> Description:
     d, wanted = m.description, list(paths)
     for path in wanted:
         if not isinstance(path, str):
-            raise ModelError(f"{m.name} has no number {shown(path)}; m.free_numbers() lists them.")
+            raise ModelError(f"{m.name} has no number {format_value(path)}; m.free_numbers() lists them.")
     for path in sorted(dict.fromkeys(wanted), key=lambda path: path.endswith((PAYLOAD, DEVIATION))):
         if path.endswith(PAYLOAD):
             d = _with_load(m, d, path)

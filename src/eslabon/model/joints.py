@@ -49,21 +49,21 @@ from eslabon.numerics.scalars import (
     Array,
     Scalar,
     block,
+    components,
+    concatenate,
     cross,
     dot,
     floor,
     is_symbolic,
-    joined,
     matmul,
     matrix,
     norm,
-    parts,
     require,
     times,
     transpose,
     vector,
 )
-from eslabon.numerics.spatial import halves, skew
+from eslabon.numerics.spatial import angular_and_linear, skew
 from eslabon.numerics.traced_steps import traced_once
 
 T = TypeVar("T")
@@ -108,14 +108,14 @@ def scaled(factor: Scalar, u: Vector) -> Vector:
 
 def unit_quaternion(q: Array) -> Array:
     """A quaternion scaled to length one."""
-    components = parts(q, 4)
-    length = norm(components)
+    entries = components(q, 4)
+    length = norm(entries)
     if not is_symbolic(length):
         require(
             length != 0, "quaternion", "has the length zero and stands for no rotation; the identity is (1, 0, 0, 0)."
         )
     with np.errstate(invalid="ignore"):
-        return vector(*(c / length for c in components))
+        return vector(*(c / length for c in entries))
 
 
 @dataclass(frozen=True)
@@ -141,9 +141,9 @@ class JointKind(ClosureKind):
         return self.nv
 
     @property
-    def plain(self) -> bool:
-        """Whether the coordinates are angles and lengths, which limits and springs can be given for."""
-        return all(c.unit for c in self.coordinates)
+    def has_quaternion(self) -> bool:
+        """Whether some coordinates are a quaternion, for which there are no limits and no springs."""
+        return not all(c.unit for c in self.coordinates)
 
     # -- the geometry of the coordinates ------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class JointKind(ClosureKind):
         """The velocities that lead from q0 to q1 in a unit of time, the short way round: `integrate` undone."""
         if not any(c.periodic for c in self.coordinates):
             return q1 - q0
-        change = zip(parts(q1 - q0, self.nq), self.coordinates, strict=True)
+        change = zip(components(q1 - q0, self.nq), self.coordinates, strict=True)
         return vector(*(x - TURN * floor(x / TURN + 0.5) if c.periodic else x for x, c in change))
 
     def displacement_rate(self, v: Array) -> Array | None:
@@ -173,9 +173,9 @@ class JointKind(ClosureKind):
 
     def length(self, q: Array) -> Scalar | None:
         """The squared length of the quaternion among the coordinates, if there is one."""
-        if self.plain:
+        if not self.has_quaternion:
             return None
-        return sum(x * x for x, c in zip(parts(q, self.nq), self.coordinates, strict=True) if not c.unit)
+        return sum(x * x for x, c in zip(components(q, self.nq), self.coordinates, strict=True) if not c.unit)
 
     def normalize(self, q: Array) -> Array:
         """The coordinates brought back onto their manifold; what is not a number stays so."""
@@ -236,7 +236,7 @@ class Revolute(OneAxis):
 
     @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
-        return rotation_about(self.axis, parts(q, 1)[0]), vector(*ZERO)
+        return rotation_about(self.axis, components(q, 1)[0]), vector(*ZERO)
 
     def motion(self, q: Array) -> Array:
         return columns((self.unit, ZERO))
@@ -244,7 +244,7 @@ class Revolute(OneAxis):
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return *super().fixed_points(), ORIGIN
 
-    def play(self) -> tuple[Vector, ...]:
+    def clearance_directions(self) -> tuple[Vector, ...]:
         return perpendicular(self.unit)
 
     def constraints(self) -> tuple[Constraint, ...]:
@@ -261,7 +261,7 @@ class Prismatic(OneAxis):
 
     @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
-        return matrix(AXES), vector(*scaled(parts(q, 1)[0], self.unit))
+        return matrix(AXES), vector(*scaled(components(q, 1)[0], self.unit))
 
     def motion(self, q: Array) -> Array:
         return columns((ZERO, self.unit))
@@ -288,7 +288,7 @@ class Helical(OneAxis):
 
     @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
-        (theta,) = parts(q, 1)
+        (theta,) = components(q, 1)
         return rotation_about(self.axis, theta), vector(*scaled(self.pitch * theta, self.unit))
 
     def motion(self, q: Array) -> Array:
@@ -308,13 +308,13 @@ class Cylindrical(OneAxis):
 
     @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
-        theta, d = parts(q, 2)
+        theta, d = components(q, 2)
         return rotation_about(self.axis, theta), vector(*scaled(d, self.unit))
 
     def motion(self, q: Array) -> Array:
         return columns((self.unit, ZERO), (ZERO, self.unit))
 
-    def play(self) -> tuple[Vector, ...]:
+    def clearance_directions(self) -> tuple[Vector, ...]:
         return perpendicular(self.unit)
 
     def constraints(self) -> tuple[Constraint, ...]:
@@ -342,12 +342,12 @@ class Universal(JointKind):
 
     @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
-        theta1, theta2 = parts(q, 2)
+        theta1, theta2 = components(q, 2)
         R = matmul(rotation_about(self.first, theta1), rotation_about(self.second, theta2))
         return R, vector(*ZERO)
 
     def _first_axis_outside(self, q: Array) -> Vector:
-        return turned_back(rotation_about(unit_axis(self.second), parts(q, 2)[1]), unit_axis(self.first))
+        return turned_back(rotation_about(unit_axis(self.second), components(q, 2)[1]), unit_axis(self.first))
 
     @per_kind
     def motion(self, q: Array) -> Array:
@@ -356,7 +356,7 @@ class Universal(JointKind):
     @per_kind
     def motion_rate(self, q: Array, v: Array) -> Array:
         second = unit_axis(self.second)
-        return columns((cross(self._first_axis_outside(q), scaled(parts(v, 2)[1], second)), ZERO), (ZERO, ZERO))
+        return columns((cross(self._first_axis_outside(q), scaled(components(v, 2)[1], second)), ZERO), (ZERO, ZERO))
 
     def in_series(self) -> tuple[JointKind, ...]:
         return Revolute(self.first), Revolute(self.second)
@@ -364,7 +364,7 @@ class Universal(JointKind):
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return (ORIGIN,)
 
-    def play(self) -> tuple[Vector, ...]:
+    def clearance_directions(self) -> tuple[Vector, ...]:
         return AXES
 
     def constraints(self) -> tuple[Constraint, ...]:
@@ -404,7 +404,7 @@ class Spherical(JointKind):
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return (ORIGIN,)
 
-    def play(self) -> tuple[Vector, ...]:
+    def clearance_directions(self) -> tuple[Vector, ...]:
         return AXES
 
     def constraints(self) -> tuple[Constraint, ...]:
@@ -427,7 +427,7 @@ class Planar(OneAxis):
 
     @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
-        x, y, theta = parts(q, 3)
+        x, y, theta = components(q, 3)
         along, across = perpendicular(self.unit)
         return rotation_about(self.axis, theta), vector(*(x * a + y * b for a, b in zip(along, across, strict=True)))
 
@@ -443,7 +443,7 @@ class Planar(OneAxis):
 
     @per_kind
     def motion_rate(self, q: Array, v: Array) -> Array:
-        spin = scaled(parts(v, 3)[2], self.unit)
+        spin = scaled(components(v, 3)[2], self.unit)
         along, across = self._directions_outside(q)
         return columns((ZERO, cross(along, spin)), (ZERO, cross(across, spin)), (ZERO, ZERO))
 
@@ -465,32 +465,32 @@ class Free(JointKind):
 
     @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
-        return rotation_from_quaternion(vector(*parts(q, 7)[3:])), vector(*parts(q, 7)[:3])
+        return rotation_from_quaternion(vector(*components(q, 7)[3:])), vector(*components(q, 7)[:3])
 
     def motion(self, q: Array) -> Array:
         return columns(*((u, ZERO) for u in AXES), *((ZERO, u) for u in AXES))
 
     def coordinate_rates(self, q: Array, v: Array) -> Array:
-        (_, quaternion), (w, u) = halves(q), halves(v)
-        return joined(times(rotation_from_quaternion(quaternion), u), quaternion_rate(quaternion, w))
+        (_, quaternion), (w, u) = angular_and_linear(q), angular_and_linear(v)
+        return concatenate(times(rotation_from_quaternion(quaternion), u), quaternion_rate(quaternion, w))
 
     def integrate(self, q: Array, v: Array) -> Array:
-        (p, quaternion), (w, _) = halves(q), halves(v)
+        (p, quaternion), (w, _) = angular_and_linear(q), angular_and_linear(v)
         shift = times(rotation_from_quaternion(quaternion), position_of(motion_exp(v)))
-        return joined(p + shift, quaternion_product(quaternion, quaternion_from_rotation_vector(w)))
+        return concatenate(p + shift, quaternion_product(quaternion, quaternion_from_rotation_vector(w)))
 
     def difference(self, q1: Array, q0: Array) -> Array:
-        (p1, turned), (p0, quaternion) = halves(q1), halves(q0)
+        (p1, turned), (p0, quaternion) = angular_and_linear(q1), angular_and_linear(q0)
         w = rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(quaternion), turned))
-        return joined(w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0)))
+        return concatenate(w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0)))
 
     def displacement_rate(self, v: Array) -> Array:
-        w, u = halves(v)
+        w, u = angular_and_linear(v)
         return -block([[skew(w), 0 * skew(w)], [skew(u), skew(w)]])
 
     def normalize(self, q: Array) -> Array:
-        p, quaternion = halves(q)
-        return joined(p, unit_quaternion(quaternion))
+        p, quaternion = angular_and_linear(q)
+        return concatenate(p, unit_quaternion(quaternion))
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return ()

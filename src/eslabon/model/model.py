@@ -13,8 +13,8 @@ import numpy as np
 
 from eslabon.arguments import UNHASHABLE, floats, instance, known_words, mapping
 from eslabon.arguments import names as words
-from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown, suggest
-from eslabon.model.admissible import check_numbers, suspicions
+from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, format_value, suggest
+from eslabon.model.admissible import check_numbers, plausibility_warnings
 from eslabon.model.items import GROUND, Body, Coupling, Description, Frame, Joint, Loop, Mode, Shape, Spring, Wrench
 from eslabon.model.memory import Table
 from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, number, substitute
@@ -69,7 +69,7 @@ class Model:
         >>> es.load("double_pendulum").gravity
         (0.0, -9.81, 0.0)
         """
-        return substitute(self.description.gravity, self._values)
+        return substitute(self.description.gravity, self.values)
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
@@ -79,7 +79,7 @@ class Model:
         >>> [body.name for body in es.load("five_bar").bodies]
         ['link2', 'link3', 'link5', 'link4']
         """
-        return substitute(self.description.bodies, self._values)
+        return substitute(self.description.bodies, self.values)
 
     @cached_property
     def joints(self) -> tuple[Joint, ...]:
@@ -89,7 +89,7 @@ class Model:
         >>> [(joint.name, joint.kind.kind) for joint in es.load("cart_pole").joints]
         [('x', 'prismatic'), ('theta', 'revolute')]
         """
-        return substitute(self.description.joints, self._values)
+        return substitute(self.description.joints, self.values)
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
@@ -99,7 +99,7 @@ class Model:
         >>> [(loop.name, loop.first.body, loop.second.body) for loop in es.load("five_bar").loops]
         [('tip', 'link3', 'link4')]
         """
-        return substitute(self.description.loops, self._values)
+        return substitute(self.description.loops, self.values)
 
     @cached_property
     def couplings(self) -> tuple[Coupling, ...]:
@@ -111,7 +111,7 @@ class Model:
         >>> [(coupling.joint, coupling.source, coupling.ratio) for coupling in m.couplings]
         [('b', 'a', -2.0)]
         """
-        return substitute(self.description.couplings, self._values)
+        return substitute(self.description.couplings, self.values)
 
     @cached_property
     def springs(self) -> tuple[Spring, ...]:
@@ -121,7 +121,7 @@ class Model:
         >>> [spring.name for spring in es.load("four_bar_spring").springs]
         ['diagonal']
         """
-        return substitute(self.description.springs, self._values)
+        return substitute(self.description.springs, self.values)
 
     @cached_property
     def wrenches(self) -> tuple[Wrench, ...]:
@@ -132,7 +132,7 @@ class Model:
         >>> [wrench.name for wrench in b.wrench("push", "load", force=(0, 0, 5)).build().wrenches]
         ['push']
         """
-        return substitute(self.description.wrenches, self._values)
+        return substitute(self.description.wrenches, self.values)
 
     @cached_property
     def frames(self) -> tuple[Frame, ...]:
@@ -142,7 +142,7 @@ class Model:
         >>> [(frame.name, frame.body) for frame in es.load("planar_3rrr").frames]
         [('centre', 'platform')]
         """
-        return substitute(self.description.frames, self._values)
+        return substitute(self.description.frames, self.values)
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -152,7 +152,7 @@ class Model:
         >>> es.load("elbow").shapes
         ()
         """
-        return substitute(self.description.shapes, self._values)
+        return substitute(self.description.shapes, self.values)
 
     @property
     def actuated(self) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ class Model:
         array([0., 1.])
         """
         made = {}
-        for mode in substitute(self.description.modes, self._values):
+        for mode in substitute(self.description.modes, self.values):
             made[mode.name] = self.home()
             for joint, values in mode.coordinates:
                 made[mode.name][self.coordinates[joint]] = values
@@ -226,8 +226,13 @@ class Model:
         return Table({n: x for n, x in self.description.parameters if not isinstance(x, ParameterExpression)})
 
     @cached_property
-    def _values(self) -> dict[str, Any]:
-        """Every parameter's value, symbols in place of the floats they stand for."""
+    def values(self) -> dict[str, Any]:
+        """The value of every parameter, those defined by an expression too; symbols stand for their values.
+
+        >>> import eslabon as es
+        >>> es.load("elbow").values["a1"]
+        1.0
+        """
         values: dict[str, Any] = {**self.parameters, **({TIME: 0.0} if self.rheonomic else {}), **self._symbols}
         definitions = dict(self.description.parameters)
         for name in dependency_order(definitions):
@@ -245,11 +250,15 @@ class Model:
         """
         self.check_parameters(values)
         if TIME in values and TIME not in self.parameters:
-            raise ModelError(f"{self.name}: the time is no parameter; give it to a call, as t={shown(values[TIME])}.")
+            raise ModelError(
+                f"{self.name}: the time is no parameter; give it to a call, as t={format_value(values[TIME])}."
+            )
         changed = {name: number(x, f"parameter '{name}'") for name, x in values.items()}
         for name, x in changed.items():
             if isinstance(x, ParameterExpression):
-                raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {shown(values[name])}.")
+                raise ModelError(
+                    f"{self.name}: parameter '{name}' needs a plain number; it is {format_value(values[name])}."
+                )
         parameters = tuple((n, changed.get(n, x)) for n, x in self.description.parameters)
         return type(self)(replace(self.description, parameters=parameters))
 
@@ -309,7 +318,7 @@ class Model:
         self.check_parameters(mapping(symbols, "symbols"))
         made = type(self)(self.description, symbols)
         if symbols:
-            vars(made)["plain"] = self.plain  # with what is already known of it
+            vars(made)["nominal"] = self.nominal  # with what is already known of it
         return made
 
     @property
@@ -323,12 +332,12 @@ class Model:
         return self._symbols
 
     @cached_property
-    def plain(self) -> Model:
+    def nominal(self) -> Model:
         """The mechanism with the parameters' own values, whatever symbols were put in.
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
-        >>> m.plain is m
+        >>> m.nominal is m
         True
         """
         return self if not self._symbols else Model(self.description)
@@ -354,7 +363,7 @@ class Model:
         if not self.rheonomic:
             return self
         made = type(self)(self.description, {**self._symbols, TIME: t})
-        vars(made)["plain"] = self.plain  # with what is already known of it
+        vars(made)["nominal"] = self.nominal  # with what is already known of it
         return made
 
     @property
@@ -365,7 +374,7 @@ class Model:
         >>> es.load("five_bar").time
         0.0
         """
-        return self._values.get(TIME, 0.0)
+        return self.values.get(TIME, 0.0)
 
     def check_parameters(self, names: Iterable[str]) -> None:
         """Refuse names that are not free parameters of this mechanism.
@@ -628,14 +637,14 @@ class Model:
         return np.array([x for home in homes for x in home], dtype=float)
 
     @cached_property
-    def suspicions(self) -> tuple[str, ...]:
+    def plausibility_warnings(self) -> tuple[str, ...]:
         """What is allowed but looks wrong, a sentence each.
 
         >>> import eslabon as es
-        >>> es.load("elbow").suspicions
+        >>> es.load("elbow").plausibility_warnings
         ()
         """
-        return tuple(suspicions(self))
+        return tuple(plausibility_warnings(self))
 
     def warn(self, known: Iterable[str] = ()) -> Self:
         """Say aloud what looks wrong and is not known, as `ModelWarning`.
@@ -644,7 +653,7 @@ class Model:
         >>> es.load("five_bar").warn()
         <Mechanism five_bar: 4 bodies, 4 joints, 1 loop, 2 actuators>
         """
-        for sentence in self.suspicions:
+        for sentence in self.plausibility_warnings:
             if sentence not in known:
                 warnings.warn(f"{self.name}: {sentence}", ModelWarning, stacklevel=depth_of_user())
         return self
@@ -725,4 +734,4 @@ def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | No
     try:
         return items[name]
     except UNHASHABLE:  # a KeyError, or what cannot be a name, such as a list
-        raise ModelError(f"{refusal} {shown(name)}{suggest(name, items, otherwise)}") from None
+        raise ModelError(f"{refusal} {format_value(name)}{suggest(name, items, otherwise)}") from None

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from eslabon.arguments import finite
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, format_value
 from eslabon.model.parameter_expressions import Number, number
 from eslabon.model.units import unit_of
 
@@ -45,7 +45,7 @@ def number_in_si(said: Any, what: str, unit: str | None) -> float:
     if not isinstance(said, str):
         array = finite(said, what)
         if array.ndim:
-            raise InputError(f"{what} holds {shown(said)} where one number is expected.")
+            raise InputError(f"{what} holds {format_value(said)} where one number is expected.")
         return float(array)
     found = _ONE.fullmatch(said.strip())
     if found is None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import known_words, mapping
-from eslabon.errors import ModelError, shown
+from eslabon.errors import ModelError, format_value
 from eslabon.numerics import scalars
 
 CONSTANTS: Mapping[str, float] = {"pi": math.pi, "deg": math.pi / 180, "mm": 1e-3, "cm": 1e-2}
@@ -117,7 +117,7 @@ class ParameterExpression:
             raise ModelError(f"the expression '{self}' has no finite value{self._at(values)}: {error}.") from None
         except (KeyError, TypeError, IndexError, NotImplementedError):
             known_words(self.names(), mapping(values, "values"), f"the expression '{self}' needs a value of")
-            raise ModelError(f"the expression '{self}' is made of numbers; values is {shown(values)}.") from None
+            raise ModelError(f"the expression '{self}' is made of numbers; values is {format_value(values)}.") from None
         return value
 
     def _value(self, values: Mapping[str, Any]) -> Any:
@@ -161,11 +161,11 @@ def number(value: NumberLike, what: str = "this number") -> Number:
         return _parsed(value, what)
     complex_ = isinstance(value, np.complexfloating) or (isinstance(value, np.ndarray) and value.dtype.kind == "c")
     if complex_ or isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number | np.ndarray):
-        raise ModelError(f"{what} must be a number or an expression of parameters; it is {shown(value)}.")
+        raise ModelError(f"{what} must be a number or an expression of parameters; it is {format_value(value)}.")
     try:
         plain = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} must be one number; it is {shown(value)}.") from None
+        raise ModelError(f"{what} must be one number; it is {format_value(value)}.") from None
     if not math.isfinite(plain):
         raise ModelError(f"{what} is {plain}; give a finite number.")
     return plain + 0.0  # a negative zero becomes a plain one
@@ -239,7 +239,7 @@ def check_parameter_name(name: str) -> str:
     """The name, if it can stand in an expression."""
     if not isinstance(name, str) or not name.isidentifier():
         raise ModelError(
-            f"parameter {shown(name)} needs a name of letters, digits and underscores that starts with a letter."
+            f"parameter {format_value(name)} needs a name of letters, digits and underscores that starts with a letter."
         )
     if name in FUNCTIONS or name in CONSTANTS:
         raise ModelError(f"parameter '{name}' has the name of a built-in function or constant; choose another.")

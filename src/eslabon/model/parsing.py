@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import known_words, unmasked
-from eslabon.errors import ModelError, RotationError, located, shown
+from eslabon.errors import ModelError, RotationError, format_value, located
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import KINDS, JointKind
@@ -42,7 +42,7 @@ def counted(values: Any, count: int, what: str) -> list[Any]:
     """So many entries of a sequence, or one where one is wanted."""
     entries = [values] if is_one(values) and count == 1 else listed(values)
     if entries is None:
-        raise ModelError(f"{what} needs {count} number{'s' * (count != 1)}; it is {shown(values)}.")
+        raise ModelError(f"{what} needs {count} number{'s' * (count != 1)}; it is {format_value(values)}.")
     if len(entries) != count:
         raise ModelError(f"{what} needs {count} number{'s' * (count != 1)} and has {len(entries)}.")
     return entries
@@ -77,7 +77,7 @@ def pose(at: Any, what: str, rpy: Any = None) -> Pose:
         elif len(entries) == 3 and not rows:
             return Pose(triple(entries, f"{what}: xyz", "m"))
         else:
-            raise ModelError(f"{what}: a pose is xyz, (xyz, rpy) or a 4x4 matrix; it was given {shown(at)}.")
+            raise ModelError(f"{what}: a pose is xyz, (xyz, rpy) or a 4x4 matrix; it was given {format_value(at)}.")
     with located("rpy"):
         return Pose(position, triple(rows[1], f"{what}: rpy", "rad"))
 
@@ -100,7 +100,7 @@ def six_moments(inertia: Any, what: str) -> tuple[Number, ...]:
         return (0.0,) * 6
     entries = listed(inertia)
     if entries is None:
-        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {shown(inertia)}.")
+        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {format_value(inertia)}.")
     if len(entries) == 3 and all(listed(row) is not None for row in entries):
         return _moments_of_matrix([triple(row, what, "kg m²") for row in entries], what)
     if len(entries) not in (3, 6):
@@ -187,7 +187,9 @@ def _axes(axis: Any, kind: str, count: int, what: str) -> list[Triple]:
         return [an_axis(axis, what)]
     axes = listed(axis)
     if axes is None or len(axes) != count:
-        raise ModelError(f"{what}: a {kind} joint has two axes, as in axis=('z', 'y'); it was given {shown(axis)}.")
+        raise ModelError(
+            f"{what}: a {kind} joint has two axes, as in axis=('z', 'y'); it was given {format_value(axis)}."
+        )
     return [an_axis(x, what) for x in axes]
 
 
@@ -196,7 +198,7 @@ def an_axis(axis: Any, what: str) -> Triple:
     if isinstance(axis, str):
         if axis.lower() not in NAMED_AXES:
             raise ModelError(
-                f"{what}: the axis {shown(axis)} is not known; write 'x', 'y', 'z', '-x', '-y', '-z' or three numbers."
+                f"{what}: the axis {format_value(axis)} is not known; write 'x', 'y', 'z', '-x', '-y', '-z' or three numbers."
             )
         return NAMED_AXES[axis.lower()]
     return triple(axis, f"{what}: axis", "")

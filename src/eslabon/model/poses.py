@@ -76,7 +76,7 @@ def inverse(pose: Pose) -> Pose:
     return Pose(position, ORIGIN if pose.rpy == ORIGIN else _rpy(back))
 
 
-def seen_from(at: Pose, body: Body) -> Body:
+def in_parent_frame(at: Pose, body: Body) -> Body:
     """A body whose frame stands at a pose, with its mass properties in the axes of the frame that the pose is given in."""
     R = _rotation(at.rpy)
     com = tuple(p + dot(row, body.com) for p, row in zip(at.position, R, strict=True))

@@ -10,7 +10,7 @@ from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar
 from unicodedata import category
 
-from eslabon.errors import ModelError, located, shown
+from eslabon.errors import ModelError, format_value, located
 from eslabon.model.fields import SPEC, Context, Found, NewNames, Side, Spec
 from eslabon.model.items import ITEMS, Description, Item
 from eslabon.model.poses import Pose, compose
@@ -48,7 +48,7 @@ def _optional(item: type[Item]) -> frozenset[str]:
 def check_name(name: Any, what: str) -> str:
     """The name, if it can stand in a file, a table and a sentence: any text without control characters."""
     if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"a {what} has no name, for {shown(name)} is none; give it one, a text.")
+        raise ModelError(f"a {what} has no name, for {format_value(name)} is none; give it one, a text.")
     if any(category(letter) in UNPRINTABLE for letter in name):
         raise ModelError(f"the name {name!a} of a {what} has a control character, such as a line break; take it out.")
     return name

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from eslabon.errors import ModelError, shown, suggest
+from eslabon.errors import ModelError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
 
 Dimensions = tuple[float, float, float, float]  # exponents of kg, m, s and rad
@@ -66,7 +66,7 @@ def unit_of(text: str) -> Unit:
         found = _FACTOR.match(written, position)
         if found is None or found["symbol"] not in SYMBOLS:
             symbol = found["symbol"] if found else written[position:].strip()
-            raise ModelError(f"there is no unit {shown(symbol)}{suggest(symbol, SYMBOLS)}")
+            raise ModelError(f"there is no unit {format_value(symbol)}{suggest(symbol, SYMBOLS)}")
         power = int(found["power"] or {"²": 2, "³": 3}.get(found["raised"] or "", 1))
         power = -power if found["sign"] == "/" else power
         factor *= SYMBOLS[found["symbol"]].factor ** power
@@ -116,7 +116,7 @@ def inferred_units(numbers: Iterable[tuple[Any, str]], definitions: Mapping[str,
                 if isinstance(definitions.get(name), ParameterExpression)
             ]
             for expression, dimensions in (*targets, *more):
-                for name, what in _told(expression, dimensions, known, level):
+                for name, what in _unit_evidence(expression, dimensions, known, level):
                     said.setdefault(name, set()).add(what)
             found = {name: next(iter(what)) for name, what in said.items() if len(what) == 1 and name not in known}
             known |= found
@@ -124,7 +124,9 @@ def inferred_units(numbers: Iterable[tuple[Any, str]], definitions: Mapping[str,
     return {name: unit_text(known[name]) if name in known else None for name in definitions}
 
 
-def _told(x: Any, wanted: Dimensions, known: Mapping[str, Dimensions], level: int) -> Iterator[tuple[str, Dimensions]]:
+def _unit_evidence(
+    x: Any, wanted: Dimensions, known: Mapping[str, Dimensions], level: int
+) -> Iterator[tuple[str, Dimensions]]:
     """What an expression of a unit says of the units of its parameters."""
     if not isinstance(x, ParameterExpression):
         return
@@ -153,7 +155,7 @@ def _told(x: Any, wanted: Dimensions, known: Mapping[str, Dimensions], level: in
             parts = [(first, RAD)]
     for part, what in parts:
         if what is not None:
-            yield from _told(part, what, known, level)
+            yield from _unit_evidence(part, what, known, level)
 
 
 def _dimensions(x: Any, known: Mapping[str, Dimensions]) -> Dimensions | None:

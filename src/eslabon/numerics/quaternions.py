@@ -15,12 +15,12 @@ from eslabon.numerics.scalars import (
     Scalar,
     absolute,
     atan2,
+    components,
     cos,
     cross,
     dot,
     is_symbolic,
     norm,
-    parts,
     require,
     scalar,
     sin,
@@ -49,7 +49,7 @@ def quaternion_from_vector(v: Array) -> Array:
     >>> quaternion_from_vector([1.0, 2.0, 3.0])
     array([0., 1., 2., 3.])
     """
-    return vector(0.0, *parts(v, 3))
+    return vector(0.0, *components(v, 3))
 
 
 def vector_part(q: Array) -> Array:
@@ -58,7 +58,7 @@ def vector_part(q: Array) -> Array:
     >>> vector_part([1.0, 2.0, 3.0, 4.0])
     array([2., 3., 4.])
     """
-    return vector(*parts(q, 4)[1:])
+    return vector(*components(q, 4)[1:])
 
 
 def quaternion_product(p: Array, q: Array) -> Array:
@@ -69,8 +69,8 @@ def quaternion_product(p: Array, q: Array) -> Array:
     >>> quaternion_product([0, 1, 0, 0], [0, 0, 1, 0])  # i j = k
     array([0., 0., 0., 1.])
     """
-    a, *v = parts(p, 4)
-    b, *u = parts(q, 4)
+    a, *v = components(p, 4)
+    b, *u = components(q, 4)
     c = cross(v, u)
     return vector(a * b - dot(v, u), *(a * u[i] + b * v[i] + c[i] for i in range(3)))
 
@@ -81,7 +81,7 @@ def quaternion_conjugate(q: Array) -> Array:
     >>> quaternion_conjugate([1, 2, 3, 4])
     array([ 1., -2., -3., -4.])
     """
-    w, x, y, z = parts(q, 4)
+    w, x, y, z = components(q, 4)
     return vector(w, -x, -y, -z)
 
 
@@ -92,7 +92,7 @@ def quaternion_inverse(q: Array) -> Array:
     array([ 0.25, -0.25, -0.25, -0.25])
     """
     length = _length(q)
-    w, x, y, z = (c / length / length for c in parts(q, 4))
+    w, x, y, z = (c / length / length for c in components(q, 4))
     return vector(w, -x, -y, -z)
 
 
@@ -103,7 +103,7 @@ def quaternion_normalize(q: Array) -> Array:
     array([0.6, 0. , 0.8, 0. ])
     """
     length = _length(q)
-    return vector(*(c / length for c in parts(q, 4)))
+    return vector(*(c / length for c in components(q, 4)))
 
 
 def quaternion_rotate(p: Array, v: Array) -> Array:
@@ -120,7 +120,7 @@ def quaternion_rotate(p: Array, v: Array) -> Array:
 
 def _length(q: Array) -> Scalar:
     """The norm, which for numbers must be one to divide by."""
-    length = norm(parts(q, 4))
+    length = norm(components(q, 4))
     if not is_symbolic(length):
         require(
             (length > 0) & np.isfinite(length),
@@ -144,7 +144,7 @@ def slerp(p: Array, q: Array, t: Scalar) -> Array:
     array([0.5, 0. , 0. , 0.5])
     """
     t, p, q = scalar(t), quaternion_normalize(p), quaternion_normalize(q)
-    way = parts(rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(p), q)), 3)
+    way = components(rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(p), q)), 3)
     return quaternion_product(p, quaternion_from_rotation_vector(vector(*(t * c for c in way))))
 
 
@@ -154,12 +154,12 @@ def quaternion_rate(q: Array, angular_velocity: Array) -> Array:
     >>> quaternion_rate([1, 0, 0, 0], [0, 0, 2])
     array([0., 0., 0., 1.])
     """
-    return quaternion_product(q, vector(0.0, *(0.5 * c for c in parts(angular_velocity, 3))))
+    return quaternion_product(q, vector(0.0, *(0.5 * c for c in components(angular_velocity, 3))))
 
 
 def _shortest(q: Array) -> tuple[Scalar, ...]:
     """The components of the unit quaternion, of q and -q the one that turns by at most half a turn."""
-    q = parts(quaternion_normalize(q), 4)
+    q = components(quaternion_normalize(q), 4)
     return tuple(where(q[0] < 0, -c, c) for c in q)
 
 
@@ -172,7 +172,7 @@ def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
     >>> [float(c) for c in unit_axis([0, 3, 4])]
     [0.0, 0.6, 0.8]
     """
-    x, y, z = parts(axis, 3)
+    x, y, z = components(axis, 3)
     length = norm((x, y, z))
     if not is_symbolic(length) and not (np.ndim(length) == 0 and 0 < length < np.inf):
         require(
@@ -200,7 +200,7 @@ def quaternion_from_axis_angle(axis_angle: Array) -> Array:
     >>> quaternion_from_axis_angle([0, 0, 1, np.pi])
     array([0., 0., 0., 1.])
     """
-    *axis, angle = parts(axis_angle, 4)
+    *axis, angle = components(axis_angle, 4)
     return quaternion_about(vector(*axis), angle)
 
 
@@ -225,7 +225,7 @@ def quaternion_from_rotation_vector(v: Array) -> Array:
     >>> quaternion_from_rotation_vector([0, 0, np.pi])
     array([0., 0., 0., 1.])
     """
-    half = tuple(0.5 * c for c in parts(v, 3))
+    half = tuple(0.5 * c for c in components(v, 3))
     squared = dot(half, half)
     return vector(stumpff(0, squared), *(stumpff(1, squared) * c for c in half))
 
@@ -254,7 +254,7 @@ def quaternion_from_rodrigues(p: Array) -> Array:
     >>> quaternion_from_rodrigues([0, 0, 0.75])
     array([0.8, 0. , 0. , 0.6])
     """
-    p = parts(p, 3)
+    p = components(p, 3)
     if not is_symbolic(*p):
         require(
             np.isfinite(norm(p)),
@@ -270,7 +270,7 @@ def rodrigues_from_quaternion(q: Array) -> Array:
     >>> rodrigues_from_quaternion([0.8, 0, 0, 0.6])
     array([0.  , 0.  , 0.75])
     """
-    w, x, y, z = parts(quaternion_normalize(q), 4)
+    w, x, y, z = components(quaternion_normalize(q), 4)
     if not is_symbolic(w):
         require(
             absolute(w) > SMALLEST_SCALAR_PART,
@@ -286,7 +286,7 @@ def invariants_from_quaternion(q: Array) -> Array:
     >>> invariants_from_quaternion([1, 0, 0, 1]).round(15)  # a quarter turn about z
     array([0., 0., 0., 1.])
     """
-    w, *v = parts(quaternion_normalize(q), 4)
+    w, *v = components(quaternion_normalize(q), 4)
     return vector(w * w - dot(v, v), *(2.0 * w * c for c in v))
 
 
@@ -310,9 +310,9 @@ def quaternion_from_invariants(invariants: Array) -> Array:
 @np.errstate(all="ignore")  # no number in, none out
 def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
     """λ0 and the components of λ, made to satisfy λ0² + |λ|² = 1 to the last bits."""
-    components = parts(invariants, 4)
-    length = norm(components)
-    cosine, *v = (c / where(length > 0, length, 1.0) for c in components)
+    entries = components(invariants, 4)
+    length = norm(entries)
+    cosine, *v = (c / where(length > 0, length, 1.0) for c in entries)
     if not is_symbolic(length):
         require(
             absolute(length - 1.0) <= TOLERANCE,
@@ -343,7 +343,7 @@ def scalar_part(q: Array) -> Scalar:
     >>> scalar_part([1.0, 2.0, 3.0, 4.0])
     1.0
     """
-    return parts(q, 4)[0]
+    return components(q, 4)[0]
 
 
 def quaternion_sum(p: Array, q: Array) -> Array:
@@ -352,7 +352,7 @@ def quaternion_sum(p: Array, q: Array) -> Array:
     >>> quaternion_sum([1, 2, 3, 4], [4, 3, 2, 1])
     array([5., 5., 5., 5.])
     """
-    return vector(*(a + b for a, b in zip(parts(p, 4), parts(q, 4), strict=True)))
+    return vector(*(a + b for a, b in zip(components(p, 4), components(q, 4), strict=True)))
 
 
 def quaternion_norm(q: Array) -> Scalar:
@@ -361,7 +361,7 @@ def quaternion_norm(q: Array) -> Scalar:
     >>> float(quaternion_norm([2, 4, 5, 6]))
     9.0
     """
-    return norm(parts(q, 4))
+    return norm(components(q, 4))
 
 
 def body_rates(q: Array, rate: Array) -> Array:
@@ -370,7 +370,7 @@ def body_rates(q: Array, rate: Array) -> Array:
     >>> body_rates([1, 0, 0, 0], [0, 0, 0, 1])
     array([0., 0., 2.])
     """
-    _, x, y, z = parts(quaternion_product(quaternion_inverse(q), rate), 4)
+    _, x, y, z = components(quaternion_product(quaternion_inverse(q), rate), 4)
     return vector(2.0 * x, 2.0 * y, 2.0 * z)
 
 
@@ -380,7 +380,7 @@ def quaternion_exp(v: Array) -> Array:
     >>> quaternion_exp([0, 0, np.pi / 2])
     array([0., 0., 0., 1.])
     """
-    return quaternion_from_rotation_vector(vector(*(2.0 * x for x in parts(v, 3))))
+    return quaternion_from_rotation_vector(vector(*(2.0 * x for x in components(v, 3))))
 
 
 def quaternion_log(q: Array) -> Array:
@@ -389,4 +389,4 @@ def quaternion_log(q: Array) -> Array:
     >>> quaternion_log([0, 0, 0, 1]) / np.pi
     array([0. , 0. , 0.5])
     """
-    return vector(*(x / 2.0 for x in parts(rotation_vector_from_quaternion(q), 3)))
+    return vector(*(x / 2.0 for x in components(rotation_vector_from_quaternion(q), 3)))

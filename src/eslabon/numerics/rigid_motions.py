@@ -15,13 +15,13 @@ from eslabon.numerics.scalars import (
     Array,
     Scalar,
     block,
+    components,
+    concatenate,
     dot,
     entries,
     is_symbolic,
-    joined,
     matmul,
     matrix,
-    parts,
     require,
     scalar,
     stumpff,
@@ -46,7 +46,7 @@ def pose(rotation: Array, position: Array) -> Array:
            [0., 0., 0., 1.]])
     """
     rows = entries(check_rotation(rotation), 3, 3)
-    r = parts(position, 3)
+    r = components(position, 3)
     return matrix([[*rows[0], r[0]], [*rows[1], r[1]], [*rows[2], r[2]], [0.0, 0.0, 0.0, 1.0]])
 
 
@@ -98,7 +98,7 @@ def pose_inverse(pose: Array) -> Array:
     array([-5.,  0.,  0.])
     """
     back = transpose(rotation_of(pose))
-    rows, r = entries(back, 3, 3), parts(position_of(pose), 3)
+    rows, r = entries(back, 3, 3), components(position_of(pose), 3)
     return matrix([*([*row, 0.0 - dot(row, r)] for row in rows), [0.0, 0.0, 0.0, 1.0]])
 
 
@@ -148,8 +148,8 @@ def cobracket(twist: Array) -> Array:
 
 
 def _halves(twist: Array) -> tuple[Array, Array]:
-    components = parts(twist, 6)
-    return vector(*components[:3]), vector(*components[3:])
+    entries = components(twist, 6)
+    return vector(*entries[:3]), vector(*entries[3:])
 
 
 # --- exponential and logarithm -----------------------------------------------------------------------------------
@@ -168,9 +168,9 @@ def motion_exp(twist: Array) -> Array:
            [ 0.,  0.,  0.,  1.]])
     """
     w, v = _halves(twist)
-    squared = dot(parts(w, 3), parts(w, 3))
+    squared = dot(components(w, 3), components(w, 3))
     shift = _quadratic(w, stumpff(2, squared), stumpff(3, squared), v)
-    rows, r = entries(rotation_from_rotation_vector(w), 3, 3), parts(shift, 3)
+    rows, r = entries(rotation_from_rotation_vector(w), 3, 3), components(shift, 3)
     return matrix([*([*row, c] for row, c in zip(rows, r, strict=True)), [0.0, 0.0, 0.0, 1.0]])
 
 
@@ -186,7 +186,7 @@ def motion_log(pose: Array) -> Array:
     """
     pose = check_pose(pose)
     w = rotation_vector_from_quaternion(quaternion_from_rotation(rotation_of(pose)))
-    return joined(w, shift_log(w, position_of(pose)))
+    return concatenate(w, shift_log(w, position_of(pose)))
 
 
 def shift_log(w: Array, r: Array) -> Array:
@@ -195,7 +195,7 @@ def shift_log(w: Array, r: Array) -> Array:
     >>> shift_log([0, 0, np.pi / 2], [1, 1, 0]).round(14)
     array([1.57079633, 0.        , 0.        ])
     """
-    squared = dot(parts(w, 3), parts(w, 3))
+    squared = dot(components(w, 3), components(w, 3))
     d = (stumpff(3, squared) - 2.0 * stumpff(4, squared)) / (2.0 * stumpff(2, squared))
     return _quadratic(w, -0.5, d, r)
 
@@ -204,7 +204,12 @@ def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:
     """(1 + a hat(w) + b hat(w)²) v."""
     once = times(hat(w), v)
     twice = times(hat(w), once)
-    return vector(*(x + a * y + b * z for x, y, z in zip(parts(v, 3), parts(once, 3), parts(twice, 3), strict=True)))
+    return vector(
+        *(
+            x + a * y + b * z
+            for x, y, z in zip(components(v, 3), components(once, 3), components(twice, 3), strict=True)
+        )
+    )
 
 
 def compose(first: Array, *others: Array) -> Array:
@@ -229,7 +234,7 @@ def hat6(twist: Array) -> Array:
            [-2.,  1.,  0.,  6.],
            [ 0.,  0.,  0.,  0.]])
     """
-    x, y, z, *v = parts(twist, 6)
+    x, y, z, *v = components(twist, 6)
     return matrix([[0.0, -z, y, v[0]], [z, 0.0, -x, v[1]], [-y, x, 0.0, v[2]], [0.0, 0.0, 0.0, 0.0]])
 
 
@@ -261,7 +266,7 @@ def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
     >>> np.diag(inertia_matrix(2, [1, 0, 0], np.diag([1, 1, 1])))
     array([1., 3., 3., 2., 2., 2.])
     """
-    m, c, central = scalar(mass), parts(com, 3), entries(inertia, 3, 3)
+    m, c, central = scalar(mass), components(com, 3), entries(inertia, 3, 3)
     turned = [[m * (dot(c, c) * (i == j) - c[i] * c[j]) for j in range(3)] for i in range(3)]  # of the mass at c
     rotary = matrix([[central[i][j] + turned[i][j] for j in range(3)] for i in range(3)])
     h = skew(vector(*(m * x for x in c)))

@@ -20,6 +20,7 @@ from eslabon.numerics.scalars import (
     Scalar,
     absolute,
     atan2,
+    components,
     cos,
     dot,
     entries,
@@ -27,7 +28,6 @@ from eslabon.numerics.scalars import (
     matmul,
     matrix,
     norm,
-    parts,
     require,
     scalar,
     sin,
@@ -140,7 +140,7 @@ def rotation_from_euler(angles: Array) -> Array:
     >>> rotation_from_euler([0, np.pi / 2, 0]) @ [0, 1, 0]
     array([0., 0., 1.])
     """
-    precession, nutation, spin = parts(angles, 3)
+    precession, nutation, spin = components(angles, 3)
     return matmul(rotation_z(precession), rotation_x(nutation), rotation_z(spin))
 
 
@@ -165,7 +165,7 @@ def rotation_from_bryant(angles: Array) -> Array:
     >>> rotation_from_bryant([0, np.pi / 2, 0]) @ [0, 0, 1]
     array([1., 0., 0.])
     """
-    first, second, third = parts(angles, 3)
+    first, second, third = components(angles, 3)
     return matmul(rotation_x(first), rotation_y(second), rotation_z(third))
 
 
@@ -189,7 +189,7 @@ def rotation_from_rpy(angles: Array) -> Array:
     >>> rotation_from_rpy([0, 0, np.pi / 2]) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    roll, pitch, yaw = parts(angles, 3)
+    roll, pitch, yaw = components(angles, 3)
     return matmul(rotation_z(yaw), rotation_y(pitch), rotation_x(roll))
 
 
@@ -227,8 +227,8 @@ def rotation_from_quaternion(q: Array) -> Array:
     array([0., 1., 0.])
     """
     if is_symbolic(q):
-        w, *u = components = parts(q, 4)
-        s = 2.0 / dot(components, components)  # one division, no root in the graph
+        w, *u = entries = components(q, 4)
+        s = 2.0 / dot(entries, entries)  # one division, no root in the graph
         return _rodrigues(u, s * w, s)
     return rotation_from_unit_quaternion(quaternions.quaternion_normalize(q))
 
@@ -241,7 +241,7 @@ def rotation_from_unit_quaternion(q: Array) -> Array:
     >>> rotation_from_unit_quaternion([0, 0, 0, 1]) @ [1, 0, 0]
     array([-1.,  0.,  0.])
     """
-    w, *u = parts(q, 4)
+    w, *u = components(q, 4)
     return _rodrigues(u, 2.0 * w, 2.0)
 
 
@@ -294,7 +294,7 @@ def rotation_from_axis_angle(axis_angle: Array) -> Array:
     >>> rotation_from_axis_angle([0, 0, 1, np.pi / 2]) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    *axis, angle = parts(axis_angle, 4)
+    *axis, angle = components(axis_angle, 4)
     return rotation_about(vector(*axis), angle)
 
 
@@ -304,7 +304,7 @@ def rotation_from_rotation_vector(v: Array) -> Array:
     >>> rotation_from_rotation_vector([0, 0, np.pi / 2]) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    u = parts(v, 3)
+    u = components(v, 3)
     squared = dot(u, u)
     return _rodrigues(u, stumpff(1, squared), stumpff(2, squared))
 
@@ -336,7 +336,7 @@ def invariants_from_rotation(rotation: Array) -> Array:
     array([0., 0., 0., 1.])
     """
     rotation = check_rotation(rotation)
-    return vector((trace(rotation) - 1.0) / 2.0, *parts(vect(rotation), 3))
+    return vector((trace(rotation) - 1.0) / 2.0, *components(vect(rotation), 3))
 
 
 def rotation_from_invariants(invariants: Array) -> Array:
@@ -451,6 +451,6 @@ def invariant_rates(rotation: Array, angular_velocity: Array) -> Array:
     array([-1.,  0.,  0.,  0.])
     """
     tr = trace(rotation)
-    w, turned = parts(angular_velocity, 3), parts(times(rotation, angular_velocity), 3)
-    cosine_rate = -dot(parts(vect(rotation), 3), w)
+    w, turned = components(angular_velocity, 3), components(times(rotation, angular_velocity), 3)
+    cosine_rate = -dot(components(vect(rotation), 3), w)
     return vector(cosine_rate, *((tr * a - b) / 2.0 for a, b in zip(w, turned, strict=True)))

@@ -53,10 +53,10 @@ def scalar(x: Any) -> Scalar:
     return x
 
 
-def parts(v: Array, n: int) -> tuple[Scalar, ...]:
+def components(v: Array, n: int) -> tuple[Scalar, ...]:
     """The n components of a vector, each a scalar.
 
-    >>> parts([1.0, 2.0, 3.0], 3)
+    >>> components([1.0, 2.0, 3.0], 3)
     (1.0, 2.0, 3.0)
     """
     if is_symbolic(v):
@@ -101,10 +101,10 @@ def vector(*components: Scalar) -> Array:
     return np.stack(np.broadcast_arrays(*(np.asarray(c, dtype=float) for c in components)), axis=-1)
 
 
-def joined(*vectors: Array) -> Array:
+def concatenate(*vectors: Array) -> Array:
     """One vector after another; batch shapes broadcast.
 
-    >>> joined(np.array([1.0, 2.0]), np.array([3.0]))
+    >>> concatenate(np.array([1.0, 2.0]), np.array([3.0]))
     array([1., 2., 3.])
     """
     if is_symbolic(*vectors):

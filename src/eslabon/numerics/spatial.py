@@ -19,11 +19,11 @@ from eslabon.numerics.scalars import (
     Scalar,
     block,
     casadi,
+    components,
+    concatenate,
     entries,
     is_symbolic,
-    joined,
     matrix,
-    parts,
     times,
     transpose,
 )
@@ -32,7 +32,7 @@ from eslabon.numerics.traced_steps import traced_once
 Pose = tuple[Array, Array]  # rotation and position
 
 
-def halves(x: Array) -> tuple[Array, Array]:
+def angular_and_linear(x: Array) -> tuple[Array, Array]:
     """The angular and the linear half of a six-vector."""
     return (x[:3, :], x[3:, :]) if is_symbolic(x) else (np.asarray(x)[..., :3], np.asarray(x)[..., 3:])
 
@@ -50,7 +50,7 @@ def skew(u: Array) -> Array:
             raise InputError(f"a vector of 3 components was expected; this one has {u.numel()}.")
         return casadi.skew(u)
     u = floats(u, "a vector")
-    x, y, z = parts(u[..., 0] if u.shape[-2:] == (3, 1) else u, 3)
+    x, y, z = components(u[..., 0] if u.shape[-2:] == (3, 1) else u, 3)
     return matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
@@ -66,17 +66,17 @@ def twist_to_child(pose: Pose, V: Array) -> Array:
     >>> twist_to_child((np.eye(3), np.array([1.0, 0, 0])), np.array([0, 0, 1.0, 0, 0, 0]))  # turning about the parent's z
     array([0., 0., 1., 0., 1., 0.])
     """
-    (R, p), (w, v) = pose, halves(V)
+    (R, p), (w, v) = pose, angular_and_linear(V)
     back = transpose(R)
-    return joined(times(back, w), times(back, v - cross(p, w)))
+    return concatenate(times(back, w), times(back, v - cross(p, w)))
 
 
 @traced_once
 def twist_to_parent(pose: Pose, V: Array) -> Array:
     """Ad_T V: a twist given in the child frame, in the parent frame (Yime, eq. 8)."""
-    (R, p), (w, v) = pose, halves(V)
+    (R, p), (w, v) = pose, angular_and_linear(V)
     turned = times(R, w)
-    return joined(turned, times(R, v) + cross(p, turned))
+    return concatenate(turned, times(R, v) + cross(p, turned))
 
 
 @traced_once
@@ -86,9 +86,9 @@ def wrench_to_parent(pose: Pose, F: Array) -> Array:
     >>> wrench_to_parent((np.eye(3), np.array([1.0, 0, 0])), np.array([0, 0, 0, 0, 1.0, 0]))  # a force along y at x = 1
     array([0., 0., 1., 0., 1., 0.])
     """
-    (R, p), (moment, force) = pose, halves(F)
+    (R, p), (moment, force) = pose, angular_and_linear(F)
     turned = times(R, force)
-    return joined(times(R, moment) + cross(p, turned), turned)
+    return concatenate(times(R, moment) + cross(p, turned), turned)
 
 
 def motion_transform(pose: Pose) -> Array:
@@ -124,15 +124,15 @@ def _turned(R: Array, A: Array, about_z: bool) -> Array:
 @traced_once
 def ad(V: Array, W: Array) -> Array:
     """ad_V W, the Lie bracket of two twists: how W changes in a frame that moves with V (Yime, eq. 14)."""
-    (w, v), (x, y) = halves(V), halves(W)
-    return joined(cross(w, x), cross(v, x) + cross(w, y))
+    (w, v), (x, y) = angular_and_linear(V), angular_and_linear(W)
+    return concatenate(cross(w, x), cross(v, x) + cross(w, y))
 
 
 @traced_once
 def ad_dual(V: Array, F: Array) -> Array:
     """ad*_V F = -ad_V^T F, the same for wrenches (Yime, eq. 39)."""
-    (w, v), (moment, force) = halves(V), halves(F)
-    return joined(cross(w, moment) + cross(v, force), cross(w, force))
+    (w, v), (moment, force) = angular_and_linear(V), angular_and_linear(F)
+    return concatenate(cross(w, moment) + cross(v, force), cross(w, force))
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Inertia:
     moment are m a + U h and h x a + 2 vect(U Sigma): the fewest products there are.
 
     >>> point = Inertia.of(2.0, np.array([[1.0], [0], [0]]), np.zeros((3, 3)))  # two kilograms at x = 1
-    >>> beside = point.seen_from((np.eye(3), np.array([[1.0], [0], [0]])))  # seen from one metre before
+    >>> beside = point.in_parent_frame((np.eye(3), np.array([[1.0], [0], [0]])))  # seen from one metre before
     >>> float(beside.first[0, 0]), float(beside.second[0, 0]), float(beside.rotary[2, 2])
     (4.0, 8.0, 8.0)
     """
@@ -173,7 +173,7 @@ class Inertia:
             self.mass + other.mass, self.first + other.first, self.second + other.second, self.rotary + other.rotary
         )
 
-    def seen_from(self, pose: Pose) -> Inertia:
+    def in_parent_frame(self, pose: Pose) -> Inertia:
         """The inertia of a body whose frame stands at `pose`, about the parent's frame (Steiner, 1840)."""
         return self._seen_from(pose, pose[1], about_z=_about_z(pose[0]))
 
@@ -189,7 +189,7 @@ class Inertia:
             _turned(R, self.rotary, about_z) + _complement(moved),
         )
 
-    def moments_seen_from(self, pose: Pose) -> Inertia:
+    def moments_in_parent_frame(self, pose: Pose) -> Inertia:
         """The same, the usual inertia taken from the second moments: fewer products where both are wanted in full."""
         return self._moments_seen_from(pose, pose[1], about_z=_about_z(pose[0]))
 
@@ -208,9 +208,9 @@ class Inertia:
     @traced_once
     def momentum(self, twists: Array) -> Array:
         """The inertia times twists, J w + h x v and m v - h x w: momenta, or wrenches for accelerations."""
-        w, v = halves(twists)
+        w, v = angular_and_linear(twists)
         h = skew(self.first)
-        return joined(self.rotary @ w + h @ v, self.mass * v - h @ w)
+        return concatenate(self.rotary @ w + h @ v, self.mass * v - h @ w)
 
     @traced_once
     def wrench(self, U: Array, a: Array) -> Array:
@@ -227,5 +227,5 @@ class Inertia:
                 - U[j, i] * S[i, k]
             )
 
-        turning = joined(twice(0, 1, 2), twice(1, 2, 0), twice(2, 0, 1))
-        return joined(turning + skew(self.first) @ a, self.mass * a + U @ self.first)
+        turning = concatenate(twice(0, 1, 2), twice(1, 2, 0), twice(2, 0, 1))
+        return concatenate(turning + skew(self.first) @ a, self.mass * a + U @ self.first)

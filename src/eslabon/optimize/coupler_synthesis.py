@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import MOST_SEED, Floats, count, finite, flag, positive
-from eslabon.errors import EslabonError, InputError, ModelError, shown
+from eslabon.errors import EslabonError, InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
@@ -104,7 +104,7 @@ def coupler_curve(
     {'L1': 0.8, 'L3': 2.0}
     """
     if not isinstance(m, Mechanism):
-        raise InputError(f"a design is one of a mechanism; it was given {shown(m)}.")
+        raise InputError(f"a design is one of a mechanism; it was given {format_value(m)}.")
     ranges, demands = ranges_of(m, over), demands_of(m, subject_to)
     if moving := [
         d.quantity.name for d in demands if d.quantity.moving and d.quantity.kind != "parallel" and not d.everywhere

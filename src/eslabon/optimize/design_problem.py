@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.errors import EslabonError, ModelError, shown
+from eslabon.errors import EslabonError, ModelError, format_value
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
 from eslabon.numerics.scalars import casadi
@@ -314,7 +314,7 @@ def rows_of(quantity: Quantity, state: DesignState) -> Any:
             warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
             given = quantity.rows(state)
             if given is None or isinstance(given, str):
-                raise TypeError(f"it gives {shown(given)}")
+                raise TypeError(f"it gives {format_value(given)}")
             made = casadi.densify(casadi.vec(casadi.SX(given)))
         if made.is_constant() and not np.isfinite(casadi.evalf(made).full()).all():
             raise ValueError("a symbol has no number, which float(...) of it asks for")

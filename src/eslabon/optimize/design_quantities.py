@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, choice, mapping
-from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.mechanism import Mechanism
 from eslabon.numerics.scalars import casadi
 from eslabon.optimize.nonlinear_program import NonlinearProgram
@@ -197,7 +197,7 @@ def quantity_of(m: Mechanism, asked: Any, summary: str | None, noun: str) -> Qua
     if not isinstance(asked, str) or asked not in QUANTITIES:
         hint = suggest(asked, QUANTITIES) if isinstance(asked, str) else f" ({', '.join(QUANTITIES)})."
         raise ModelError(
-            f"{noun} is a name or a function of a design's state; there is none called {shown(asked)}{hint}"
+            f"{noun} is a name or a function of a design's state; there is none called {format_value(asked)}{hint}"
         )
     if summary is not None:
         raise ModelError(
@@ -244,7 +244,7 @@ def demands_of(m: Mechanism, given: Any) -> tuple[Demand, ...]:
         else:
             raise InputError(
                 f"subject_to[{name!r}] is (least, most) of a named quantity, or (function, least, most); None is no bound. It is "
-                f"{shown(asked)}."
+                f"{format_value(asked)}."
             )
         least, most = (_bound(x, name, side) for x, side in zip(parts[-2:], (-np.inf, np.inf), strict=True))
         made.append(_checked(Demand(quantity, least, most, everywhere)))
@@ -255,7 +255,7 @@ def _bound(x: Any, name: str, otherwise: float) -> float:
     if x is None:
         return otherwise
     if isinstance(x, bool) or not isinstance(x, int | float | np.number) or np.isnan(x):
-        raise InputError(f"a bound of {name!r} is a number or None; it is {shown(x)}.")
+        raise InputError(f"a bound of {name!r} is a number or None; it is {format_value(x)}.")
     return float(x)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite, positive
-from eslabon.errors import AssemblyError, InputError, SingularityError, shown
+from eslabon.errors import AssemblyError, InputError, SingularityError, format_value
 from eslabon.model.configuration import limits as position_limits
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_limits import CONDITION, FORCE, POSITION, Driven, Row, by_joint, limit_rows
@@ -20,14 +20,14 @@ HELD = {True: 3, "velocity": 2, False: 1}
 
 def spline_degree(degree: Any) -> int:
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree not in DEGREES:
-        raise InputError(f"degree is {' or '.join(map(str, DEGREES))}; it is {shown(degree)}.")
+        raise InputError(f"degree is {' or '.join(map(str, DEGREES))}; it is {format_value(degree)}.")
     return int(degree)
 
 
 def held_coefficients(at_rest: Any) -> int:
     """How many coefficients the state at an end determines."""
     if not isinstance(at_rest, bool | str) or at_rest not in HELD:
-        raise InputError(f"at_rest is True, False or 'velocity'; it is {shown(at_rest)}.")
+        raise InputError(f"at_rest is True, False or 'velocity'; it is {format_value(at_rest)}.")
     return HELD[at_rest]
 
 

@@ -14,7 +14,7 @@ from eslabon.arguments import Floats
 from eslabon.compiler.calls import inlined
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
-from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.formulas.constrained import loops, trees
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.linear_solvers import OrthogonalFactors
@@ -210,7 +210,7 @@ def _traced(function: Callable[..., Any], state: DesignState, what: str) -> Any:
             warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
             given = function(state)
             if given is None or isinstance(given, str):
-                raise TypeError(f"it gives {shown(given)}")
+                raise TypeError(f"it gives {format_value(given)}")
             made = casadi.SX(casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given)
     except Exception as error:
         raise InputError(
@@ -225,7 +225,7 @@ def objective_of(objective: Any) -> str | Callable[..., Any]:
     if callable(objective) or (isinstance(objective, str) and objective in OBJECTIVES):
         return objective
     hint = suggest(objective, OBJECTIVES) if isinstance(objective, str) else f" (known: {', '.join(OBJECTIVES)})."
-    raise ModelError(f"the objective is a word or a function of the state; it is {shown(objective)}{hint}")
+    raise ModelError(f"the objective is a word or a function of the state; it is {format_value(objective)}{hint}")
 
 
 def mapped(function: Any, *arrays: Floats) -> list[Floats]:

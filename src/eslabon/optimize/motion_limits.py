@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, floats, known_words, mapping
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, format_value
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, limits, velocity_columns
 
@@ -113,7 +113,7 @@ def driven(m: Model) -> Driven:
     check_actuation(m, structure(m).partition)
     joints = [j for j in m.joints if set(range(m.nv)[m.velocities[j.name]]) & set(places)]
     for j in joints:
-        if not j.kind.plain:
+        if j.kind.has_quaternion:
             raise ModelError(
                 f"joint '{j.name}' of {m.name} turns by a quaternion, of whose numbers no spline is a motion; replace it by "
                 "three revolute joints."
@@ -158,7 +158,7 @@ def _limits(given: Any, count: int, what: str) -> Floats:
     if x.ndim > 1 or (x.ndim == 1 and len(x) != count):
         raise InputError(f"{what} is a number, or {count} of them; its shape is {x.shape}.")
     if not (x > 0).all():
-        raise InputError(f"{what} is greater than zero (np.inf is no limit); it is {shown(given)}.")
+        raise InputError(f"{what} is greater than zero (np.inf is no limit); it is {format_value(given)}.")
     return np.broadcast_to(x, (count,)).copy()
 
 
@@ -173,13 +173,13 @@ def demands(given: Any) -> tuple[Demand, ...]:
         if not isinstance(asked, tuple | list) or len(asked) != 3 or not callable(asked[0]):
             raise InputError(
                 f"subject_to['{name}'] is (function of the state, least, most), as in (lambda s: s.q[0], 0.1, None); it is "
-                f"{shown(asked)}."
+                f"{format_value(asked)}."
             )
         sides = zip(asked[1:], (-np.inf, np.inf), strict=True)
         lower, upper = (np.atleast_1d(floats(side if x is None else x, f"a bound of '{name}'")) for x, side in sides)
         if not (lower < upper).all():
             raise InputError(
-                f"'{name}' is to be between {shown(asked[1])} and {shown(asked[2])}, which leaves no room; between its points "
+                f"'{name}' is to be between {format_value(asked[1])} and {format_value(asked[2])}, which leaves no room; between its points "
                 "a spline keeps no equation, so give the range a width."
             )
         made.append(Demand(name, asked[0], lower, upper))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import MOST_SEED, Floats, count, flag
-from eslabon.errors import AssemblyError, EslabonError, InputError, OptimizationError, SingularityError, shown
+from eslabon.errors import AssemblyError, EslabonError, InputError, OptimizationError, SingularityError, format_value
 from eslabon.mechanism import Mechanism
 from eslabon.optimize.motion_arguments import (
     FREE,
@@ -83,7 +83,7 @@ def motion(
     (True, True)
     """
     if not isinstance(m, Mechanism):
-        raise InputError(f"a motion is one of a mechanism; it was given {shown(m)}.")
+        raise InputError(f"a motion is one of a mechanism; it was given {format_value(m)}.")
     own, sought, wanted = driven(m), objective_of(objective), demands(subject_to)
     points, ends = points_of(own, start, end, via)
     held = held_coefficients(at_rest)

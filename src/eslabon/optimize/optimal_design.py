@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import MOST_SEED, Floats, count, flag, positive
-from eslabon.errors import EslabonError, InputError, ModelError, shown
+from eslabon.errors import EslabonError, InputError, ModelError, format_value
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_columns
 from eslabon.model.free_numbers import parameter_units
@@ -77,7 +77,7 @@ def design(
     (True, True)
     """
     if not isinstance(m, Mechanism):
-        raise InputError(f"a design is one of a mechanism; it was given {shown(m)}.")
+        raise InputError(f"a design is one of a mechanism; it was given {format_value(m)}.")
     asked, demands = quantity_of(m, objective, summary, "objective"), demands_of(m, subject_to)
     ranges = ranges_of(m, over)
     if motion is None and any(
@@ -98,7 +98,9 @@ def design(
 def ranges_of(m: Mechanism, over: Any) -> dict[str, tuple[float, float]]:
     """Ranges of parameters in SI units, checked."""
     if not isinstance(over, Mapping) or not over:
-        raise InputError(f"over gives ranges of parameters, as in over={{'L2': (0.03, 0.08)}}; it is {shown(over)}.")
+        raise InputError(
+            f"over gives ranges of parameters, as in over={{'L2': (0.03, 0.08)}}; it is {format_value(over)}."
+        )
     m.check_parameters(over)
     return {name: _range(said, f"over[{name!r}]", parameter_units(m)[name]) for name, said in over.items()}
 
@@ -107,7 +109,7 @@ def _range(said: Any, what: str, unit: str | None) -> tuple[float, float]:
     if isinstance(said, str) and (ends := range_in_si(said, what, unit)):
         return ordered(ends, what)
     if not isinstance(said, list | tuple | np.ndarray) or len(said) != 2:
-        raise InputError(f"{what} is a range, (least, most) or '30..80 mm'; it is {shown(said)}.")
+        raise InputError(f"{what} is a range, (least, most) or '30..80 mm'; it is {format_value(said)}.")
     least, most = (_end(x, what, unit) for x in said)
     return ordered((least, most), what)
 
@@ -117,7 +119,7 @@ def _end(x: Any, what: str, unit: str | None) -> float:
     if isinstance(x, str) and "*" in x:
         made = number(x, what)
         if isinstance(made, ParameterExpression):
-            raise InputError(f"{what} has the end {shown(x)}; it is to be a number, or a text such as '40 mm'.")
+            raise InputError(f"{what} has the end {format_value(x)}; it is to be a number, or a text such as '40 mm'.")
         return float(made)
     return number_in_si(x, what, unit)
 

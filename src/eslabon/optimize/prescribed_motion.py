@@ -10,7 +10,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, choice
 from eslabon.coordinates.partition import partition
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_names
@@ -131,7 +131,7 @@ def prescribed(m: Mechanism, motion: Any, frame: str | None, part: str | None, g
         return _of_frame(m, motion, frame, choice("position" if part is None else part, "part", PARTS), guess)
     raise InputError(
         "motion is a path of the actuated joints, such as es.paths.joint_path(...), or of a frame, such as es.paths.along(...); "
-        f"it is {shown(motion)}."
+        f"it is {format_value(motion)}."
     )
 
 
@@ -139,7 +139,7 @@ def _of_joints(m: Mechanism, path: JointPath) -> OfJoints:
     count = path.position(0.0).shape[-1]
     joints = [m.joint(name) for name in m.actuated] if m.closed else list(m.joints)
     listed = ", ".join(j.name for j in joints)
-    if unplain := [j.name for j in joints if not j.kind.plain]:
+    if unplain := [j.name for j in joints if j.kind.has_quaternion]:
         raise ModelError(f"joint '{unplain[0]}' of {m.name} turns by a quaternion; give the motion of a frame instead.")
     if count != sum(j.nv for j in joints):
         raise InputError(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import LARGEST, floats
-from eslabon.errors import EslabonError, InputError, shown
+from eslabon.errors import EslabonError, InputError, format_value
 from eslabon.numerics import check_rotation
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -37,7 +37,7 @@ def numbers(values: ArrayLike, what: str) -> Floats:
     try:
         array = floats(values, what)
     except InputError:
-        raise PathError(f"{what} needs numbers, all rows of one length; it is {shown(values)}.") from None
+        raise PathError(f"{what} needs numbers, all rows of one length; it is {format_value(values)}.") from None
     if not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         place = f" (the first at index {index[0] if len(index) == 1 else index})" if index else ""
@@ -51,21 +51,21 @@ def number(value: Any, what: str) -> float:
     """One finite number."""
     array = numbers(value, what)
     if array.ndim:
-        raise PathError(f"{what} must be one number; it is {shown(value)}.")
+        raise PathError(f"{what} must be one number; it is {format_value(value)}.")
     return float(array)
 
 
 def whole(value: Any, least: int, most: int, refusal: str) -> int:
     """A whole number between two others, or a sentence that ends with what was given."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise PathError(f"{refusal} is {shown(value)}.")
+        raise PathError(f"{refusal} is {format_value(value)}.")
     return int(value)
 
 
 def spline_degree(degree: Any) -> int:
     """3 or 5."""
     if not isinstance(degree, int | np.integer) or degree not in (3, 5):
-        raise PathError(f"a spline here is cubic or quintic, degree 3 or 5; degree is {shown(degree)}.")
+        raise PathError(f"a spline here is cubic or quintic, degree 3 or 5; degree is {format_value(degree)}.")
     return int(degree)
 
 
@@ -78,7 +78,9 @@ def positive(value: Any, what: str) -> float:
     """
     number = numbers(value, what)
     if number.ndim or number <= 0:
-        raise PathError(f"{what} must be {'one number' if number.ndim else 'greater than zero'}; it is {shown(value)}.")
+        raise PathError(
+            f"{what} must be {'one number' if number.ndim else 'greater than zero'}; it is {format_value(value)}."
+        )
     return float(number)
 
 
@@ -86,7 +88,7 @@ def waiting(before: Any, after: Any) -> tuple[float, float]:
     """Rests at two ends: seconds, zero or more."""
     for value, what in ((before, "the rest before"), (after, "the rest after")):
         if number(value, what) < 0:
-            raise PathError(f"{what} must be zero or more seconds; it is {shown(value)}.")
+            raise PathError(f"{what} must be zero or more seconds; it is {format_value(value)}.")
     return float(before), float(after)
 
 
@@ -167,7 +169,7 @@ def limits(values: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     """
     array = numbers(values, f"the limit of {what}")
     if not array.size or (array <= 0).any():
-        raise PathError(f"the limit of {what} must be greater than zero; it is {shown(values)}.")
+        raise PathError(f"the limit of {what} must be greater than zero; it is {format_value(values)}.")
     if array.shape not in ((), shape) and shape:
         raise PathError(f"the limit of {what} is one number or one for each of {shape[0]}; its shape is {array.shape}.")
     return array

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.displays import displayed
-from eslabon.errors import shown
+from eslabon.errors import format_value
 from eslabon.paths.checks import Floats, PathError, numbers, place, whole
 from eslabon.paths.quadrature import Primitive, panels
 
@@ -164,7 +164,7 @@ def tangent(curve: Curve, s: Floats) -> Floats:
 def as_curve(curve: Any) -> Curve:
     """The curve itself, or a sentence."""
     if not isinstance(curve, Curve):
-        raise PathError(f"a curve is expected, such as paths.line(a, b); this is {shown(curve)}.")
+        raise PathError(f"a curve is expected, such as paths.line(a, b); this is {format_value(curve)}.")
     return curve
 
 

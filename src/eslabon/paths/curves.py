@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import flag, floats
-from eslabon.errors import shown
+from eslabon.errors import format_value
 from eslabon.numerics.scalars import casadi, cos, sin, sqrt
 from eslabon.paths import checks
 from eslabon.paths.checks import SAME, Floats, PathError
@@ -194,7 +194,7 @@ def curve(
     if a == b:
         raise PathError(f"the range of the curve is empty: it starts and ends at {a:g}.")
     if derivatives is not None and not (isinstance(derivatives, list | tuple) and all(map(callable, derivatives))):
-        raise PathError(f"derivatives are functions, as in derivatives=[dp, ddp]; it is {shown(derivatives)}.")
+        raise PathError(f"derivatives are functions, as in derivatives=[dp, ddp]; it is {format_value(derivatives)}.")
     known = _traced(function) if derivatives is None else tuple(_sampled(f) for f in (function, *derivatives))
 
     def derivative(s: Floats, order: int) -> Floats:

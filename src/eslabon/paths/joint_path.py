@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.displays import displayed
-from eslabon.errors import shown
+from eslabon.errors import format_value
 from eslabon.model import as_model
 from eslabon.paths import checks
 from eslabon.paths.checks import Floats, PathError
@@ -160,7 +160,7 @@ def joint_path(
         spline, title = interpolate(t - t[0], q, degree, ends), f"{what}, {ends} {kind} spline"
         return JointPath(float(t[-1] - t[0]), lambda t: (spline(t), spline(t, 1), spline(t, 2)), title, t - t[0])
     if not isinstance(law, Law):
-        raise PathError(f"a joint path's law is one such as paths.cycloidal(2.0); it is {shown(law)}.")
+        raise PathError(f"a joint path's law is one such as paths.cycloidal(2.0); it is {format_value(law)}.")
     knots = chords(q)
     spline = interpolate(knots, q, degree, "free" if ends is None else ends)
     motion = by_law(law, lambda s: (spline(s), spline(s, 1), spline(s, 2)))
@@ -176,7 +176,7 @@ def _require_plain(mechanism: Model, count: int) -> None:
         wanted = " or ".join(f"{n}" for n in sorted(choices, reverse=True))
         raise PathError(f"{mechanism.name} has {wanted} coordinates; the joint path has {count}.")
     for joint in (mechanism.joint(n) for n in choices[count]):
-        if not joint.kind.plain:
+        if joint.kind.has_quaternion:
             raise PathError(
                 f"joint '{joint.name}' of {mechanism.name} turns by a quaternion, which cannot be interpolated number "
                 "by number; give a path of poses instead (paths.pose_path)."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.errors import shown, suggest
+from eslabon.errors import format_value, suggest
 from eslabon.paths.checks import SAME, Floats, PathError, spline_degree
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def interpolate(knots: Floats, values: Floats, degree: int = 3, ends: str = "fre
 
     degree = spline_degree(degree)
     if not isinstance(ends, str) or ends not in ENDS:
-        raise PathError(f"ends is {shown(ends)}{suggest(ends, ENDS)}")
+        raise PathError(f"ends is {format_value(ends)}{suggest(ends, ENDS)}")
     if ends == "periodic":
         values = _closed(values)
     if ends == "free" and len(knots) <= degree // 2:

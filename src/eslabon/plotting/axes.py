@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, finite, floats, instance, number, positive
 from eslabon.arguments import names as checked_names
 from eslabon.arguments import text as checked_text
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.plotting.themes import Theme, theme_at
 
 FLAT = 1e-6  # of a cloud's extent: what it may stand out of a plane
@@ -162,7 +162,7 @@ def colour_bar(ax: Any, drawn: Any, label: str) -> Any:
     """
     theme_at(ax)
     if not hasattr(drawn, "cmap"):
-        raise InputError(f"drawn has colours, as axes.scatter gives it; it is {shown(drawn)}.")
+        raise InputError(f"drawn has colours, as axes.scatter gives it; it is {format_value(drawn)}.")
     bar = ax.get_figure(root=True).colorbar(
         drawn, ax=ax, label=checked_text(label, "label"), shrink=0.85, pad=0.1 if hasattr(ax, "zaxis") else 0.02
     )

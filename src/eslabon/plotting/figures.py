@@ -13,7 +13,7 @@ from typing import Any
 from eslabon.arguments import choice, file_path, flag, positive, text
 from eslabon.arguments import count as checked_count
 from eslabon.atomic_files import write
-from eslabon.errors import InputError, MissingDependencyError, ReadError, shown
+from eslabon.errors import InputError, MissingDependencyError, ReadError, format_value
 from eslabon.plotting.axes import plain
 from eslabon.plotting.themes import Theme, theme_of
 
@@ -54,7 +54,7 @@ def new_figure(theme: str | Theme | None = None, **options: Any) -> Any:
 
 def _size(size: Any, name: str, what: str) -> tuple[float, float]:
     if not isinstance(size, list | tuple) or len(size) != 2:
-        raise InputError(f"{name} is the width and the height of {what}, in inches; it is {shown(size)}.")
+        raise InputError(f"{name} is the width and the height of {what}, in inches; it is {format_value(size)}.")
     return positive(size[0], name), positive(size[1], name)
 
 
@@ -164,7 +164,9 @@ def _content(figure: Any, kind: str, dpi: int, transparent: bool) -> bytes:
     picture = BytesIO()
     with _matplotlib().rc_context({"svg.hashsalt": "eslabon", "svg.fonttype": "none"}):
         if not hasattr(figure, "savefig"):
-            raise InputError(f"figure is one of matplotlib, as es.plotting.panels gives it; it is {shown(figure)}.")
+            raise InputError(
+                f"figure is one of matplotlib, as es.plotting.panels gives it; it is {format_value(figure)}."
+            )
         figure.savefig(
             picture,
             dpi=positive(dpi, "dpi"),

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from eslabon.arguments import choice, count
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 
 PALETTE: Mapping[str, str] = MappingProxyType({
     "blue": "#0072b2", "vermillion": "#d55e00", "green": "#009e73", "purple": "#cc79a7", "orange": "#e69f00",
@@ -163,6 +163,6 @@ def theme_at(ax: Any) -> Theme:
     'dark'
     """
     if not hasattr(ax, "get_figure"):
-        raise InputError(f"ax are the axes of a figure, as es.plotting.panels gives them; it is {shown(ax)}.")
+        raise InputError(f"ax are the axes of a figure, as es.plotting.panels gives them; it is {format_value(ax)}.")
     theme = getattr(ax.get_figure(root=True), "theme", None)
     return theme if isinstance(theme, Theme) else theme_of()

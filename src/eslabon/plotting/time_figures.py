@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from eslabon.arguments import Floats, floats, instance, text
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.plotting.axes import axis_label
 from eslabon.plotting.curves import curves
 from eslabon.plotting.figures import panels
@@ -49,7 +49,9 @@ def _pairs(columns: Any) -> list[tuple[str, str]]:
     try:
         return [(text(name, "name"), text(unit, "unit")) for name, unit in columns]
     except (TypeError, ValueError):
-        raise InputError(f"columns are names with units, as in [('q1', 'rad')]; it is {shown(columns)}.") from None
+        raise InputError(
+            f"columns are names with units, as in [('q1', 'rad')]; it is {format_value(columns)}."
+        ) from None
 
 
 def time_figure(

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 from eslabon.arguments import file_path
-from eslabon.errors import ReadError, shown, suggest
+from eslabon.errors import ReadError, format_value, suggest
 from eslabon.reproductions.comparison import Row, Section, Verdict
 from eslabon.reproductions.report import Report
 
@@ -86,7 +86,7 @@ def write_index(reports: Sequence[Report], folder: str | Path) -> Path:
     from eslabon.reproductions.handout import index
 
     if not isinstance(reports, list | tuple) or not reports or not all(isinstance(x, Report) for x in reports):
-        raise ReadError(f"reports are what es.reproductions.reproduce gives, in a list; it is {shown(reports)}.")
+        raise ReadError(f"reports are what es.reproductions.reproduce gives, in a list; it is {format_value(reports)}.")
     return index(reports, file_path(folder, "folder") / "index.html", reports[0].language)
 
 

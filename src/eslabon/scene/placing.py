@@ -18,13 +18,13 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 def _poses(m: Model, q: Any) -> Any:
     """The 4x4 poses of the ground and all bodies, one below the other (Yime, eq. 3)."""
     from eslabon.formulas.kinematics.tree import placements
-    from eslabon.numerics.scalars import block, matrix, parts
+    from eslabon.numerics.scalars import block, components, matrix
 
     placed = placements(m, q)
     rows = []
     for body in (GROUND, *(b.name for b in m.bodies)):
         R, p = placed[body]
-        rows += [[R, matrix([[x] for x in parts(p, 3)])], [matrix([[0.0] * 3]), matrix([[1.0]])]]
+        rows += [[R, matrix([[x] for x in components(p, 3)])], [matrix([[0.0] * 3]), matrix([[1.0]])]]
     return block(rows)
 
 

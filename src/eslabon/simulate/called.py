@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, floats
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 
 
 def frozen(x: ArrayLike) -> Floats:
@@ -94,6 +94,6 @@ def pair(value: Any, noun: str) -> tuple[Any, Any]:
     """Forces and states, as a law that has states gives them."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InputError(
-            f"{noun} has states: it gives forces and states, as in `return tau, x`; it gives {shown(value)}."
+            f"{noun} has states: it gives forces and states, as in `return tau, x`; it gives {format_value(value)}."
         )
     return value[0], value[1]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, finite, number
 from eslabon.displays import displayed
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.model import Model, as_model
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Sampling
@@ -80,7 +80,7 @@ class Table:
             values = np.broadcast_to(self.values, (*batch, *self.values.shape[-2:]))[index]
         except (TypeError, ValueError, IndexError):
             raise InputError(
-                f"a batch of shape {shown(batch)} has no trajectory {shown(index)}, or {self!r} does not fit it."
+                f"a batch of shape {format_value(batch)} has no trajectory {format_value(index)}, or {self!r} does not fit it."
             ) from None
         return Table(self.times, values, self.kind)
 

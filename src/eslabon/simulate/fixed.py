@@ -16,7 +16,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.errors import EslabonError
-from eslabon.numerics.scalars import joined
+from eslabon.numerics.scalars import concatenate
 from eslabon.simulate import motion_equations, step_formulas
 from eslabon.simulate.called import Called, asked, fitted
 from eslabon.simulate.control import Control, Table
@@ -285,4 +285,4 @@ def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) 
 
 def _beside(t: Floats, h: Floats, *columns: Floats) -> Floats:
     """Times and lengths of steps, and beside them what else there is for each, (..., steps, width)."""
-    return joined(np.stack([t, h], axis=-1), *columns)
+    return concatenate(np.stack([t, h], axis=-1), *columns)

@@ -14,7 +14,7 @@ import numpy as np
 
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
-from eslabon.numerics.scalars import casadi, is_symbolic, joined, where
+from eslabon.numerics.scalars import casadi, concatenate, is_symbolic, where
 from eslabon.simulate.noise import Sizes, split
 
 Speech = Callable[[Any], tuple[Any, Any]]  # from a law's states to forces and the next states
@@ -65,7 +65,7 @@ class Memory(NamedTuple):
         return Memory(*(x[part, :] if is_symbolic(x) else x[..., part] for part in parts))
 
     def joined(self) -> Any:
-        return joined(*self)
+        return concatenate(*self)
 
     def updated(
         self, sample: Any, release: Any, law: Speech, sampling: Sampling, limit: tuple[float, ...], disturbance: Any = 0

@@ -48,7 +48,7 @@ def accelerations(
     if not m.closed:
         return forward_dynamics(m, q, v, tau, formulation, external, joint_forces=push)[0]
     way = "udwadia_kalaba" if constraints == "udwadia_kalaba" else "multipliers"
-    known, share = structure(m.plain), projection.regularization(m)
+    known, share = structure(m.nominal), projection.regularization(m)
     return loops.forward_dynamics(
         m.with_time(t), q, v, tau, formulation, way, external, structure=known, regularization=share, joint_forces=push
     )[0]
@@ -91,7 +91,7 @@ def rates_jacobian(
     by_push = casadi.jacobian(push, q) @ N, casadi.jacobian(push, v)
     share = projection.regularization(m) if m.closed else ()
     found = forward_dynamics_derivatives(
-        m.with_time(t) if m.closed else m, q, v, forces, external, structure=structure(m.plain), regularization=share,
+        m.with_time(t) if m.closed else m, q, v, forces, external, structure=structure(m.nominal), regularization=share,
         joint_forces=push, joint_forces_by=by_push,
     )  # fmt: skip
     back = casadi.diag(1 / casadi.sum1(N * N).T) @ N.T
@@ -132,7 +132,7 @@ def coupling_forces(
     m: Model, t: Expression, q: Expression, v: Expression, tau: Expression, external: External = None, formulation: str | None = None, stops: Stops = ()
 ) -> Expression:  # fmt: skip
     """The force that each coupling exerts on its joint: of a driven one, that of its drive."""
-    known, push = structure(m.plain), stop_forces(m, q, v, stops)
+    known, push = structure(m.nominal), stop_forces(m, q, v, stops)
     return loops.coupling_forces_under_forces(
         m.with_time(t), q, v, tau, formulation, None, external, structure=known, joint_forces=push
     )[0]

@@ -19,7 +19,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.atomic_files import write
-from eslabon.errors import ReadError, shown
+from eslabon.errors import ReadError, format_value
 from eslabon.model.configuration import Column
 from eslabon.sheets import from_inert, inert
 from eslabon.simulate.simulated_motion import Motion, Occurrences, Statistics
@@ -35,7 +35,7 @@ def as_path(path: Any) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise ReadError(f"a motion is saved and loaded by the path of a file; it is {shown(path)}.") from None
+        raise ReadError(f"a motion is saved and loaded by the path of a file; it is {format_value(path)}.") from None
 
 
 def save(motion: Motion, path: Path) -> Path:

@@ -39,8 +39,8 @@ CORRECTIONS = 2  # of coordinates and of velocities with one Jacobian: an error 
 
 def regularization(m: Model) -> tuple[float, ...]:
     """What is added to the diagonal of J M^-1 J^T, row by row."""
-    sizes, share = row_sizes(m.plain), REGULAR if redundancy_is_constant(m.plain) else REDUNDANT
-    return tuple(share * sizes[k] for k in retained_rows(m.plain))
+    sizes, share = row_sizes(m.nominal), REGULAR if redundancy_is_constant(m.nominal) else REDUNDANT
+    return tuple(share * sizes[k] for k in retained_rows(m.nominal))
 
 
 def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expression:
@@ -55,7 +55,7 @@ def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expres
         return casadi.vertcat(q, v, others)
 
     def closed(q: Expression, t: Expression) -> list[Expression]:
-        rows = retained_rows(m.plain)
+        rows = retained_rows(m.nominal)
         phi, J, _, rate = equations(m.with_time(t), q, None, rows, aligned_loops(m, rows))
         return [phi, J, rate]
 
@@ -74,7 +74,7 @@ def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expres
 
 def _least_change(m: Model, q: Expression, J: Expression) -> Callable[[Expression], Expression]:
     """The least step of the velocities, in the metric of M, that makes a given change of the constraints."""
-    tree = factors(mass_matrix(m, q) + stiffening(m.plain) * (J.T @ J))
+    tree = factors(mass_matrix(m, q) + stiffening(m.nominal) * (J.T @ J))
     across = tree.inward(J.T)
     square = symmetric(across.T @ tree.scaled(across))
     solver = factors(square + casadi.diag(casadi.SX(list(regularization(m)))))
@@ -113,5 +113,5 @@ def project(m: Model, x: Floats, t: Any = 0.0, designs: Designs = DESCRIBED) -> 
 def condition(m: Model, x: Floats, t: float = 0.0, designs: Designs = DESCRIBED) -> float:
     """The reciprocal condition number of the constraints at a state: the least singular value of J against the largest."""
     J = at_time(m, CLOSURE, t, x[: m.nq], designs=designs)[1]
-    size = np.linalg.svd(J, compute_uv=False)[: len(partition(m.plain).rows)]
+    size = np.linalg.svd(J, compute_uv=False)[: len(partition(m.nominal).rows)]
     return float(size[-1] / size[0])

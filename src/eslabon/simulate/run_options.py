@@ -15,7 +15,7 @@ from eslabon.coordinates.closing import ROUND_OFF
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of, symbols_in
 from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
-from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError, shown
+from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError, format_value
 from eslabon.formulas.applied_loads import check_external
 from eslabon.formulas.constrained.constraint_solvers import METHODS
 from eslabon.formulas.constrained.trees import FORMULATIONS
@@ -75,8 +75,8 @@ def times_of(t: ArrayLike) -> tuple[Floats, bool]:
 def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
     """Relative and absolute, which may be one for each number of a state."""
     relative, absolute = positive(rtol, "rtol"), frozen(finite(atol, "atol"))
-    refuse(not 1e-15 <= relative < 1, f"rtol lies between 1e-15 and 1; it is {shown(rtol)}.")
-    refuse(bool((absolute < 0).any()), f"atol is not less than zero; it is {shown(atol)}.")
+    refuse(not 1e-15 <= relative < 1, f"rtol lies between 1e-15 and 1; it is {format_value(rtol)}.")
+    refuse(bool((absolute < 0).any()), f"atol is not less than zero; it is {format_value(atol)}.")
     refuse(absolute.shape not in ((), (size,)), f"atol is one number, or {size} for the coordinates, velocities and states of a law; "
         f"its shape is {absolute.shape}.")  # fmt: skip
     return relative, absolute
@@ -149,7 +149,7 @@ def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
     if made and not m.closed:
         refuse_massless_values(m, made)
     else:
-        refuse_massless(m.plain)
+        refuse_massless(m.nominal)
     return made
 
 
@@ -256,7 +256,7 @@ def events_of(given: Any, method: str) -> dict[str, Event]:
         try:
             functions: Sequence[Any] = [given] if callable(given) else list(given)
         except TypeError:
-            raise InputError(f"events are functions of t, q and v; it is {shown(given)}.") from None
+            raise InputError(f"events are functions of t, q and v; it is {format_value(given)}.") from None
         named = {}
         for f in functions:
             name = getattr(f, "__name__", type(f).__name__).strip("<>")
@@ -264,9 +264,9 @@ def events_of(given: Any, method: str) -> dict[str, Event]:
             named[name] = f
     for name, f in named.items():
         refuse(not isinstance(name, str), f"events have names; {name!r} is none.")
-        refuse(not callable(f), f"the event '{name}' is {shown(f)}; a function of t, q and v is expected.")
+        refuse(not callable(f), f"the event '{name}' is {format_value(f)}; a function of t, q and v is expected.")
         for word in ("terminal", "direction"):
             value: Any = getattr(f, word, 0)
             refuse(not issubclass(type(value), Real | np.bool_) or not abs(value) < math.inf, f"{word} of the event '{name}' is a number, as in "
-                f"SciPy; it is {shown(value)}.")  # fmt: skip
+                f"SciPy; it is {format_value(value)}.")  # fmt: skip
     return named

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import MOST_SEED, Floats, count, finite, floats, positive
 from eslabon.displays import displayed
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.model import Model
-from eslabon.numerics.scalars import joined
+from eslabon.numerics.scalars import concatenate
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.memory import Memory, Sampling
 from eslabon.simulate.noise import Noise, Sizes
@@ -84,7 +84,7 @@ def sampled(
     if isinstance(law, Traced) and law.state is not None:
         raise InputError("the states of a sampled law are given to `sampled`; leave them out of `traced`.")
     if not callable(law):
-        raise InputError(f"a control law is a function of t, q and v; it is {shown(law)}.")
+        raise InputError(f"a control law is a function of t, q and v; it is {format_value(law)}.")
     period, delay = positive(period, "period"), positive(delay, "delay", zero=True)
     if delay > period * (1 + 1e-9):
         raise InputError(f"delay is {delay:g} s, longer than the period of {period:g} s; it is at most one period.")
@@ -172,7 +172,7 @@ class Sampler:
         return self._rows(t, np.array([True]), np.array([False]))
 
     def _rows(self, t: Floats, sample: np.ndarray, release: np.ndarray) -> Floats:
-        return joined(np.stack([sample, release], axis=-1).astype(float), self.noise_at(t, sample, release))
+        return concatenate(np.stack([sample, release], axis=-1).astype(float), self.noise_at(t, sample, release))
 
     def check(self, t: Floats, every: int) -> None:
         """Refuse steps, `every` of them between two of the times t, that do not end where the law is sampled or acts."""

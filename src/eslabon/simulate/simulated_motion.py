@@ -12,7 +12,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, floats
 from eslabon.displays import displayed
-from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
 from eslabon.pages import paragraph
@@ -232,7 +232,7 @@ class Motion:
         """
         known = list(dict.fromkeys(c.joint for c in self.columns["q"]))
         if not isinstance(name, str) or name not in known:
-            raise ModelError(f"{self.name} has no moving joint {shown(name)}{suggest(name, known)}")
+            raise ModelError(f"{self.name} has no moving joint {format_value(name)}{suggest(name, known)}")
 
         def own(what: str, values: Floats) -> Floats:
             places = [k for k, c in enumerate(self.columns[what]) if c.joint == name]
@@ -270,7 +270,7 @@ class Motion:
         """
         end = floats(t, "t")
         if end.ndim or np.isnan(end):
-            raise InputError(f"until takes a time in seconds; it is {shown(t)}.")
+            raise InputError(f"until takes a time in seconds; it is {format_value(t)}.")
         count = int(np.searchsorted(self.t, end, side="right"))
         states = self.q.ndim - 2
         return self._part(self.t[:count], lambda x: x[(slice(None),) * states + (slice(count),)], self.system)

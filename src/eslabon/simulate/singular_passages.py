@@ -36,7 +36,7 @@ def turn(m: Model, before: Expression, after: Expression) -> Expression:
     """
 
     def rows(q: Expression, t: Expression) -> Expression:
-        J = equations(m.with_time(t), q, None, partition(m.plain).rows).J
+        J = equations(m.with_time(t), q, None, partition(m.nominal).rows).J
         return factors(symmetric(J @ J.T)).inward(J)
 
     across = subroutine("across", rows, m.nq, 1)
@@ -119,7 +119,7 @@ def _turned(m: Model, t: Floats, before: Floats, after: Floats, designs: Designs
     """
     J = at_time(m, CLOSURE, t, np.stack([before, after]), designs=designs)[1]
     U, _, V = np.linalg.svd(J, full_matrices=False)
-    rank = len(partition(m.plain).rows)
+    rank = len(partition(m.nominal).rows)
     P = U[..., :rank] @ V[..., :rank, :]
     change = P[0] @ np.swapaxes(P[1], -1, -2)
     least = np.linalg.eigvalsh(change + np.swapaxes(change, -1, -2))[..., 0] / 2

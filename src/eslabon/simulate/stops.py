@@ -17,7 +17,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import close
 from eslabon.coordinates.designs import DESCRIBED, Designs, depended_on, symbols_in
 from eslabon.displays import displayed
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.formulas.constrained.trees import mass_matrix
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.quantities import quantity
@@ -73,7 +73,7 @@ def stops_of(m: Model, given: Any, step: float | None, designs: Designs = DESCRI
     if given is False or given is None:
         return ()
     if not isinstance(given, Stops) and given is not True:
-        raise InputError(f"stops is True, False or Stops(stiffness, damping); it is {shown(given)}.")
+        raise InputError(f"stops is True, False or Stops(stiffness, damping); it is {format_value(given)}.")
     asked = given if isinstance(given, Stops) else Stops()
     lower, upper = limits(m)
     places = [
@@ -121,7 +121,9 @@ def _by_velocity(m: Model, name: str, given: ArrayLike | None, default: Floats) 
         return default
     values = finite(given, name)
     if values.shape not in ((), (m.nv,)) or (values < 0).any():
-        raise InputError(f"the {name} of stops is not less than zero, one number or {m.nv}; it is {shown(given)}.")
+        raise InputError(
+            f"the {name} of stops is not less than zero, one number or {m.nv}; it is {format_value(given)}."
+        )
     return np.broadcast_to(values, m.nv)
 
 

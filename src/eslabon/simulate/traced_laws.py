@@ -19,7 +19,7 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.program import Program
 from eslabon.compiler.source_digest import data_digest
 from eslabon.displays import displayed
-from eslabon.errors import EslabonError, InputError, shown
+from eslabon.errors import EslabonError, InputError, format_value
 from eslabon.formulas.inputs import Q, V
 from eslabon.model import Model, as_model
 from eslabon.numerics.scalars import casadi
@@ -172,7 +172,7 @@ def traced(law: Callable[..., Any], state: ArrayLike | None = None) -> Traced:
     array([0.5, 0.5])
     """
     if not callable(law):
-        raise InputError(f"a control law is a function of t, q and v; it is {shown(law)}.")
+        raise InputError(f"a control law is a function of t, q and v; it is {format_value(law)}.")
     if isinstance(law, Traced):
         return law if state is None else traced(law.law, state)
     return Traced(law, None if state is None else states_at_start(state))

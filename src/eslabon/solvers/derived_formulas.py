@@ -8,7 +8,7 @@ from typing import Any
 from eslabon.arguments import choice, names, text
 from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, requested
-from eslabon.errors import ModelError, shown
+from eslabon.errors import ModelError, format_value
 from eslabon.formulas.quantities import along_closed, along_frozen, quantity
 from eslabon.model import Model
 from eslabon.solvers.closure_checks import checked
@@ -52,7 +52,7 @@ def parameters_of(m: Model, by: Any) -> tuple[str, ...]:
     """The names of parameters to differentiate by, each once."""
     named = names(by, "by")
     if not named or len(set(named)) < len(named):
-        raise ModelError(f"by names parameters, each once, as in by=('L1', 'L2'); it is {shown(by)}.")
+        raise ModelError(f"by names parameters, each once, as in by=('L1', 'L2'); it is {format_value(by)}.")
     m.check_parameters(named)
     return named
 

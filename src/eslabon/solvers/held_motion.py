@@ -14,7 +14,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import around, partition, partition_at, partition_by, pivots, rank, velocities_of
-from eslabon.errors import ModelError, shown, suggest
+from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.kinematics.closure import HeldMotion, row_names
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
@@ -84,7 +84,7 @@ def _directions(m: Model, frame: str, part: Any) -> Directions:
         if not isinstance(chosen, tuple | list) or not chosen or any(x not in ROWS for x in chosen):
             raise ModelError(
                 f"held: of the frame '{frame}' there are {', '.join(map(repr, PARTS))}, or rows of its pose such as "
-                f"('x', 'y', 'rz'); it is {shown(part)}{suggest(part, (*PARTS, *ROWS), '.') if isinstance(part, str) else '.'}"
+                f"('x', 'y', 'rz'); it is {format_value(part)}{suggest(part, (*PARTS, *ROWS), '.') if isinstance(part, str) else '.'}"
             )
         C = one[sorted({ROWS.index(x) for x in chosen})]
     return tuple(tuple(row) for row in (C + 0.0).tolist())

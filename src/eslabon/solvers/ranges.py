@@ -92,7 +92,7 @@ class Ranges:
     @cached_property
     def plain(self) -> bool:
         """Whether every coordinate is an angle or a length."""
-        return all(j.kind.plain for j in self.m.joints)
+        return not any(j.kind.has_quaternion for j in self.m.joints)
 
     def admitted(self, q: Floats) -> Floats:
         """The nearest configuration within the limits, quaternions of unit length."""

@@ -38,7 +38,7 @@ IN_WORDS = (PerVelocity, Intervals)  # fields that few joints have: they share a
 def sheets(m: Model) -> Iterator[Sheet]:
     """The tables of what a mechanism is made of, those that have rows."""
     defined = [
-        (n, m._values[n], str(x) if isinstance(x, ParameterExpression) else "") for n, x in m.description.parameters
+        (n, m.values[n], str(x) if isinstance(x, ParameterExpression) else "") for n, x in m.description.parameters
     ]
     made = (
         Sheet("parameters", ("name", "value", "defined as"), defined),

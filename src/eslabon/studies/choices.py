@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import finite, known_words, names, text
-from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.language import checked
 from eslabon.mechanism import Mechanism
@@ -59,7 +59,7 @@ def configuration(m: Mechanism, at: Any) -> np.ndarray:
     if isinstance(at, str | Path):
         if at not in m.modes:
             raise ModelError(
-                f"'at' is {shown(at)}, which is no mode of {m.name}"
+                f"'at' is {format_value(at)}, which is no mode of {m.name}"
                 f"{suggest(at, m.modes, '; give coordinates, as in at=[0.1, 0.5].')}"
             )
         return np.array(m.modes[str(at)])

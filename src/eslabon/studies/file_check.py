@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eslabon.errors import EslabonError, ModelWarning, ReadError, shown
+from eslabon.errors import EslabonError, ModelWarning, ReadError, format_value
 from eslabon.files import read_file
 from eslabon.files.findings import QUOTED, Finding, Findings
 from eslabon.files.meshes import Packages, meshes
@@ -42,7 +42,7 @@ def check(path: str | Path, packages: Packages = None) -> list[Finding]:
     error 3 body 'a': the mass is -1; it cannot be negative.
     """
     if not isinstance(path, str | Path):
-        raise ReadError(f"check takes the path of a file; it was given {shown(path)}.")
+        raise ReadError(f"check takes the path of a file; it was given {format_value(path)}.")
     path, findings = Path(path), Findings(gather=True)
     description: Description | None = None
     with warnings.catch_warnings(record=True) as told:
@@ -143,7 +143,7 @@ def _all(sentences: Callable[[], Iterable[str]]) -> Iterator[str]:
 def _odd(d: Description) -> Iterator[str]:
     """What is legal and looks like a slip."""
     m = Mechanism(d)
-    yield from m.suspicions
+    yield from m.plausibility_warnings
     items = (d.gravity, d.parameters, *(getattr(d, kind) for kind in ITEMS))
     used = {name for x in leaves(items) if isinstance(x, ParameterExpression) for name in x.names()}
     yield from (f"parameter '{name}' is used nowhere." for name, _ in d.parameters if name not in used)

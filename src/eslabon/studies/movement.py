@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import finite, states
-from eslabon.errors import EslabonError, InputError, ModelError, SingularityWarning, shown, suggest
+from eslabon.errors import EslabonError, InputError, ModelError, SingularityWarning, format_value, suggest
 from eslabon.identification.recordings import read_table
 from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
@@ -82,7 +82,7 @@ def movement(m: Mechanism, given: Any, q0: np.ndarray, tip: str | None) -> Movem
         )
     raise InputError(
         f"a study's motion is a file, one of {', '.join(NAMED)}, a mode's name, a Motion, a joint path, (t, q) or (t, q, v, a); "
-        f"it is {shown(given)}."
+        f"it is {format_value(given)}."
     )
 
 
@@ -139,7 +139,7 @@ def _reach(m: Mechanism, q0: np.ndarray, joints: tuple[str, ...]) -> np.ndarray:
         places, own = range(m.nq)[m.coordinates[name]], range(m.nv)[m.velocities[name]]
         for i, k in enumerate(own):
             far = TURN if units[k] == "rad/s" else SHIFT * size(m)
-            if m.joint(name).kind.plain:
+            if not m.joint(name).kind.has_quaternion:
                 down, up = q0[places[i]] - lower[places[i]], upper[places[i]] - q0[places[i]]
                 reach.append(min(far, ROOM * up) if up >= down else -min(far, ROOM * down))
             else:
@@ -344,7 +344,7 @@ def _rates(m: Mechanism, t: np.ndarray, q: np.ndarray, whole: bool) -> tuple[np.
     """Velocities and accelerations by a quintic spline through the coordinates."""
     from scipy.interpolate import make_interp_spline
 
-    if not all(j.kind.plain for j in (m.joints if whole else (m.joint(name) for name in m.actuated))):
+    if any(j.kind.has_quaternion for j in (m.joints if whole else (m.joint(name) for name in m.actuated))):
         raise InputError(f"some joints of {m.name} turn by quaternions; give v and a of the motion too.")
     spline = make_interp_spline(t, q, k=5)
     return spline(t, 1), spline(t, 2)

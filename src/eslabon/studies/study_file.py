@@ -21,7 +21,7 @@ from typing import Any
 
 from eslabon.arguments import known_words
 from eslabon.atomic_files import write
-from eslabon.errors import ReadError, shown
+from eslabon.errors import ReadError, format_value
 from eslabon.files import names_library
 from eslabon.studies.sweep_request import FILES, beside, checked_table
 
@@ -74,7 +74,7 @@ def read_study(path: str | Path) -> StudyFile:
     for key, value in said.items():
         if not isinstance(value, KEYS[key]):
             kinds = " or ".join(WORDS[kind] for kind in KEYS[key])
-            raise ReadError(f"{path}: '{key}' is {kinds}; it is {shown(value)}.")
+            raise ReadError(f"{path}: '{key}' is {kinds}; it is {format_value(value)}.")
     if "mechanism" not in said:
         raise ReadError(f'{path}: a study names its mechanism, as in mechanism = "delta".')
     mechanism = said.pop("mechanism")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from eslabon.arguments import finite, known_words, mapping, positive, text
-from eslabon.errors import EslabonError, InputError, shown
+from eslabon.errors import EslabonError, InputError, format_value
 from eslabon.measures import Measure, measure_of
 from eslabon.measures.named_measures import MEASURES
 from eslabon.studies.movement import movement
@@ -47,7 +47,7 @@ def checked_table(said: Mapping[str, Any], where: str, error: type[EslabonError]
     for key, value in said.items():
         if not isinstance(value, KEYS[key]) or isinstance(value, bool):
             kinds = " or ".join(WORDS[kind] for kind in KEYS[key])
-            raise error(f"{where}: '{key}' is {kinds}; it is {shown(value)}.")
+            raise error(f"{where}: '{key}' is {kinds}; it is {format_value(value)}.")
     for key, example in (("quantity", 'quantity = "peak_torque"'), ("over", 'over = { L2 = ["30 mm", "60 mm"] }')):
         if not said.get(key):
             raise error(f"{where} needs '{key}', as in {example}.")
@@ -92,7 +92,7 @@ class SweepRequest:
         if not isinstance(said, Mapping):
             raise InputError(
                 "a study's sweep is a table that es.sweep gave, or what to ask of it, as in "
-                f'sweep={{"quantity": "peak_torque", "over": {{"L2": (0.03, 0.06)}}}}; it is {shown(said)}.'
+                f'sweep={{"quantity": "peak_torque", "over": {{"L2": (0.03, 0.06)}}}}; it is {format_value(said)}.'
             )
         known_words(said, KEYS, "a study's sweep has no key", InputError)
         for key in ("quantity", "over"):

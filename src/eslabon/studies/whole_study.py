@@ -13,7 +13,15 @@ from typing import Any
 from eslabon import pages
 from eslabon.arguments import text
 from eslabon.atomic_files import check_writable, write
-from eslabon.errors import EslabonError, InputError, ModelError, ModelWarning, ReadError, SingularityWarning, shown
+from eslabon.errors import (
+    EslabonError,
+    InputError,
+    ModelError,
+    ModelWarning,
+    ReadError,
+    SingularityWarning,
+    format_value,
+)
 from eslabon.language import phrase, translated
 from eslabon.mechanism import Mechanism, load
 from eslabon.pages.notebook import framed
@@ -104,7 +112,7 @@ def page_path(path: str | Path, name: str) -> Path:
     try:
         path = Path(path)
     except TypeError:
-        raise ReadError(f"a study is written to a file .html or to a folder; it is {shown(path)}.") from None
+        raise ReadError(f"a study is written to a file .html or to a folder; it is {format_value(path)}.") from None
     if path.suffix.lower() in (".html", ".htm"):
         return path
     if path.suffix and not path.is_dir():
@@ -151,10 +159,10 @@ def study(
     """
     m = load(m) if isinstance(m, str | Path) else m
     if not isinstance(m, Mechanism):
-        raise ModelError(f"a study is of a mechanism, its name or its file; it was given {shown(m)}.")
+        raise ModelError(f"a study is of a mechanism, its name or its file; it was given {format_value(m)}.")
     chosen = Choices(motion, at, tip, sections, text(language, "language"), sweep).check(m, (*SECTIONS, "timings"))
     if watch is not None and not callable(watch):
-        raise InputError(f"watch is a function of a section, called as it is finished; it is {shown(watch)}.")
+        raise InputError(f"watch is a function of a section, called as it is finished; it is {format_value(watch)}.")
     if output is not None:
         check_writable(page_path(output, m.name))
     made = Study(m.name, chosen.language, tuple(_written(Subject(m, chosen), watch)), _about(m, chosen))

@@ -17,7 +17,7 @@ from typing import Any
 
 from eslabon.arguments import Floats
 from eslabon.compiler.function import cores
-from eslabon.errors import EslabonError, InputError, MissingDependencyError, shown
+from eslabon.errors import EslabonError, InputError, MissingDependencyError, format_value
 from eslabon.measures.native_batches import native_threads
 from eslabon.sweeps.chunks import Chunk, Task, run_chunk
 
@@ -48,14 +48,14 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
         return cluster
     if not isinstance(cluster, str):
         raise InputError(
-            f'cluster is "local", the address of a Dask scheduler such as "tcp://10.0.0.5:8786", or a distributed.Client; it is {shown(cluster)}.'
+            f'cluster is "local", the address of a Dask scheduler such as "tcp://10.0.0.5:8786", or a distributed.Client; it is {format_value(cluster)}.'
         )
     if cluster == "local":
         return stack.enter_context(local_client())
     try:
         return stack.enter_context(distributed.Client(cluster, timeout=PATIENCE, set_as_default=False))
     except (OSError, ValueError, TimeoutError) as error:
-        raise InputError(f"no Dask scheduler answers at {shown(cluster)} ({error}); start one, or use cluster=\"local\".") from None  # fmt: skip
+        raise InputError(f"no Dask scheduler answers at {format_value(cluster)} ({error}); start one, or use cluster=\"local\".") from None  # fmt: skip
 
 
 def _dask() -> Any:

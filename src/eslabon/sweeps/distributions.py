@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from eslabon.arguments import Floats, finite
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 
 INNER = 2.0**-40  # how near to 0 and 1 a quantile of what has no ends is taken
 SIGMAS = 3.0  # a tolerance on a drawing is taken as so many standard deviations of what is made
@@ -241,7 +241,7 @@ def named(table: Any, what: str) -> Frozen:
     name = rest.pop("distribution", None)
     known = [key for key in dir(scipy.stats) if isinstance(getattr(scipy.stats, key), scipy.stats.rv_continuous | scipy.stats.rv_discrete)]  # fmt: skip
     if name not in known:
-        raise InputError(f"{what}: SciPy has no distribution {shown(name)}{suggest(name, known, '; scipy.stats lists them.')}")  # fmt: skip
+        raise InputError(f"{what}: SciPy has no distribution {format_value(name)}{suggest(name, known, '; scipy.stats lists them.')}")  # fmt: skip
     numbers = {key: float(finite(x, f"{what}: {key}")) for key, x in rest.items()}
     try:
         return frozen(getattr(scipy.stats, name)(**numbers), what)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eslabon.atomic_files import check_writable, replacing, write
-from eslabon.errors import InputError, ReadError, shown
+from eslabon.errors import InputError, ReadError, format_value
 from eslabon.sweeps.chunks import Chunk
 from eslabon.sweeps.sweep_table import REASON, Column, SweepTable, arrow, schema_of
 
@@ -51,7 +51,9 @@ class ResultsFolder:
             taken = self.path.exists() and not self.path.is_dir()
         except (OSError, ValueError) as error:  # a name too long for any folder, or with half a character
             why = getattr(error, "strerror", None) or "no folder has such a name"
-            raise ReadError(f"{shown(str(self.path))}: it cannot be a folder ({why}); choose another one.") from None
+            raise ReadError(
+                f"{format_value(str(self.path))}: it cannot be a folder ({why}); choose another one."
+            ) from None
         if taken:
             raise InputError(f"{self.path} is a file; the results of a sweep need a folder.")
         file = self.path / MANIFEST
@@ -122,9 +124,9 @@ class ResultsFolder:
 def folder_of(path: str | Path) -> Path:
     """A folder as users name it."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or isinstance(os.fspath(path), bytes):
-        raise InputError(f"a folder is a path, such as 'results'; it is {shown(path)}.")
+        raise InputError(f"a folder is a path, such as 'results'; it is {format_value(path)}.")
     if any("\ud800" <= c <= "\udfff" for c in os.fspath(path)):  # half a character: other libraries cannot open it
-        raise InputError(f"a folder has a name in Unicode, such as 'results'; it is {shown(path)}.")
+        raise InputError(f"a folder has a name in Unicode, such as 'results'; it is {format_value(path)}.")
     return Path(path)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import MOST_SEED, Floats, choice, count
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.sweeps.variables import Variable, factors
 
 METHODS = ("grid", "random", "latin_hypercube", "sobol", "halton", "saltelli")
@@ -111,7 +111,7 @@ def sampling_of(variables: Sequence[Variable], samples: Any, method: Any, seed: 
     several = samples if isinstance(samples, Sequence) and not isinstance(samples, str) else [samples] * len(variables)
     if len(several) != len(variables):
         raise InputError(
-            f"samples of a grid is one number, or one for each of the {len(variables)} variables; it is {shown(samples)}."
+            f"samples of a grid is one number, or one for each of the {len(variables)} variables; it is {format_value(samples)}."
         )
     return Sampling(method, tuple(variables), tuple(map(_along, variables, several)), seed)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, count, flag
-from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, shown
+from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, format_value
 from eslabon.measures import Measure, measure_of
 from eslabon.mechanism import Mechanism
 from eslabon.progress import Progress
@@ -82,7 +82,7 @@ def sweep(
     array([0.906, 0.957, 0.979])
     """
     if not isinstance(m, Mechanism):
-        raise InputError(f"sweep takes a mechanism first; it is {shown(m)}.")
+        raise InputError(f"sweep takes a mechanism first; it is {format_value(m)}.")
     arrow()
     varied, variables = variables_of(m, over)
     sampling = sampling_of(variables, samples, method, seed)

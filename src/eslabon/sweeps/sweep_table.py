@@ -15,7 +15,7 @@ from eslabon.arguments import Floats, file_path, known_words, text
 from eslabon.arguments import names as words
 from eslabon.atomic_files import replacing
 from eslabon.displays import displayed
-from eslabon.errors import InputError, MissingDependencyError, ReadError, shown, suggest
+from eslabon.errors import InputError, MissingDependencyError, ReadError, format_value, suggest
 from eslabon.sheets import inert
 from eslabon.sweeps.table_contents import Contents, contents
 from eslabon.sweeps.table_display import described, shown_pieces
@@ -98,7 +98,9 @@ class SweepTable:
         """A column's name, unit and role."""
         found = next((c for c in self.columns if isinstance(name, str) and c.name == name), None)
         if found is None:
-            raise InputError(f"{self.title} has no column {shown(name)}{suggest(name, [c.name for c in self.columns])}")
+            raise InputError(
+                f"{self.title} has no column {format_value(name)}{suggest(name, [c.name for c in self.columns])}"
+            )
         return found
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from eslabon.arguments import Floats, finite
 from eslabon.displays import displayed
 from eslabon.errors import InputError, suggest
-from eslabon.errors import shown as quoted
+from eslabon.errors import format_value as quoted
 from eslabon.sheets import Sheet, shown
 from eslabon.sweeps.table_contents import finite_numbers
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, count, floats, instance, mapping
-from eslabon.errors import InputError, ModelError, shown, suggest
+from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.mechanism import Mechanism
 from eslabon.model.clearances import clearance_names
 from eslabon.model.free_numbers import DEVIATION, PAYLOAD, free_name, parameter_units
@@ -163,7 +163,7 @@ def _freed(m: Mechanism, key: str) -> Mechanism:
     hint = (
         f"; {m.name} has {', '.join(m.parameters) or 'no parameters'}, and m.free_numbers() lists numbers of its items."
     )
-    raise ModelError(f"over: there is no parameter {shown(key)}{suggest(key, m.parameters, hint)}")
+    raise ModelError(f"over: there is no parameter {format_value(key)}{suggest(key, m.parameters, hint)}")
 
 
 def _variables(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
@@ -181,7 +181,7 @@ def _clearance(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
     joint, what = key.removesuffix(CLEARANCE), f"over[{key!r}]"
     radius = number_in_si(said, what, "m") if isinstance(said, str | int | float | np.number) else np.nan
     if not 0 < radius < np.inf:
-        raise InputError(f"{what} is the radius that the centre can shift by, as in 5e-5 or '0.05 mm'; it is {shown(said)}.")  # fmt: skip
+        raise InputError(f"{what} is the radius that the centre can shift by, as in 5e-5 or '0.05 mm'; it is {format_value(said)}.")  # fmt: skip
     names = clearance_names(m, joint)
     spread: tuple[Distribution, ...] = (Play(radius, len(names)), Uniform(0.0, 2 * np.pi), PolarAngle())
     return tuple(Variable(name, unit, 0.0, x, key, True) for name, unit, x in zip(names, ("m", "rad", "rad"), spread, strict=False))  # fmt: skip
@@ -206,10 +206,10 @@ def _distribution(said: Any, what: str, unit: str | None, nominal: float) -> Dis
             return Uniform(*ordered((values[0], values[1]), what))
         if len(values) > 2:
             return levels(values, what)
-        raise InputError(f"{what} is a range of two numbers, or three levels and more; it is {shown(said)}.")
+        raise InputError(f"{what} is a range of two numbers, or three levels and more; it is {format_value(said)}.")
     raise InputError(
         f"{what} is a range (low, high), three or more levels, a text such as '10..30 cm' or '±0.1 mm', or a distribution of SciPy; "
-        f"it is {shown(said)}."
+        f"it is {format_value(said)}."
     )
 
 
@@ -233,7 +233,7 @@ def _text(said: str, what: str, unit: str | None, nominal: float) -> Distributio
             )
             raise InputError(f"{what} = {said!r} is no tolerance, for {why}.")
         return SHAPES[shape](*ordered((middle - by, middle + by), what))
-    raise InputError(f"{what} is {shown(said)}, which is no range; write '10..30 cm', '±0.1 mm', '±2 % normal' or '100 ± 0.1 mm'.")  # fmt: skip
+    raise InputError(f"{what} is {format_value(said)}, which is no range; write '10..30 cm', '±0.1 mm', '±2 % normal' or '100 ± 0.1 mm'.")  # fmt: skip
 
 
 def _check_admissible(m: Mechanism, variables: Sequence[Variable]) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, flag
 from eslabon.drawing.solids import HOST, THEMES, close_server, extent_of, open_server, set_stage
-from eslabon.errors import EslabonError, InputError, ReadError, file_name, shown, suggest
+from eslabon.errors import EslabonError, InputError, ReadError, file_name, format_value, suggest
 from eslabon.scene import scene_of
 from eslabon.viewer.exhibit import Exhibit
 from eslabon.viewer.panel import Panel
@@ -135,7 +135,7 @@ class View:
             known = ", ".join(self._exhibits)
             if name is None:
                 raise InputError(f"the view shows {known}; say which one is meant, by name.")
-            raise InputError(f"the view shows no {shown(name)}{suggest(name, self._exhibits)}")
+            raise InputError(f"the view shows no {format_value(name)}{suggest(name, self._exhibits)}")
         return self._exhibits[name]
 
     def __repr__(self) -> str:
@@ -346,7 +346,7 @@ def _named(mechanisms: Sequence[Any]) -> dict[str, Mechanism]:
     for name, m in pairs:
         if not isinstance(m, Mechanism):
             raise InputError(
-                f"view shows mechanisms; it was given {shown(m)}. es.load reads one from a name or a file."
+                f"view shows mechanisms; it was given {format_value(m)}. es.load reads one from a name or a file."
             )
         label, k = str(name) or m.name, 2
         while label in made:
@@ -360,7 +360,7 @@ def _own(value: Any, name: str, named: Mapping[str, Any], key: str) -> Any:
     if value is None or len(named) == 1:
         return value
     if not isinstance(value, Mapping) or (strange := [x for x in value if x not in named]):
-        what = shown(strange[0]) if isinstance(value, Mapping) else shown(value)
+        what = format_value(strange[0]) if isinstance(value, Mapping) else format_value(value)
         raise InputError(f"of several mechanisms, {key} is a dict by their names ({', '.join(named)}); it has {what}.")
     return value.get(name)
 
@@ -368,7 +368,7 @@ def _own(value: Any, name: str, named: Mapping[str, Any], key: str) -> Any:
 def _port(port: Any) -> int:
     if isinstance(port, bool) or not isinstance(port, int) or not (port == 0 or 1024 <= port <= 65535):
         raise InputError(
-            f"a port is a whole number from 1024 to 65535, or 0 for any that is free; it is {shown(port)}."
+            f"a port is a whole number from 1024 to 65535, or 0 for any that is free; it is {format_value(port)}."
         )
     return port
 

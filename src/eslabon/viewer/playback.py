@@ -11,7 +11,7 @@ import numpy as np
 from eslabon.arguments import Floats, finite, states
 from eslabon.coordinates.closing import residuals_at
 from eslabon.drawing.between_rows import configurations_at
-from eslabon.errors import EslabonError, InputError, shown
+from eslabon.errors import EslabonError, InputError, format_value
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
@@ -58,7 +58,9 @@ def clips(m: Mechanism, given: Any) -> list[Clip]:
 def _clip(m: Mechanism, name: str, motion: Any) -> Clip:
     pair = motion if isinstance(motion, tuple | list) else (getattr(motion, "t", None), getattr(motion, "q", None))
     if len(pair) != 2 or pair[0] is None or pair[1] is None:
-        raise InputError(f"'{name}' is to be played, but {shown(motion)} is no motion: give one with times, or (t, q).")
+        raise InputError(
+            f"'{name}' is to be played, but {format_value(motion)} is no motion: give one with times, or (t, q)."
+        )
     t, q = finite(pair[0], f"the times of '{name}'"), states(pair[1], "q", m.nq, m.name)
     if q.ndim != 2 or t.shape != q.shape[:1] or not len(t):
         raise InputError(

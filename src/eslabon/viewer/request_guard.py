@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from eslabon.arguments import names
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
@@ -67,12 +67,12 @@ class RequestGuard:
         host, origin = (_single(request, name) for name in ("Host", "Origin"))
         if _name(host) not in self.hosts:
             return (
-                f"This view does not answer under the host name {shown(host)}. Open the address that es.view printed, "
+                f"This view does not answer under the host name {format_value(host)}. Open the address that es.view printed, "
                 "or add the name: es.view(..., hosts=[...])."
             )
         authority = _authority(origin)
         if origin is not None and _name(authority) not in self.hosts:
-            return f"This view does not talk to pages of {shown(origin)}. Open it by the address that es.view printed."
+            return f"This view does not talk to pages of {format_value(origin)}. Open it by the address that es.view printed."
         # A browser sends a cookie to all ports of a host, so the cookie counts for the view's own pages only.
         if has_token or ((origin is None or authority == host) and self._has_cookie(request)):
             return ""
@@ -97,7 +97,7 @@ def _host_name(name: str) -> str:
     found = AUTHORITY.fullmatch(name)
     if found is None or found["port"]:
         raise InputError(
-            f"hosts has {shown(name)}; it takes host names alone, such as 'lab.example', without http:// and port."
+            f"hosts has {format_value(name)}; it takes host names alone, such as 'lab.example', without http:// and port."
         )
     return name.lower()
 

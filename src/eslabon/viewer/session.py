@@ -16,7 +16,7 @@ import numpy as np
 from eslabon.arguments import Floats, states, text
 from eslabon.coordinates.closing import residuals_at
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE
-from eslabon.errors import EslabonError, InputError, ModelError, shown, suggest
+from eslabon.errors import EslabonError, InputError, ModelError, format_value, suggest
 from eslabon.formulas.kinematics.frames import default_frame, moving_bodies
 from eslabon.model import GROUND, Model
 from eslabon.model.configuration import coordinate_columns, difference, limits
@@ -264,7 +264,7 @@ def _moving_frame(m: Mechanism, frame: Any) -> str:
     if frame in (GROUND, *(f.name for f in m.frames), *(b.name for b in m.bodies)):
         hint = f"name one that moves, such as '{leads}'" if leads else "leave frame out"
         raise ModelError(f"'{frame}' of {m.name} is fixed to the ground and cannot be led; {hint}.")
-    raise ModelError(f"{m.name} has no frame or body {shown(frame)}{suggest(frame, known)}")
+    raise ModelError(f"{m.name} has no frame or body {format_value(frame)}{suggest(frame, known)}")
 
 
 @per_model

@@ -8,7 +8,7 @@ import eslabon as es
 from cases import LIBRARY
 from covering import FORMULATIONS, METHODS
 from eslabon.formulas.formulations import crba
-from eslabon.formulas.kinematics.links import short
+from eslabon.formulas.kinematics.links import reduced_links
 from random_mechanisms import random_builder
 from randomness import PROFILE
 from small_mechanisms import SMALL
@@ -106,6 +106,6 @@ def test_the_mass_matrix_seen_from_the_ground_is_the_same(rng):
     m = random_builder(rng, ["revolute", "prismatic", "universal", "fixed", "spherical"] * 2).build()
     q = casadi.SX.sym("q", m.nq)
     ways = (crba.of_links, crba.in_ground)
-    f = casadi.Function("f", [q], [casadi.densify(way(short(m), q, m.nv)) for way in ways])
+    f = casadi.Function("f", [q], [casadi.densify(way(reduced_links(m), q, m.nv)) for way in ways])
     one, other = (np.array(x) for x in f(m.neutral() + 0.1 * rng.normal(size=m.nq)))
     np.testing.assert_allclose(one, other, atol=1e-13 * np.abs(one).max())

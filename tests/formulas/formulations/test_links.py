@@ -8,7 +8,7 @@ import eslabon as es
 from eslabon.formulas.constrained.trees import mass_matrix
 from eslabon.formulas.formulations import crba, rnea
 from eslabon.formulas.kinematics.closure import equations, row_names
-from eslabon.formulas.kinematics.links import links, short
+from eslabon.formulas.kinematics.links import links, reduced_links
 from random_mechanisms import random_closed, random_coordinates, random_tree
 
 
@@ -18,7 +18,7 @@ def test_rewriting_changes_neither_joint_forces_nor_the_mass_matrix(seed, rng):
     q, v, a = (casadi.SX.sym(s, n) for s, n in (("q", m.nq), ("v", m.nv), ("a", m.nv)))
     made = [
         (rnea.joint_forces(m, tree, q, v, a), of_links(tree, q, m.nv))
-        for tree in (links(m), short(m))
+        for tree in (links(m), reduced_links(m))
         for of_links in (crba.of_links, crba.in_ground)
     ]
     f = casadi.Function("f", [q, v, a], [casadi.densify(x) for pair in made for x in pair])

@@ -23,7 +23,7 @@ from eslabon.formulas.formulations import (
     rnea,
 )
 from eslabon.formulas.kinematics.closure import Structure
-from eslabon.formulas.kinematics.links import Link, links, short
+from eslabon.formulas.kinematics.links import Link, links, reduced_links
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
@@ -96,7 +96,7 @@ def forward_dynamics(
     """The accelerations under the actuators' forces, and forces along all velocities besides, and the reciprocal condition
     number of the mass matrix."""
     force, floor = actuation(m, tau) + joint_forces, structure.floor if structure else ()
-    tree = short(m)
+    tree = reduced_links(m)
     if formulation is None and articulated_pays(tree):
         force = force - joint_resistance(m, q, v) + lagrange.virtual_work(m, q, wrenches(m, q, v, external or {}))
         a, joints = aba.accelerations(m, tree, q, v, force, casadi.densify(motor_inertia(m)))
@@ -132,7 +132,7 @@ def coriolis_matrix(m: Model, q: Expression, v: Expression) -> Expression:
 def gravity_forces(m: Model, q: Expression) -> Expression:
     """The joint forces that hold the weight."""
     still = zeros(m.nv)
-    return rnea.joint_forces(m, short(m), q, still, still)
+    return rnea.joint_forces(m, reduced_links(m), q, still, still)
 
 
 def energy(m: Model, q: Expression, v: Expression) -> Expression:

@@ -26,7 +26,7 @@ from eslabon.formulas.kinematics.ball_loops import Ball, Carried, Outward
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.numerics.spatial import ad, cross, halves, skew
+from eslabon.numerics.spatial import ad, angular_and_linear, cross, skew
 
 
 class BallDerivatives(NamedTuple):
@@ -71,16 +71,16 @@ class BallSensitivities:
         nv, R2 = self.m.nv, ball.R2
         speed, gap_q, gap_v = (zeros(3, nv) for _ in range(3))
         nu, c = ball.point_motion
-        w2, s2 = halves(ball.second.V)[0], halves(ball.second.A)[0]
+        w2, s2 = angular_and_linear(ball.second.V)[0], angular_and_linear(ball.second.A)[0]
         spin = skew(s2) - skew(w2) @ skew(w2)
         order: list[tuple[Part, int, Expression]] = []
         for x, sign in ball.joints:
             parts = self.parts[x.joint.name]
             for part in parts[::-1] if sign > 0 else parts:
                 y, k = part.axes, part.places
-                pi, W = sign * ball.moved(x, y.S), sign * halves(y.S)[0]
+                pi, W = sign * ball.moved(x, y.S), sign * angular_and_linear(y.S)[0]
                 rate = sign * ball.moved(x, y.rate) - cross(nu, W)
-                twice = sign * halves(y.rate)[0]
+                twice = sign * angular_and_linear(y.rate)[0]
                 second = sign * ball.moved(x, y.second) - cross(c, W) - cross(2 * nu, twice)
                 drift = sign * ball.moved(x, y.drift) - cross(2 * nu, W)
                 if turning:
@@ -98,7 +98,7 @@ class BallSensitivities:
         forces = zeros(self.m.nv, self.m.nv)
         if not order:
             return forces
-        W, pi = halves(casadi.horzcat(*(twists for *_, twists in order)))
+        W, pi = angular_and_linear(casadi.horzcat(*(twists for *_, twists in order)))
         pairs = W.T @ (skew(held) @ pi)  # -w_x . (pi_y x held)
         first = 0
         for n, (part, sign, _) in enumerate(order):

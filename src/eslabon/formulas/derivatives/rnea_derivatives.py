@@ -32,7 +32,16 @@ from eslabon.formulas.kinematics.symbols import flat, gravity, stack, zeros
 from eslabon.formulas.kinematics.tree import compose
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.numerics.spatial import Inertia, Pose, ad, cross, halves, skew, twist_to_parent, wrench_to_parent
+from eslabon.numerics.spatial import (
+    Inertia,
+    Pose,
+    ad,
+    angular_and_linear,
+    cross,
+    skew,
+    twist_to_parent,
+    wrench_to_parent,
+)
 from eslabon.numerics.traced_steps import traced_once
 
 MANY = 45  # pairs of joints on one path to the ground, from which on everything is seen from there
@@ -95,7 +104,7 @@ class Composite:
     @traced_once
     def of(inertia: Inertia, V: Expression, A: Expression) -> Composite:
         """One body: its particles have the velocities u + w x r, and the accelerations a + U r."""
-        (w, u), (turning, rise) = halves(V), halves(A)
+        (w, u), (turning, rise) = angular_and_linear(V), angular_and_linear(A)
         U = skew(turning) + skew(w) @ skew(w)
         p, G = inertia.mass * u + cross(w, inertia.first), u @ inertia.first.T + skew(w) @ inertia.second
         return Composite(inertia, p, G, inertia.wrench(U, rise + cross(w, u)))
@@ -103,11 +112,11 @@ class Composite:
     def __add__(self, other: Composite) -> Composite:
         return Composite(self.inertia + other.inertia, self.p + other.p, self.G + other.G, self.wrench + other.wrench)
 
-    def seen_from(self, pose: Pose) -> Composite:
+    def in_parent_frame(self, pose: Pose) -> Composite:
         """The same about the parent's frame."""
         R, reach = pose
         p = R @ self.p
-        moved = self.inertia.moments_seen_from(pose)
+        moved = self.inertia.moments_in_parent_frame(pose)
         return Composite(moved, p, R @ self.G @ R.T + p @ reach.T, wrench_to_parent(pose, self.wrench))
 
     @traced_once
@@ -116,10 +125,10 @@ class Composite:
         turn = casadi.trace(self.G) * casadi.SX.eye(3) - self.G
 
         def coriolis(twists: Expression) -> Expression:
-            w, _ = halves(2 * twists)
+            w, _ = angular_and_linear(2 * twists)
             return casadi.vertcat(turn @ w, -cross(self.p, w))
 
-        (w, u), (moment, force) = halves(x.S), halves(self.wrench)
+        (w, u), (moment, force) = angular_and_linear(x.S), angular_and_linear(self.wrench)
         turned = casadi.vertcat(-cross(moment, w) - cross(force, u), -cross(force, w))  # S x* f
         own = coriolis(x.rate) + self.inertia.momentum(x.second)
         return Wrenches(
@@ -152,7 +161,7 @@ def of_links(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Ex
         if link.parent >= 0:
             moved = bodies[k]
             for pose in poses[k]:
-                moved = moved.seen_from(pose)
+                moved = moved.in_parent_frame(pose)
             bodies[link.parent] += moved
         if not link.kind.nv:
             continue
@@ -197,7 +206,7 @@ def _in_bodies(
 @traced_once
 def _to_child(steps: Steps, x: Expression) -> Expression:
     (turn, _), (R, reach) = steps
-    w, u = halves(x)
+    w, u = angular_and_linear(x)
     u = u - cross(reach, w)
     return casadi.vertcat(turn.T @ (R.T @ w), turn.T @ (R.T @ u))
 
@@ -314,7 +323,7 @@ def _body() -> casadi.Function:
     """A body's share of all that moves with it."""
 
     def formula(pose: Expression, V: Expression, A: Expression, inertia: Expression) -> Expression:
-        x = Composite.of(_inertia(inertia).moments_seen_from(_pose(pose)), V, A)
+        x = Composite.of(_inertia(inertia).moments_in_parent_frame(_pose(pose)), V, A)
         return stack(x.inertia.mass, x.inertia.first, _upper(x.inertia.second), x.p, flat(x.G), x.wrench)
 
     return function("body", (12, 6, 6, 10), formula)

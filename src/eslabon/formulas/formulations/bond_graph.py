@@ -43,7 +43,7 @@ class AtState:
         from eslabon.bonds.evaluation import Evaluation
         from eslabon.bonds.rigid_bodies import displacement_names, speed_names
 
-        g, inputs = graph(m.plain, tuple(wrenches))
+        g, inputs = graph(m.nominal, tuple(wrenches))
         u = [wrenches[body][k] for body, k in inputs]
         names = [*speed_names(m), *displacement_names(m)]
         self.symbols = [casadi.SX.sym("x", len(names)), casadi.SX.sym("u", len(u))]

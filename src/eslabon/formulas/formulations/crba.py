@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eslabon.compiler.calls import repeat
-from eslabon.formulas.kinematics.links import Link, short
+from eslabon.formulas.kinematics.links import Link, reduced_links
 from eslabon.formulas.kinematics.symbols import motion, symmetric, zeros
 from eslabon.formulas.kinematics.tree import compose
 from eslabon.model import Model
@@ -22,7 +22,7 @@ DEEP = 12  # joints to the ground, from which on it pays to see everything from 
 
 def mass_matrix(m: Model, q: Expression) -> Expression:
     """M(q), symmetric; where two joints do not lie on one path their entry is a structural zero."""
-    return of_links(short(m), q, m.nv)
+    return of_links(reduced_links(m), q, m.nv)
 
 
 def of_links(tree: Sequence[Link], q: Expression, nv: int) -> Expression:
@@ -35,7 +35,7 @@ def of_links(tree: Sequence[Link], q: Expression, nv: int) -> Expression:
     for k in reversed(range(len(tree))):
         link = tree[k]
         if link.parent >= 0:
-            composite[link.parent] += composite[k].seen_from(poses[k])
+            composite[link.parent] += composite[k].in_parent_frame(poses[k])
         if not link.kind.nv:
             continue
         F, j = composite[k].momentum(S[k]), k
@@ -62,7 +62,7 @@ def in_ground(tree: Sequence[Link], q: Expression, nv: int) -> Expression:
     for link in tree:
         own = link.pose(q)
         poses.append(compose(poses[link.parent], own) if link.parent >= 0 else own)
-        composite.append(link.inertia.seen_from(poses[-1]))
+        composite.append(link.inertia.in_parent_frame(poses[-1]))
         still = zeros(link.kind.nv)
         S.append(twist_to_parent(poses[-1], motion(link.kind, q[link.q], still, still)[0]))
     for k in reversed(range(len(tree))):

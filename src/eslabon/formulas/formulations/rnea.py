@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from eslabon.formulas.formulations import crba
 from eslabon.formulas.formulations.lagrange import virtual_work
-from eslabon.formulas.kinematics.links import Link, links, short
+from eslabon.formulas.kinematics.links import Link, links, reduced_links
 from eslabon.formulas.kinematics.symbols import gravity, stack, zeros
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression
-from eslabon.numerics.spatial import Pose, cross, halves, skew, wrench_to_parent
+from eslabon.numerics.spatial import Pose, angular_and_linear, cross, skew, wrench_to_parent
 from eslabon.numerics.traced_steps import traced_once
 
 Wrenches = Mapping[str, Expression]  # by body: moment and force on it, in its own axes about its own origin
@@ -50,7 +50,7 @@ def outward(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Exp
 def _carried(parent: Motion, seat: Pose, joint: Pose, motion: tuple[Expression, Expression, Expression]) -> Motion:
     """A body's motion from its parent's: by the seat of its joint, the joint's own pose, and S, the twist S v and its rate."""
     (R, p), (turn, shift), (S, twist, rate) = seat, joint, motion
-    (spin, slide), (spin_rate, slide_rate) = halves(twist), halves(rate)
+    (spin, slide), (spin_rate, slide_rate) = angular_and_linear(twist), angular_and_linear(rate)
     reach = p + R @ shift
     w, turning, origin = (turn.T @ (R.T @ x) for x in (parent.w, parent.turning, parent.a + parent.U @ reach))
     turning += spin_rate + cross(w, spin)
@@ -86,13 +86,13 @@ def inverse_dynamics(
     m: Model, q: Expression, v: Expression, a: Expression, wrenches: Wrenches | None = None
 ) -> Expression:
     """The joint forces. Without wrenches on the bodies the links are rewritten first to save work."""
-    return joint_forces(m, links(m) if wrenches else short(m), q, v, a, wrenches)
+    return joint_forces(m, links(m) if wrenches else reduced_links(m), q, v, a, wrenches)
 
 
 def equations_of_motion(
     m: Model, q: Expression, v: Expression, wrenches: Wrenches | None = None
 ) -> tuple[Expression, Expression]:
     """M, by composite bodies, and h with joint forces M v' + h."""
-    tree = short(m)
+    tree = reduced_links(m)
     bias = joint_forces(m, tree, q, v, zeros(m.nv)) - virtual_work(m, q, wrenches or {})
     return crba.of_links(tree, q, m.nv), bias

@@ -23,11 +23,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from eslabon.formulas.kinematics.symbols import constant, motion, zeros
-from eslabon.formulas.kinematics.tree import across, chain, compose, coordinates, fixed, velocities
+from eslabon.formulas.kinematics.tree import chain, compose, coordinates, fixed, joint_transform, velocities
 from eslabon.model import GROUND, Joint, Loop, Model, Pose
 from eslabon.model.constraints import Point
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.numerics.spatial import ad, cross, halves
+from eslabon.numerics.spatial import ad, angular_and_linear, cross
 from eslabon.numerics.traced_steps import traced_once
 
 
@@ -102,7 +102,7 @@ class Outward:
     def _step(self, joint: Joint) -> Carried:
         """A joint, and the body it carries."""
         parent, own = self.bodies[joint.parent], coordinates(self.m, self.q, joint)
-        R, o = compose((parent.R, parent.o), _symbolic(across(self.m, self.q, joint)))
+        R, o = compose((parent.R, parent.o), _symbolic(joint_transform(self.m, self.q, joint)))
         v = zeros(joint.nv) if self.v is None else velocities(self.m, self.v, joint)
         a = zeros(joint.nv) if self.a is None else velocities(self.m, self.a, joint)
         local, _, rate = motion(joint.kind, own, v, a)
@@ -132,7 +132,7 @@ class Ball:
 
     def moved(self, x: Carried, S: Expression) -> Expression:
         """pi(S): how twists about a joint's origin move the point."""
-        W, U = halves(S)
+        W, U = angular_and_linear(S)
         return U - cross(self.p - x.o, W)
 
     @cached_property
@@ -156,9 +156,9 @@ class Ball:
         """The acceleration of the point as the second body sees it, which is gamma where the joints have none."""
         nu, c = self.point_motion
         f2, a2 = _of_point(self.second.V, self.second.A, self.p - self.second.o)
-        return c - a2 - 2 * cross(halves(self.second.V)[0], nu - f2)
+        return c - a2 - 2 * cross(angular_and_linear(self.second.V)[0], nu - f2)
 
-    def held(self, aligned: bool) -> tuple[Expression, Expression, Expression, Expression]:
+    def constraint_rows(self, aligned: bool) -> tuple[Expression, Expression, Expression, Expression]:
         """Phi, J, gamma and Phi_t, as in `loop_motion.held`."""
         rows = self.residual, self.J, self.gamma
         phi, J, gamma = rows if aligned else (self.R2.T @ x for x in rows)
@@ -171,20 +171,20 @@ def _symbolic(placed: tuple[Expression, Expression]) -> tuple[Expression, Expres
 
 @traced_once
 def _turned(R: Expression, S: Expression) -> Expression:
-    w, u = halves(S)
+    w, u = angular_and_linear(S)
     return casadi.vertcat(R @ w, R @ u)
 
 
 @traced_once
 def _about(V: Expression, d: Expression) -> Expression:
     """A twist about a point farther by d."""
-    w, u = halves(V)
+    w, u = angular_and_linear(V)
     return casadi.vertcat(w, u + cross(w, d))
 
 
 @traced_once
 def _of_point(V: Expression, A: Expression, d: Expression) -> tuple[Expression, Expression]:
     """The velocity and the acceleration of a body's point at d from its origin."""
-    (w, u), (s, a) = halves(V), halves(A)
+    (w, u), (s, a) = angular_and_linear(V), angular_and_linear(A)
     nu = u + cross(w, d)
     return nu, a + cross(s, d) + cross(w, nu)

@@ -49,7 +49,7 @@ def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...], aligned: t
     """The closure equations of some of the rows; without velocities gamma is left out. The rows of the loops `aligned`, which
     are ball joints, are in the axes of the body that carries all such loops, and not in those of the second frame."""
     from eslabon.formulas.kinematics.ball_loops import Ball, Outward, is_ball
-    from eslabon.formulas.kinematics.loop_motion import circuits, held
+    from eslabon.formulas.kinematics.loop_motion import circuits, constraint_rows
 
     t = casadi.SX.sym("t")
     timed, balls = m.with_time(t), {loop.name: loop for loop in m.loops if is_ball(loop)}
@@ -58,9 +58,9 @@ def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...], aligned: t
     parts = [(casadi.SX(0, 1), casadi.SX(0, m.nv), casadi.SX(0, 1), casadi.SX(0, 1))]
     for loop in timed.loops:
         if loop.name in balls:
-            parts.append(Ball(seen, balls[loop.name]).held(loop.name in aligned))
+            parts.append(Ball(seen, balls[loop.name]).constraint_rows(loop.name in aligned))
         else:
-            parts.append(held(loop.kind, walked[loop.name], t))
+            parts.append(constraint_rows(loop.kind, walked[loop.name], t))
     parts += [_geared(timed, q, v, c, t) for c in timed.couplings]
     found = [casadi.vertcat(*column)[list(rows), :] for column in zip(*parts, strict=True)]
     return Closure(*(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found))

@@ -15,17 +15,17 @@ from eslabon.arguments import choice
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.tree import (
     Placement,
-    across,
     chain,
     compose,
     coordinate_rates,
     coordinates,
     fixed,
+    joint_transform,
     velocities,
 )
 from eslabon.model import GROUND, Frame, Model
-from eslabon.numerics.scalars import Array, block, casadi, joined, matrix, parts
-from eslabon.numerics.spatial import ad, cross, halves, twist_to_child, twist_to_parent
+from eslabon.numerics.scalars import Array, block, casadi, components, concatenate, matrix
+from eslabon.numerics.spatial import ad, angular_and_linear, cross, twist_to_child, twist_to_parent
 
 AXES = ("body", "spatial", "aligned")
 
@@ -95,7 +95,7 @@ def placement(m: Model, q: Array, frame: Frame) -> Placement:
     """Rotation and position of a frame on the ground, by the forward recursion (Rojas, 2.6)."""
     placed: Placement | None = None
     for joint in chain(m, frame.body):
-        step = across(m, q, joint)
+        step = joint_transform(m, q, joint)
         placed = step if placed is None else compose(placed, step)
     return fixed(frame.at) if placed is None else compose(placed, fixed(frame.at))
 
@@ -103,7 +103,7 @@ def placement(m: Model, q: Array, frame: Frame) -> Placement:
 def pose(m: Model, q: Array, frame: str | None = None) -> Array:
     """The 4x4 pose T of a frame on the ground."""
     R, p = placement(m, q, chosen_frame(m, frame))
-    return block([[R, matrix([[x] for x in parts(p, 3)])], [matrix([[0.0] * 3]), matrix([[1.0]])]])
+    return block([[R, matrix([[x] for x in components(p, 3)])], [matrix([[0.0] * 3]), matrix([[1.0]])]])
 
 
 def jacobian(m: Model, q: Array, frame: str | None = None, axes: str = "body") -> Array:
@@ -115,7 +115,7 @@ def jacobian(m: Model, q: Array, frame: str | None = None, axes: str = "body") -
             J[:, m.velocities[joint.name]] = twist_to_child(
                 here, casadi.SX(joint.kind.motion(coordinates(m, q, joint)))
             )
-        here = compose(across(m, q, joint), here)
+        here = compose(joint_transform(m, q, joint), here)
     return _in_axes(here, axes, J)
 
 
@@ -133,8 +133,8 @@ def acceleration(m: Model, q: Array, v: Array, a: Array, frame: str | None = Non
     chosen = chosen_frame(m, frame)
     V, A = _twist(m, q, v, a, chosen)
     if choice(axes, "axes", AXES) == "aligned":
-        w, u = halves(V)
-        A = A + joined(0 * w, cross(w, u))
+        w, u = angular_and_linear(V)
+        A = A + concatenate(0 * w, cross(w, u))
     return _in_axes(placement(m, q, chosen), axes, A)
 
 
@@ -142,7 +142,7 @@ def _twist(m: Model, q: Array, v: Array, a: Array | None, frame: Frame) -> tuple
     """Twist and its rate in the frame's own axes, outward: A = Ad A + S a + S' v + ad_V S v (Yime, 3)."""
     V, A = casadi.SX(6, 1), casadi.SX(6, 1)
     for joint in chain(m, frame.body):
-        here = across(m, q, joint)
+        here = joint_transform(m, q, joint)
         V, A = twist_to_child(here, V), twist_to_child(here, A)
         if not joint.nv:
             continue

@@ -4,7 +4,7 @@ Three rewritings leave every joint force as it is and make the equations shorter
 
 * `aligned`: a body's axes are turned, once and for all, so that its joint's axis is z and the joint's rotation has four
   entries; rods and planes given by data along x or y lose nothing by it.
-* `slid`: a revolute joint's frame may stand anywhere on its axis; an offset along the axis is moved inward to where
+* `shift_along_axis`: a revolute joint's frame may stand anywhere on its axis; an offset along the axis is moved inward to where
   there is one already.
 * `regrouped`: mass that a joint's motion cannot tell from its parent's is given to the parent (the base parameters of
   Gautier and Khalil): what lies on a hinge's axis, what a slide carries without turning, what is bolted on.
@@ -67,7 +67,7 @@ def links(m: Model) -> list[Link]:
 
 
 @per_model
-def short(m: Model) -> list[Link]:
+def reduced_links(m: Model) -> list[Link]:
     """The links for the shortest equations of joint forces: all three rewritings, sliding only where it pays."""
     return _shortened(_described(m))
 
@@ -80,7 +80,7 @@ def serial(m: Model) -> list[Link]:
 
 def _shortened(tree: Sequence[Link]) -> list[Link]:
     straight = aligned(tree)
-    chosen = min((regrouped(straight), regrouped(slid(straight))), key=_entries)
+    chosen = min((regrouped(straight), regrouped(shift_along_axis(straight))), key=_entries)
     return [_symbolic(link) for link in chosen]
 
 
@@ -169,14 +169,14 @@ def _rebuilt(tree: Sequence[Link], change: Callable[[Link], Moved | None]) -> li
             continue
         kind, Q, t = new
         moved[k] = (Q, t)
-        inertia = seen_from(link.inertia, (Q.T, -Q.T @ t))
+        inertia = in_parent_frame(link.inertia, (Q.T, -Q.T @ t))
         made.append(replace(link, R=tidy(R @ Q), p=tidy(p + R @ t, _size(p) + _size(t)), kind=kind, inertia=inertia))
     return made
 
 
-def seen_from(inertia: Inertia, pose: Pose, onto: Inertia = NOTHING) -> Inertia:
+def in_parent_frame(inertia: Inertia, pose: Pose, onto: Inertia = NOTHING) -> Inertia:
     """The inertia of a body that stands at a constant pose, without round-off, added to another one."""
-    total = inertia.seen_from(pose) + onto
+    total = inertia.in_parent_frame(pose) + onto
     arm, h, m = _size(pose[1]), _size(inertia.first), _size(inertia.mass)
     return Inertia.of_moments(
         total.mass,
@@ -214,7 +214,7 @@ def aligned(tree: Sequence[Link]) -> list[Link]:
     return _rebuilt(tree, change)
 
 
-def slid(tree: Sequence[Link]) -> list[Link]:
+def shift_along_axis(tree: Sequence[Link]) -> list[Link]:
     """Hinges moved along their axes, from the tips inward, so that the next joint stands level with them."""
     ahead: dict[int, float] = {}  # how far along its axis each hinge moves
     first: dict[int, int] = {link.parent: k for k, link in reversed(list(enumerate(tree)))}  # child of each
@@ -247,7 +247,7 @@ def regrouped(tree: Sequence[Link]) -> list[Link]:
         if link.parent < 0:
             inertias[k] = _on_ground(link, inertias[k])
         else:
-            inertias[link.parent] = seen_from(given, (link.R, link.p), inertias[link.parent])
+            inertias[link.parent] = in_parent_frame(given, (link.R, link.p), inertias[link.parent])
     return [replace(link, inertia=inertia) for link, inertia in zip(tree, inertias, strict=True)]
 
 

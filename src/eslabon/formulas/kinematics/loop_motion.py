@@ -12,7 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from eslabon.formulas.kinematics.tree import Placement, across, chain, compose, coordinates, fixed, relative, velocities
+from eslabon.formulas.kinematics.tree import (
+    Placement,
+    chain,
+    compose,
+    coordinates,
+    fixed,
+    joint_transform,
+    relative,
+    velocities,
+)
 from eslabon.model import Joint, Loop, Model
 from eslabon.model.constraints import ClosureKind
 from eslabon.numerics.scalars import Expression, casadi, is_symbolic
@@ -40,7 +49,7 @@ def circuits(m: Model, q: Expression, v: Expression | None, loops: Sequence[Loop
     loops = m.loops if loops is None else loops
     paths = [_path(m, loop) for loop in loops]
     passed = {joint.name: joint for path in paths for joint, _ in path}
-    poses = {name: _symbolic(across(m, q, joint)) for name, joint in passed.items()}
+    poses = {name: _symbolic(joint_transform(m, q, joint)) for name, joint in passed.items()}
     return {loop.name: _walked(m, q, v, loop, path, poses) for loop, path in zip(loops, paths, strict=True)}
 
 
@@ -119,7 +128,9 @@ def closing(kind: ClosureKind, t: Expression, rows: Sequence[int] | None = None)
     return Closing(R, p, V, A, pose, rates, residual, G, second)
 
 
-def held(kind: ClosureKind, x: Circuit, t: Expression) -> tuple[Expression, Expression, Expression, Expression]:
+def constraint_rows(
+    kind: ClosureKind, x: Circuit, t: Expression
+) -> tuple[Expression, Expression, Expression, Expression]:
     """The residual Phi of a cut joint, its Jacobian J, gamma and Phi_t: the first derivative is J v + Phi_t, the second
     J v' - gamma."""
     if kind.is_plain:

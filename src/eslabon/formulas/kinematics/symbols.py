@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.formulas.kinematics.tree import across, coordinates, velocities
+from eslabon.formulas.kinematics.tree import coordinates, joint_transform, velocities
 from eslabon.model import Joint, JointKind, Model
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import Pose
@@ -41,7 +41,7 @@ def stack(*blocks: Expression) -> Expression:
 
 def pose_across(m: Model, q: Expression, joint: Joint) -> Pose:
     """Rotation and position of a joint's outer frame in the parent's frame."""
-    R, p = across(m, q, joint)
+    R, p = joint_transform(m, q, joint)
     return constant(R), constant(p)
 
 

@@ -21,7 +21,7 @@ def chain(m: Model, body: str) -> list[Joint]:
     return joints[::-1]
 
 
-def across(m: Model, q: Array, joint: Joint) -> Placement:
+def joint_transform(m: Model, q: Array, joint: Joint) -> Placement:
     """The pose of a joint's outer frame in the parent's frame, T_at T_joint(q)."""
     return compose(fixed(joint.at), joint.kind.transform(coordinates(m, q, joint)))
 
@@ -30,7 +30,7 @@ def placements(m: Model, q: Array) -> dict[str, Placement]:
     """The pose of every body in the ground's frame, T_child = T_parent T_at T_joint(q) (Yime, eq. 3)."""
     placed: dict[str, Placement] = {GROUND: fixed(Pose())}
     for joint in m.joints:
-        placed[joint.child] = compose(placed[joint.parent], across(m, q, joint))
+        placed[joint.child] = compose(placed[joint.parent], joint_transform(m, q, joint))
     return placed
 
 

@@ -61,7 +61,7 @@ def closing_step(m: Model, q: Any, damping: Any, pose: Any, lower: Any, upper: A
 
 
 def _largest(m: Model, v: Any) -> Any:
-    return casadi.mmax(casadi.fabs(v * casadi.DM(scales(m.plain)))) if m.nv else casadi.SX(0)
+    return casadi.mmax(casadi.fabs(v * casadi.DM(scales(m.nominal)))) if m.nv else casadi.SX(0)
 
 
 def predicted(m: Model, q: Any, dx: Any, given: Prescription, opened: Any = 0.0) -> tuple[Any, Any]:
@@ -94,11 +94,11 @@ def changed(m: Model, q: Any, after: Model, to: Any, given: Prescription) -> Any
     part has positive pivots, (1 - t) 1 + t B is regular for t from 0 to 1; the least pivot is given. Where degrees of
     freedom stay open, B = A(to) A(q)^+ of the independent rows says the same.
     """
-    free, found = given.free(m), determinacy(m.plain, given)
-    open_rows = found.open and given.frame is None and redundancy_is_constant(m.plain)
+    free, found = given.free(m), determinacy(m.nominal, given)
+    open_rows = found.open and given.frame is None and redundancy_is_constant(m.nominal)
     if not free or (found.open and not open_rows):
         return casadi.SX(1)
-    rows = partition(m.plain).rows if open_rows else None
+    rows = partition(m.nominal).rows if open_rows else None
     if rows == ():
         return casadi.SX(1)
     A, other = (casadi.sparsify(_held(own, x, given, rows)[:, free]) for own, x in ((m, q), (after, to)))
@@ -145,7 +145,7 @@ def _corrected(
     if given.frame is None:
         q[given.coordinates(m)] = x
     exact = _newton(m, given)
-    between = _newton(m, Prescription()) if determinacy(m.plain, given).surplus else None
+    between = _newton(m, Prescription()) if determinacy(m.nominal, given).surplus else None
     pose = casadi.SX.eye(4) if given.frame is None else x
     good, before, bent = motion <= LONGEST, np.inf, casadi.SX(0)
     for k in range(CORRECTIONS):
@@ -185,11 +185,11 @@ def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescr
     if given.frame is not None:
         R, p = placement(m, after, chosen_frame(m, given.frame))
         left += [casadi.vec(R - x[:3, :3]), p - x[:3, 3]]
-    found = determinacy(m.plain, given)
+    found = determinacy(m.nominal, given)
     sound = [
         good,
         casadi.mmax(casadi.fabs(casadi.vertcat(*left))) < CLOSED,
-        casadi.mmax(casadi.fabs(dx * casadi.DM(given.scales(m.plain)))) <= BALL,
+        casadi.mmax(casadi.fabs(dx * casadi.DM(given.scales(m.nominal)))) <= BALL,
         change >= FALLEN,
         pivot > (-1.0 if found.open or found.surplus else SINGULAR_PIVOT),
         casadi.mmin(casadi.vertcat(after - lower, upper - after)) >= -SLACK,

@@ -108,8 +108,8 @@ def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[
 
     fixed, free = given.velocities(m), given.free(m)
     v = casadi.SX.sym("v", m.nv)
-    open_ways = determinacy(m.plain, given).open
-    rows = partition(m.plain).rows if open_ways else tuple(range(len(row_names(m))))
+    open_ways = determinacy(m.nominal, given).open
+    rows = partition(m.nominal).rows if open_ways else tuple(range(len(row_names(m))))
     _, J, gamma, rate = equations(m, q, v, rows)
     A = J[:, free]
     # With open ways the least motion is sought: A A^T is invertible, not A^T A.

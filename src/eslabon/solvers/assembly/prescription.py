@@ -45,7 +45,9 @@ class Prescription:
 
     def plain(self, m: Model) -> bool:
         """Whether it prescribes something, and the ways between two values are differences."""
-        return self.frame is not None or (bool(self.joints) and all(m.joint(name).kind.plain for name in self.joints))
+        return self.frame is not None or (
+            bool(self.joints) and not any(m.joint(name).kind.has_quaternion for name in self.joints)
+        )
 
     def coordinates(self, m: Model) -> list[int]:
         return [k for name in self.joints for k in range(m.nq)[m.coordinates[name]]]
@@ -79,7 +81,7 @@ class Prescription:
         if self.plain(m):
             return to - start
         each = zip(self._kinds(m), self._split(m, to, "nq"), self._split(m, start, "nq"), strict=True)
-        return np.concatenate([a - b if kind.plain else kind.difference(a, b) for kind, a, b in each], axis=-1)
+        return np.concatenate([kind.difference(a, b) if kind.has_quaternion else a - b for kind, a, b in each], axis=-1)
 
     def along(self, m: Model, start: Floats, dx: Floats) -> Floats:
         """The value that a displacement leads to."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import choice, finite, flag, positive
-from eslabon.errors import SINGULAR_WORDS, InverseKinematicsError, shown
+from eslabon.errors import SINGULAR_WORDS, InverseKinematicsError, format_value
 from eslabon.model.configuration import integrate
 from eslabon.solvers.inverse.arm import Arm, arm_for
 from eslabon.solvers.inverse.joint_motion import JointMotion, rates, tell
@@ -79,7 +79,7 @@ def follow(
     missing += [] if hasattr(path, "duration") else ["duration"]
     if missing:
         raise InverseKinematicsError(
-            f"a path has {', '.join(missing)}, as those of es.paths have; this is {shown(path)}."
+            f"a path has {', '.join(missing)}, as those of es.paths have; this is {format_value(path)}."
         )
     arm = arm_for(m, frame, None, axis)
     if times is None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from eslabon.arguments import choice, count, positive, states, text
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
-from eslabon.errors import InputError, shown
+from eslabon.errors import InputError, format_value
 from eslabon.formulas.quantities import quantity
 from eslabon.model.configuration import integrate
 from eslabon.solvers.batches import flattened
@@ -142,5 +142,5 @@ def _arithmetic(dtype: DTypeLike) -> np.dtype[Any]:
     except TypeError:
         number = np.dtype(object)
     if number not in (np.float32, np.float64):
-        raise InputError(f"dtype is float, or np.float32 for single precision; it is {shown(dtype)}.")
+        raise InputError(f"dtype is float, or np.float32 for single precision; it is {format_value(dtype)}.")
     return number

@@ -64,7 +64,7 @@ def near_solution(
     x = task.of_placement(R, p)
     _, best, error, taken = search_steps(m, q, q, casadi.SX(np.inf), x, DAMPING, goal, lower, upper, task)
     distance, angle = missed(m, best, x, task)
-    turned = casadi.fabs(best - q)[np.flatnonzero(periodic(m.plain)).tolist()]
+    turned = casadi.fabs(best - q)[np.flatnonzero(periodic(m.nominal)).tolist()]
     sound = [
         casadi.mmax(casadi.fabs(casadi.mtimes(R, R.T) - casadi.SX.eye(3))) < EXACT,
         casadi.det(R) > 0,

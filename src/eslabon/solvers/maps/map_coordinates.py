@@ -12,7 +12,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, count, finite, known_words, mapping
 from eslabon.compiler.evaluate import evaluate
-from eslabon.errors import InputError, ModelError, shown
+from eslabon.errors import InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
@@ -138,7 +138,7 @@ def _check_joints(m: Model, asked: Asked, names: Sequence[str]) -> None:
     """Quaternions are no coordinates to make a grid of."""
     columns = coordinate_columns(m)
     for name, k in zip(names, asked.joints, strict=True):
-        if not m.joint(columns[k].joint).kind.plain:
+        if m.joint(columns[k].joint).kind.has_quaternion:
             raise ModelError(f"'{name}' is a component of a quaternion, and no coordinate for a map.")
 
 
@@ -151,7 +151,9 @@ def _range(name: str, value: Any) -> tuple[float, float]:
     if pair.ndim == 0:
         return float(pair), float(pair)
     if pair.shape != (2,) or not pair[0] < pair[1]:
-        raise ModelError(f"over['{name}'] is a number, or a lower and a greater upper value; it is {shown(value)}.")
+        raise ModelError(
+            f"over['{name}'] is a number, or a lower and a greater upper value; it is {format_value(value)}."
+        )
     return float(pair[0]), float(pair[1])
 
 
@@ -162,7 +164,7 @@ def _shape(shape: Any, names: Sequence[str], most: int) -> tuple[int, ...]:
     given = SHAPES[len(names)] if shape is None else shape
     each = list(given) if isinstance(given, tuple | list) else [given] * len(names)
     if len(each) != len(names):
-        raise InputError(f"shape is how many poses along each of {', '.join(names)}, or one number for all; it is {shown(shape)}.")  # fmt: skip
+        raise InputError(f"shape is how many poses along each of {', '.join(names)}, or one number for all; it is {format_value(shape)}.")  # fmt: skip
     made = tuple(count(n, "shape", 2) for n in each)
     if prod(made) > most:
         raise InputError(

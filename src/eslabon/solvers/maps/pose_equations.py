@@ -56,7 +56,7 @@ def prescribed_rows(m: Model, q: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
         R, p = placement(m, q, m.frame(asked.frame))
         rows += [p[k] - value[name] for k, name in enumerate(POSITION) if name in value]
         if "angle" in value:
-            first, second = (casadi.DM(list(u)) for u in plane(m.plain))
+            first, second = (casadi.DM(list(u)) for u in plane(m.nominal))
             c, s = casadi.dot(first, R @ first), casadi.dot(second, R @ first)
             rows.append(s * casadi.cos(value["angle"]) - c * casadi.sin(value["angle"]))
             also.append(1 - c * casadi.cos(value["angle"]) - s * casadi.sin(value["angle"]))
@@ -89,7 +89,7 @@ def newton(m: Model, q: Any, x: Any, asked: Asked, blocks: Blocks) -> list[Any]:
     After a last step of size s the error is of the order of its square.
     """
     step = subroutine("map_step", lambda q, x: _step(m, q, x, asked, blocks), m.nq, x.shape[0])
-    scale, total = casadi.DM(scales(m.plain)), casadi.SX.zeros(m.nv)
+    scale, total = casadi.DM(scales(m.nominal)), casadi.SX.zeros(m.nv)
     first = left = last = code = casadi.SX(0)
     for k in range(STEPS):
         q, v, left, code = step(q, x)
@@ -108,7 +108,7 @@ def _step(m: Model, q: Any, x: Any, asked: Asked, blocks: Blocks) -> list[Any]:
         found = triangular(A[list(rows), list(columns)], known)
         v[list(columns)] = found.solution()
         code = code + 2.0**k * (found.sign > 0)
-    v = v / casadi.fmax(1.0, _largest(casadi.DM(scales(m.plain)) * v) / LONGEST)
+    v = v / casadi.fmax(1.0, _largest(casadi.DM(scales(m.nominal)) * v) / LONGEST)
     following = normalize(m, casadi.SX(q) + coordinate_velocities(m, q, v))
     return [casadi.densify(following), casadi.densify(v), left, code]
 
@@ -120,7 +120,7 @@ def _largest(x: Any) -> Any:
 def features(m: Model, q: Any) -> Any:
     """What two configurations have in common that are the same but for passive motions: the actuated joints' coordinates, and
     where all joints and loops stand."""
-    placed, turning = placements(m, q), Ranges.of(m.plain).turning
+    placed, turning = placements(m, q), Ranges.of(m.nominal).turning
     driven = [k for name in m.actuated for k in range(m.nq)[m.coordinates[name]]]
     rows = [y for k in driven for y in ([casadi.cos(q[k]), casadi.sin(q[k])] if turning[k] else [q[k]])]
     rows += [on_body(placed, j.parent, j.at)[1] for j in m.joints]

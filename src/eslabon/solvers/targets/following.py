@@ -17,7 +17,7 @@ from eslabon.errors import (
     InputError,
     InverseKinematicsError,
     ModelError,
-    shown,
+    format_value,
     tell_of_singularity,
 )
 from eslabon.formulas.kinematics.frames import chosen_frame
@@ -181,7 +181,7 @@ def _times(path: Any, times: Any) -> Floats:
     missing += [] if hasattr(path, "duration") else ["duration"]
     if missing:
         raise InverseKinematicsError(
-            f"a path has {', '.join(missing)}, as those of es.paths have; this is {shown(path)}."
+            f"a path has {', '.join(missing)}, as those of es.paths have; this is {format_value(path)}."
         )
     duration = positive(path.duration, "the duration of a path")
     t = np.linspace(0.0, duration, INSTANTS) if times is None else finite(times, "times")

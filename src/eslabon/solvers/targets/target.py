@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import finite, positive, text
 from eslabon.displays import displayed
-from eslabon.errors import InputError, ModelError, RotationError, shown
+from eslabon.errors import InputError, ModelError, RotationError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.constraints import perpendicular
@@ -92,7 +92,7 @@ def given(m: Model, targets: Sequence[Target]) -> Given:
 
 def _read(m: Model, target: Target) -> list[tuple[Part, Floats]]:
     if not isinstance(target, Target):
-        raise InputError(f"a list of targets has es.Target(...) in it; it has {shown(target)}.")
+        raise InputError(f"a list of targets has es.Target(...) in it; it has {format_value(target)}.")
     frame = chosen_frame(m, None if target.frame is None else text(target.frame, "frame"))
     common = frame.name, reach_of(m, frame), positive(target.weight, "weight")
     if target.rows is not None and target.pose is None:
@@ -127,7 +127,7 @@ def _numbers(x: Any, name: str, count: int) -> Floats:
 def _places(rows: Any) -> tuple[int, ...]:
     names = [rows] if isinstance(rows, str) else list(rows) if isinstance(rows, Sequence) else []
     if not names or any(name not in ROWS for name in names) or len(set(names)) != len(names):
-        raise InputError(f"rows are some of {', '.join(ROWS)}, each once; they are {shown(rows)}.")
+        raise InputError(f"rows are some of {', '.join(ROWS)}, each once; they are {format_value(rows)}.")
     return tuple(sorted(ROWS.index(name) for name in names))
 
 
@@ -176,7 +176,7 @@ def plane(m: Model) -> tuple[tuple[float, float, float], tuple[float, float, flo
     home, else those of the ground."""
     from eslabon.formulas.kinematics.tree import placements
 
-    placed, normals = placements(m.plain, m.home()), []
+    placed, normals = placements(m.nominal, m.home()), []
     for j in m.joints:
         if j.kind.kind == "revolute":
             R = np.asarray(placed[j.child][0], dtype=float)

@@ -32,10 +32,10 @@ def what_it_is(subject: Subject, page: Section) -> None:
     )
     for sheet in sheets(m):
         page.table(sheet, [word for word in WORDS if word in sheet.columns], fold=14)
-    if m.suspicions:
-        page.data["suspicions"] = list(m.suspicions)
+    if m.plausibility_warnings:
+        page.data["plausibility_warnings"] = list(m.plausibility_warnings)
         page.say("What looks odd in these numbers:")
-        page.pieces.append(f'<div lang="en">{pages.listing(m.suspicions)}</div>')
+        page.pieces.append(f'<div lang="en">{pages.listing(m.plausibility_warnings)}</div>')
 
 
 def _counted(subject: Subject, page: Section) -> None:
